@@ -2,14 +2,32 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod built;
-
-use built::program;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The line above what an example prints.
 const PRINTS: &str = "// Prints:\n";
+
+/// The program that cargo built beside this test, newer than each file it is built from. A run of
+/// one test builds no examples.
+fn program(source: &Path) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let name = source.file_stem().unwrap();
+    let program = test.parent().unwrap().with_file_name("examples").join(name);
+    let sources = fs::read_to_string(program.with_extension("d")).unwrap_or_default();
+    let program = program.with_extension(std::env::consts::EXE_EXTENSION);
+    let changed = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
+    let built = changed(&program);
+    let is_current = built.is_some()
+        && sources.contains(source.to_str().unwrap())
+        && sources.split_whitespace().skip(1).all(|source| changed(source.as_ref()) <= built);
+    assert!(
+        is_current,
+        "{name:?} is out of date: `cargo test -p examples`, without a name, builds it"
+    );
+    program
+}
 
 #[test]
 fn each_example_prints_what_it_says() {
@@ -19,7 +37,7 @@ fn each_example_prints_what_it_says() {
     sources.sort();
     assert_eq!(sources.len(), 11, "{sources:?}");
     for source in sources {
-        let output = Command::new(program(source.file_stem().unwrap(), &source)).output().unwrap();
+        let output = Command::new(program(&source)).output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{}: {errors}", source.display());
         let printed = String::from_utf8(output.stdout).unwrap();

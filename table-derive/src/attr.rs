@@ -47,8 +47,7 @@ impl Parse for Item {
         } else if input.peek(Lit) {
             Value::Literal(input.parse()?)
         } else {
-            let no_value =
-                |_| mistake!(name => "`{name}` has no value", help: "write the value after `=`");
+            let no_value = |_| mistake!(name => "`{name}` has no literal or path", help: "write one after `=`");
             let path = input.parse().map_err(no_value)?;
             if input.peek(token::Paren) {
                 Value::Call(path, parenthesized_tokens(input)?)

@@ -13,6 +13,8 @@ mod customer;
 #[path = "../from_env.rs"]
 mod from_env;
 mod invoice;
+#[cfg(test)]
+mod killed;
 mod meter;
 mod order;
 mod recovery;
@@ -25,7 +27,7 @@ use arguments::{Arguments, Crash, WrongArguments};
 use meter::Meter;
 use report::Report;
 use shop::Shop;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _, Write};
 use std::process::ExitCode;
 use story::{Story, StoryError};
 use table_orm::{Error, Tables};
@@ -65,6 +67,11 @@ async fn run() -> Result<(), Failure> {
     let Some(arguments) = Arguments::read(lexopt::Parser::from_env())? else {
         return Ok(stdout.lock().write_all(arguments::HELP.as_bytes())?);
     };
+    tell(&arguments, &mut Report::new(stdout.lock(), stdout.is_terminal())).await
+}
+
+/// Opens the shop, and tells its story.
+async fn tell<W: Write>(arguments: &Arguments, report: &mut Report<W>) -> Result<(), Failure> {
     let (tables, place) = match (&arguments.azure, &arguments.db) {
         (Some(text), _) => (azure(text)?, "the storage account".to_owned()),
         (None, Some(path)) => (Tables::open(path)?, path.display().to_string()),
@@ -77,9 +84,8 @@ async fn run() -> Result<(), Failure> {
     };
     let meter = Meter::new(last);
     let shop = Shop::open(&tables.layer(meter.clone())?).await?;
-    let mut report = Report::new(stdout.lock(), stdout.is_terminal());
     report.title(&format!("A shop, in {place}"))?;
-    Story { shop: &shop, meter: &meter, report: &mut report, dies }.tell().await?;
+    Story { shop: &shop, meter: &meter, report, dies }.tell().await?;
     Ok(())
 }
 

@@ -128,7 +128,7 @@ impl<W: Write> Story<'_, W> {
         if self.dies {
             self.report
                 .line("The order will be stored, and the list of the day will not have it.")?;
-            self.meter.die_after(1);
+            self.meter.die_after_transaction();
         }
         self.call(insert().plan()?, insert()).await?;
         Ok(order)

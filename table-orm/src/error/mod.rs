@@ -162,11 +162,12 @@ pub enum Error {
     #[error("rejected: {0}")]
     Rejected(Box<Rejection>),
     /// A `save` changed the PartitionKey. One transaction cannot span two partitions: insert the
-    /// entity under its new key, then delete the old one.
+    /// entity under its new key, then delete the old one. With a value that is unique over all partitions,
+    /// delete the old one first.
     #[error(
         "cannot save `{entity}`: its PartitionKey changed from {from:?} to {to:?}, and one \
          transaction cannot span two partitions; nothing was written: insert it under the new key, \
-         then delete the old one"
+         then delete the old one; the other way round if it has a value of a `unique(.., across)`"
     )]
     PartitionChanged {
         /// The entity's type name.
