@@ -67,7 +67,7 @@ impl<E: TableEntity> Repo<E> {
     /// let handler = |event: Event| async move {
     ///     assert_eq!((event.change, &*event.row_key), (Change::Inserted, "00001"));
     ///     assert_eq!(event.after::<Order>()?.map(|order| order.cents), Some(900));
-    ///     table_orm::Result::Ok(())
+    ///     Ok::<_, table_orm::Error>(())
     /// };
     /// let report = orders.outbox().dispatch(ScanPermit::because("events"), handler).await?;
     /// assert_eq!((report.handed_on, report.failures.len()), (1, 0));
