@@ -442,3 +442,39 @@ async fn a_total_that_never_rests_is_pending_and_the_others_are_judged() {
     // What it could not judge was right.
     assert_eq!(check(&orders, "repaired").await.0, 2);
 }
+
+#[tokio::test]
+async fn the_plan_of_a_write_tells_that_totals_are_read_first() {
+    let orders = orders_in(&Tables::in_memory().unwrap()).await;
+    let first = order(1, "new", 100);
+    let reads = "point queries on `orders`, of the totals that change;";
+    let plans = [
+        orders.insert(&first).plan(),
+        orders.update(Order::partition("acme").by_number().number(1), |_| {}).plan(),
+        orders.insert_many([first.clone()]).plan(),
+        orders.transaction(Order::partition("acme")).insert(&first).plan(),
+    ];
+    for plan in plans {
+        let text = plan.unwrap().to_string();
+        assert_eq!(text.matches(reads).count(), 1, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_needs_an_entity_is_not_sent_where_none_was_read() {
+    let (tables, record) = recorded();
+    let lines = tables.repo::<Line>();
+    lines.create_table().await.unwrap();
+    record.take();
+    let patch = LinePatch::default().pieces(2);
+    let failed = [
+        lines.force_replace(&line(1, 2)).await.map(drop),
+        lines.force_delete(&line(1, 2)).await,
+        lines.merge(Line::partition("acme").row().number(1), patch).await.map(drop),
+    ];
+    for failed in failed {
+        assert!(matches!(failed, Err(Error::NotFound(_))), "{failed:?}");
+    }
+    // An entity that another client inserts meanwhile would be replaced without its total.
+    assert_eq!(record.take().writes.len(), 0);
+}

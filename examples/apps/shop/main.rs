@@ -1,5 +1,5 @@
 //! A shop: customers with unique e-mail addresses, orders by customer, label and day, invoices without
-//! gaps, and the revenue of each day. It survives being killed.
+//! gaps, the revenue of each day, and a warehouse that learns of each order. It survives being killed.
 //!
 //! ```text
 //! cargo run --example shop
@@ -22,6 +22,7 @@ mod recovery;
 mod report;
 mod shop;
 mod story;
+mod warehouse;
 
 use arguments::{Arguments, Crash, WrongArguments};
 use meter::Meter;
@@ -29,8 +30,11 @@ use report::Report;
 use shop::Shop;
 use std::io::{self, IsTerminal as _, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 use story::{Story, StoryError};
+use table_orm::queue::{MemoryQueues, Queues};
 use table_orm::{Error, Tables};
+use warehouse::Warehouse;
 
 /// Why the program ends early.
 #[derive(Debug, thiserror::Error)]
@@ -72,10 +76,10 @@ async fn run() -> Result<(), Failure> {
 
 /// Opens the shop, and tells its story.
 async fn tell<W: Write>(arguments: &Arguments, report: &mut Report<W>) -> Result<(), Failure> {
-    let (tables, place) = match (&arguments.azure, &arguments.db) {
+    let ((tables, queues), place) = match (&arguments.azure, &arguments.db) {
         (Some(text), _) => (azure(text)?, "the storage account".to_owned()),
-        (None, Some(path)) => (Tables::open(path)?, path.display().to_string()),
-        (None, None) => (Tables::in_memory()?, "memory".to_owned()),
+        (None, Some(path)) => (embedded(Tables::open(path)?), path.display().to_string()),
+        (None, None) => (embedded(Tables::in_memory()?), "memory".to_owned()),
     };
     let (dies, last) = match arguments.crash {
         None => (false, None),
@@ -84,19 +88,31 @@ async fn tell<W: Write>(arguments: &Arguments, report: &mut Report<W>) -> Result
     };
     let meter = Meter::new(last);
     let shop = Shop::open(&tables.layer(meter.clone())?).await?;
+    let warehouse = Warehouse::open(queues).await.map_err(StoryError::from)?;
     report.title(&format!("A shop, in {place}"))?;
-    Story { shop: &shop, meter: &meter, report, dies }.tell().await?;
+    let (shop, warehouse, meter) = (&shop, &warehouse, &meter);
+    Story { shop, warehouse, meter, report, dies }.tell().await?;
     Ok(())
+}
+
+/// Where the shop's data is, and the queue to its warehouse.
+type Place = (Tables, Arc<dyn Queues>);
+
+/// A queue in memory is as good as a warehouse in the same process.
+fn embedded(tables: Tables) -> Place {
+    (tables, Arc::new(MemoryQueues::new()))
 }
 
 /// A storage account.
 #[cfg(feature = "azure")]
-fn azure(connection_string: &str) -> Result<Tables, Failure> {
-    Ok(Tables::from_connection_string(connection_string)?)
+fn azure(connection_string: &str) -> Result<Place, Failure> {
+    let queues = table_orm::azure::AzureQueues::from_connection_string(connection_string);
+    let queues = queues.map_err(Error::from)?;
+    Ok((Tables::from_connection_string(connection_string)?, Arc::new(queues)))
 }
 
 #[cfg(not(feature = "azure"))]
-fn azure(_: &str) -> Result<Tables, Failure> {
+fn azure(_: &str) -> Result<Place, Failure> {
     let message = "--azure is not in this build: run it with `--features azure`";
     Err(WrongArguments(message.to_owned()).into())
 }
@@ -109,13 +125,14 @@ mod tests {
     async fn two_days_on_one_store_are_told_in_100_columns_with_plans_and_costs() {
         let meter = Meter::new(None);
         let tables = Tables::in_memory().unwrap().layer(meter.clone()).unwrap();
+        let warehouse = Warehouse::open(Arc::new(MemoryQueues::new())).await.unwrap();
         let mut told = Vec::new();
         for _ in 0..2 {
             let shop = Shop::open(&tables).await.unwrap();
             let mut out = Vec::new();
             let mut report = Report::new(&mut out, false);
-            let mut story = Story { shop: &shop, meter: &meter, report: &mut report, dies: false };
-            story.tell().await.unwrap();
+            let (shop, warehouse, meter, report) = (&shop, &warehouse, &meter, &mut report);
+            Story { shop, warehouse, meter, report, dies: false }.tell().await.unwrap();
             told.push(String::from_utf8(out).unwrap());
         }
         let [first, second] = &told[..] else { panic!("{told:?}") };
@@ -124,10 +141,14 @@ mod tests {
             assert!(out.contains("Nothing."), "{out}");
             assert!(out.contains("3 new invoices, "), "{out}");
         }
-        // An order is one transaction; the row of its day follows with four more requests.
-        assert!(first.contains("\n   5 requests, "), "{first}");
-        // Its move to another day is seven.
-        assert!(first.contains("\n   7 requests, "), "{first}");
+        // An order is one transaction, after a read of the next event's number; the row of its day follows
+        // with four more requests.
+        assert!(first.contains("\n   6 requests, "), "{first}");
+        // Its move to another day has two more.
+        assert!(first.contains("\n   8 requests, "), "{first}");
+        // Three orders, their invoices, and a move.
+        assert!(first.contains("7 events handed on to the queue, "), "{first}");
+        assert!(first.contains("7 messages received, the last one:"), "{first}");
         assert!(second.contains("Ann is customer 1000 of an earlier run."), "{second}");
         assert!(second.contains("2026-11-23   4300\n"), "{second}");
     }

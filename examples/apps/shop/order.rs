@@ -1,11 +1,11 @@
-//! Orders: found by customer, by label, and by day over all customers.
+//! Orders: found by customer, by label, and by day over all customers. Each change of one is an event.
 
 use table_orm::TableEntity;
 use time::Date;
 
 /// An order of a customer.
 #[derive(Debug, Clone, PartialEq, Eq, TableEntity)]
-#[table(name = "orders", partition = "{customer:08}")]
+#[table(name = "orders", partition = "{customer:08}", outbox(after))]
 #[row(by_number, key = "ORD:{number:08}")]
 #[row(by_label, key = "LAB:{label}__{number:08}", each(label in labels))]
 #[row(by_day, partition = "{day}", key = "DAY:{number:08}__{customer:08}", eventual)]

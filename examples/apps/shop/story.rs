@@ -8,10 +8,12 @@ use crate::recovery;
 use crate::report::Column::{self, Left, Right};
 use crate::report::{Report, counted, took};
 use crate::shop::{SERIES, Shop};
+use crate::warehouse::Warehouse;
 use std::io::{self, Write};
 use std::time::Instant;
 use table_orm::Error;
 use table_orm::plan::Plan;
+use table_orm::queue::QueueError;
 use time::{Date, Month};
 
 /// The reason why the story ends early.
@@ -20,6 +22,9 @@ pub enum StoryError {
     /// The store does not answer.
     #[error(transparent)]
     Store(#[from] Error),
+    /// The queue does not answer.
+    #[error(transparent)]
+    Queue(#[from] QueueError),
     /// The report cannot be written.
     #[error("the output cannot be written")]
     Output(#[from] io::Error),
@@ -34,7 +39,9 @@ type Result<T> = std::result::Result<T, StoryError>;
 pub struct Story<'a, W> {
     /// The shop.
     pub shop: &'a Shop,
-    /// What counts its requests.
+    /// What learns of its orders.
+    pub warehouse: &'a Warehouse,
+    /// What counts its requests to the store.
     pub meter: &'a Meter,
     /// The output.
     pub report: &'a mut Report<W>,
@@ -61,6 +68,7 @@ impl<W: Write> Story<'_, W> {
         self.postpone(&gift, tomorrow).await?;
         self.bill([today, tomorrow]).await?;
         self.revenue().await?;
+        self.tell_warehouse().await?;
         self.all_is_well().await
     }
 
@@ -205,6 +213,30 @@ impl<W: Write> Story<'_, W> {
         Ok(self.report.table([Left("day"), Right("cents")], &days, |(day, cents)| {
             [day.clone(), cents.to_string()]
         })?)
+    }
+
+    async fn tell_warehouse(&mut self) -> Result<()> {
+        self.report.question("What does the warehouse learn?")?;
+        let (sent, started) = (self.meter.sent(), Instant::now());
+        let handed = self.warehouse.hand_on(&self.shop.orders).await?;
+        let (events, elapsed) =
+            (counted(handed.handed_on as usize, "event"), took(started.elapsed()));
+        let cost = requests(self.meter.sent() - sent);
+        self.report.line(&format!("{events} handed on to the queue, {cost}, {elapsed}"))?;
+        if handed.busy > 0 {
+            let busy = counted(handed.busy as usize, "partition");
+            self.report.line(&format!("{busy} left to another process, or to the lease's end"))?;
+        }
+        for failure in &handed.failures {
+            self.report.item(&failure.to_string())?;
+        }
+        let messages = self.warehouse.receive().await?;
+        self.report
+            .line(&format!("{} received, the last one:", counted(messages.len(), "message")))?;
+        if let Some(message) = messages.last() {
+            self.report.item(message)?;
+        }
+        Ok(())
     }
 
     async fn all_is_well(&mut self) -> Result<()> {

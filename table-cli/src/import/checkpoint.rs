@@ -74,7 +74,9 @@ impl Checkpoint {
     /// Removes the file of an import that is whole.
     pub fn remove(self) -> Result<(), ImportFailure> {
         match fs::remove_file(&self.path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.failed(error)),
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(ImportFailure::CheckpointLeft { path: self.path, source })
+            }
             _ => Ok(()),
         }
     }

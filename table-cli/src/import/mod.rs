@@ -81,8 +81,12 @@ pub(crate) enum ImportFailure {
         .path.display()
     )]
     Different { path: PathBuf, found: u64, hash: String },
-    #[error("the checkpoint `{}` cannot be read or written, and the import is not whole: name another file, and import again", .path.display())]
+    #[error("the checkpoint `{}` cannot be read or written: name another file, and import again", .path.display())]
     Checkpoint { path: PathBuf, source: io::Error },
+    #[error("the import is whole, but its checkpoint `{}` cannot be removed: delete it", .path.display())]
+    CheckpointLeft { path: PathBuf, source: io::Error },
+    #[error("{0}; what was done since the last checkpoint is not saved")]
+    Unsaved(Box<Self>, #[source] Box<Self>),
     #[error(
         "the checkpoint `{}` is of another import, or the text was changed; nothing was written: name \
          another file, or delete it to start anew",
@@ -137,6 +141,8 @@ pub(crate) async fn run(
         }
         _ => (None, Position::default()),
     };
+    // A checkpoint that cannot be written shows now, not after hours.
+    checkpoint.as_ref().map_or(Ok(()), |checkpoint| checkpoint.save(before))?;
     let tables = arguments.store.open_to_write()?;
     create(&tables, &table).await?;
     let total = manifest.map(|manifest| manifest.rows);
@@ -165,25 +171,29 @@ pub(crate) async fn run(
         () = stop => None,
     };
     let (_, speed) = progress.finish();
-    let Position { rows, refused, .. } = match (ended, unsaved) {
-        (Some(Ok(imported)), _) => before.and(imported),
-        (_, Some(unsaved)) => return Err(unsaved.into()),
-        (Some(Err(error)), None) => return Err(arguments.early(error, before, done).into()),
-        (None, None) => {
-            let again = arguments.again();
-            return Err(ImportFailure::Stopped { rows: done.rows, again }.into());
+    let failure = match ended {
+        Some(Ok(imported)) => Ok(before.and(imported)),
+        Some(Err(error)) => Err(arguments.early(error, before, done)),
+        None => Err(ImportFailure::Stopped { rows: done.rows, again: arguments.again() }),
+    };
+    let Position { rows, refused, .. } = match (failure, unsaved) {
+        (Ok(position), _) => position,
+        (Err(failure), None) => return Err(failure.into()),
+        (Err(failure), Some(unsaved)) => {
+            return Err(ImportFailure::Unsaved(Box::new(failure), Box::new(unsaved)).into());
         }
     };
-    if let Some(checkpoint) = checkpoint {
-        checkpoint.remove()?;
-    }
+    let removed = checkpoint.map_or(Ok(()), Checkpoint::remove);
     let line = match arguments.json {
         true => json!({ "rows": rows, "refused": refused }).to_string(),
         false => format!("imported {} rows to `{table}`: {speed}", HumanCount(rows)),
     };
     let printed = writeln!(stdout(), "{line}");
     match refused {
-        0 => Ok(printed?),
+        0 => {
+            removed?;
+            Ok(printed?)
+        }
         refused => Err(ImportFailure::Refused { refused, rows }.into()),
     }
 }

@@ -197,7 +197,7 @@ fn failed(error: Arc<EngineError>) -> StoreError {
     let (status, code) = match &*error {
         EngineError::Io(_) | EngineError::Database(_) => (500, ErrorCode::INTERNAL_ERROR),
         // A status that is not retried, so that the app gets to see it.
-        EngineError::Lost => (507, ErrorCode::new("AnsweredWritesLost")),
+        EngineError::Lost => (507, ErrorCode::ANSWERED_WRITES_LOST),
         EngineError::Closed(_) => (0, ErrorCode::CONNECTION_FAILED),
     };
     StoreError { status, ..StoreError::new(code, message).caused_by(error) }

@@ -136,11 +136,11 @@ pub enum Error {
     /// [`StoreError::ambiguity`] says what is known. Read the rows before writing again.
     #[error("the write may or may not have taken effect: {0}; read the rows before writing again")]
     Ambiguous(Box<Rejection>),
-    /// The table was not deleted, because its entities have rows in other tables, which would be left. Nothing
+    /// The table was not deleted, because its entities have rows in other tables, which may be left. Nothing
     /// was sent.
     #[error(
-        "the table `{table}` was not deleted: rows of `{entity}` in {tables} would be left; delete the entities \
-         first, or call `leave_foreign_rows`",
+        "the table `{table}` was not deleted: rows of `{entity}` in {tables} may be left; delete the entities \
+         first, then call `leave_foreign_rows`",
         tables = named(.tables)
     )]
     ForeignRows {
@@ -155,7 +155,8 @@ pub enum Error {
     /// [`Repo::register`](crate::Repo::register). Nothing was written.
     #[error(
         "the write was not sent, and nothing was written: its partition cannot be named in the register of \
-         the table: {0}"
+         the table: {reason}",
+        reason = unregistered(.0)
     )]
     Unregistered(#[source] Box<Self>),
     /// The store rejected the request for another reason.
@@ -429,6 +430,14 @@ impl Error {
     #[must_use]
     pub const fn rejection(&self) -> Option<&Rejection> {
         rejection_of!(self)
+    }
+}
+
+/// Why a partition could not be named. Whether the name may be there nevertheless matters to nobody.
+fn unregistered(error: &Error) -> String {
+    match error {
+        Error::Ambiguous(rejection) => rejection.cause.to_string(),
+        error => error.to_string(),
     }
 }
 

@@ -178,6 +178,7 @@ impl Intents {
     /// As [`append_to`](Self::append_to).
     pub fn plan(&self, client: &TableClient, mut batch: Batch) -> Result<Plan> {
         let leaves = self.len() > 0 || client.may_add_events(&batch);
+        let read_first = client.read_first_of(&batch);
         self.append_to(client, &mut batch)?;
         let transaction = Step::write(client.table.clone(), batch);
         let guards = |of: &[(ForeignType, Intent)]| -> BTreeSet<(TableName, String)> {
@@ -203,7 +204,7 @@ impl Intents {
         let release = (!released.is_empty()).then_some(Step::Release { guards: released });
         let register = client.connection.registers.of(&client.table).filter(|_| leaves);
         let register = register.map(|register| Step::Register { table: register.table.clone() });
-        let before = register.into_iter().chain(reserve);
+        let before = register.into_iter().chain(reserve).chain(read_first);
         let steps = before.chain(transaction).chain(settle).chain(release);
         Ok(Plan { steps: steps.collect() })
     }
@@ -399,9 +400,11 @@ fn of_operation(error: Error, batch: &Batch, entity: Option<&str>) -> Error {
 /// The plan of a write that reads first, and of what settles it: the answer decides which rows are due.
 pub(crate) fn plan_with_settling<E: TableEntity>(client: &TableClient, mut plan: Plan) -> Plan {
     let register = client.connection.registers.of(&client.table);
-    if let Some(register) = register.filter(|_| reaches_across::<E>() || E::OUTBOX.is_some()) {
-        plan.steps.push(Step::Register { table: register.table.clone() });
-    }
+    let register = register.filter(|_| reaches_across::<E>() || E::OUTBOX.is_some());
+    let register = register.map(|register| Step::Register { table: register.table.clone() });
+    let before = register.into_iter().chain(client.read_first());
+    let transaction = plan.steps.len().saturating_sub(1);
+    plan.steps.splice(transaction..transaction, before);
     if reaches_across::<E>() {
         plan.steps.push(Step::Settle { partitions: Vec::new() });
     }

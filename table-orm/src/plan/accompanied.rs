@@ -7,6 +7,7 @@
 
 use super::attempts::{Attempts, RetryLimits};
 use super::canonical_key::CanonicalKey;
+use super::step::Step;
 use super::table_client::TableClient;
 use crate::codec::overlay;
 use crate::entity::{Contributions, EventContent, HEAD, is_total};
@@ -35,6 +36,23 @@ impl TableClient {
 
     fn is_followed(&self, row_key: &str) -> bool {
         self.is_summed(row_key) || self.is_reported(row_key)
+    }
+
+    /// What is read for a batch before it is sent.
+    pub(crate) fn read_first_of(&self, batch: &Batch) -> Option<Step> {
+        let any = |has: fn(&Self, &str) -> bool| {
+            batch.operations.iter().any(|operation| has(self, &operation.row_key))
+        };
+        self.read_first_for(any(Self::is_summed), any(Self::is_reported))
+    }
+
+    /// What is read before changes of an entity are sent.
+    pub(crate) fn read_first(&self) -> Option<Step> {
+        self.read_first_for(!self.summed.is_empty(), !self.reported.is_empty())
+    }
+
+    fn read_first_for(&self, totals: bool, events: bool) -> Option<Step> {
+        (totals || events).then(|| Step::ReadFirst { table: self.table.clone(), totals, events })
     }
 
     /// Sends a batch with what follows it. Returns the ETags of the batch's operations.
@@ -83,6 +101,7 @@ impl TableClient {
         let Batch { partition_key, mut operations } = batch;
         let stored = operations.iter().map(|operation| self.replaced(&partition_key, operation));
         let stored = try_join_all(stored).await?;
+        let several = operations.len() > 1;
         let (mut guarded, mut changes) = (Vec::new(), Contributions::new());
         let mut events = Vec::new();
         for (index, (operation, stored)) in operations.iter_mut().zip(stored).enumerate() {
@@ -95,14 +114,22 @@ impl TableClient {
                 (Action::Merge(set, _) | Action::InsertOrMerge(set), Some(before)) => {
                     Some(overlay(before, set)?)
                 }
-                // Such a write is refused, or what it changes was not read because nobody asks.
+                // Such a write fails, or what it changes was not read because nobody asks.
                 (Action::Merge(..), None) => None,
                 (action, _) => action.body().cloned(),
             };
             let rows: [Option<&Bytes>; 2] = [before, after.as_ref()];
             self.add_difference(&mut changes, &operation.row_key, rows)?;
             events.extend(self.event(operation, rows)?);
-            if self.reads(operation) && guard(&mut operation.action, stored.as_ref())? {
+            if !self.reads(operation) {
+                continue;
+            }
+            if stored.is_none() && operation.action.replaces_any() {
+                // Sent, it could still find a row that nothing here knows of.
+                let named = Some((index, operation.action.name())).filter(|_| several);
+                return Err(self.not_found_by(&partition_key, &operation.row_key, named));
+            }
+            if guard(&mut operation.action, stored.as_ref())? {
                 guarded.push(index);
             }
         }
@@ -129,8 +156,7 @@ impl TableClient {
     }
 }
 
-/// Makes a write without a condition fail unless the row is as it was read. Returns whether it did. A write
-/// of a row that must exist and does not fails by itself.
+/// Makes a write without a condition fail unless the row is as it was read. Returns whether it did.
 fn guard(action: &mut Action, stored: Option<&StoredRow>) -> Result<bool> {
     let guarded = match stored {
         Some(row) => action.under(&row.etag()?),

@@ -70,6 +70,17 @@ impl fmt::Display for Step {
                      one that removes it a minute after the last write"
                 )
             }
+            Self::ReadFirst { table, totals, events } => {
+                let what = match (totals, events) {
+                    (true, true) => "totals that change, and the number of the next event",
+                    (true, false) => "totals that change",
+                    _ => "number of the next event",
+                };
+                write!(
+                    f,
+                    "point queries on `{table}`, of the {what}; the transaction has operations for them"
+                )
+            }
             Self::Reserve { guards } => {
                 write!(
                     f,

@@ -117,6 +117,18 @@ pub enum Step {
         /// The register's table.
         table: TableName,
     },
+    /// The point queries behind which a transaction keeps totals or adds events: of what it replaces, where that
+    /// decides, of the totals, and of the number of the next event. The transaction also has an operation for each
+    /// total, one for each event, and one for the number. All are sent again when another writer changed one
+    /// in between.
+    ReadFirst {
+        /// The table.
+        table: TableName,
+        /// Whether totals may change.
+        totals: bool,
+        /// Whether events are added.
+        events: bool,
+    },
     /// The requests that reserve values which are unique over all partitions: the insert of a ticket beside the
     /// entity, and of a guard row for each value. The transaction behind it deletes the ticket, in the version
     /// that the answer to its insert states.

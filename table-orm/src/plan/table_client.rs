@@ -333,8 +333,18 @@ impl TableClient {
 
     /// The service's 404 for an update of a row that does not exist.
     pub fn not_found(&self, partition_key: &str, row_key: &str) -> Error {
+        self.not_found_by(partition_key, row_key, None)
+    }
+
+    /// The same for that operation of a batch.
+    pub fn not_found_by(
+        &self,
+        partition_key: &str,
+        row_key: &str,
+        operation: Option<(usize, &'static str)>,
+    ) -> Error {
         let cause = StoreError::new(ErrorCode::RESOURCE_NOT_FOUND, "the row does not exist");
-        self.rejected(partition_key, row_key, None, cause)
+        self.rejected(partition_key, row_key, operation, cause)
     }
 
     /// The service's 412 for an update of a row in another version.

@@ -28,10 +28,11 @@ impl<E: TableEntity> Repo<E> {
     /// [`grace`](Settle::grace). It settles the entities of `E` only.
     ///
     /// A partition costs one query, and the whole table a scan: the service reads all of its rows, and returns
-    /// those to settle. A register costs 16 queries, one for each partition that it names, and one delete for
-    /// each that is clean then. It does not name what a request left that took effect minutes late, so scan the
-    /// table too, such as once a week. For `eventual` rows, each of them costs 2 requests for each other partition, and
-    /// 2 others.
+    /// those to settle. With `unique(.., across)` it is two queries, or two scans. A register costs 16 queries,
+    /// those of each partition that it names, and one delete for each that is clean then. It does not name what a
+    /// request left that took effect minutes late, so scan the table too, such as once a week.
+    ///
+    /// What it finds costs 2 requests for each other partition, and 2 more.
     ///
     /// ```
     /// use std::time::Duration;

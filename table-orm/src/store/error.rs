@@ -69,6 +69,9 @@ impl ErrorCode {
     /// `NoProgress`, a code of this crate: a page continues where it began, so reading on would never
     /// end. Status 0.
     pub const NO_PROGRESS: Self = Self(Cow::Borrowed("NoProgress"));
+    /// `AnsweredWritesLost`, a code of this crate: the embedded store could not sync writes that it had answered,
+    /// and has lost them. This one was not applied. Status 507.
+    pub const ANSWERED_WRITES_LOST: Self = Self(Cow::Borrowed("AnsweredWritesLost"));
     /// `AmbiguousWrite`, a code of this crate: a write may or may not have taken effect. The error's
     /// [`ambiguity`](StoreError::ambiguity) says what is known. Status 0.
     pub const AMBIGUOUS_WRITE: Self = Self(Cow::Borrowed("AmbiguousWrite"));

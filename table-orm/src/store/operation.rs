@@ -81,6 +81,17 @@ impl Action {
         }
     }
 
+    /// Whether the write needs a row, in whatever version.
+    pub(crate) const fn replaces_any(&self) -> bool {
+        let (Self::Replace(_, IfMatch::Any)
+        | Self::Merge(_, IfMatch::Any)
+        | Self::Delete(IfMatch::Any)) = self
+        else {
+            return false;
+        };
+        true
+    }
+
     /// The same write that fails if the row exists; `None` for one that inserts or needs the row.
     pub(crate) fn if_absent(&self) -> Option<Self> {
         match self {

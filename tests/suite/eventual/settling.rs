@@ -170,7 +170,9 @@ async fn a_transaction_settles_all_of_its_entities() {
         tx.save(order);
         Ok::<_, Error>(())
     });
-    with.await.unwrap();
+    let settled = Settled::default();
+    with.report_settled(&settled).await.unwrap();
+    assert!(settled.get());
     let [first, second, third] = orders;
     shop.assert_settled(&[first, Order { day: "2026-12-01".into(), ..second }, third]).await;
     // Deleted and inserted again under its key.

@@ -372,3 +372,18 @@ async fn totals_rows_elsewhere_and_events_follow_the_same_write() {
     // No event tells of rows elsewhere.
     assert_eq!(outbox_rows(&tables, "P:south").await, []);
 }
+
+#[tokio::test]
+async fn the_plan_of_a_write_tells_that_the_number_of_its_event_is_read_first() {
+    let orders = orders_in(&Tables::in_memory().unwrap()).await;
+    let reads = "point queries on `orders`, of the number of the next event;";
+    let key = Order::partition("acme").by_number().number(1);
+    let plans =
+        [orders.insert(&order(1, "new", 100)).plan(), orders.update(key.clone(), |_| {}).plan()];
+    for plan in plans {
+        let text = plan.unwrap().to_string();
+        assert_eq!(text.matches(reads).count(), 1, "{text}");
+    }
+    let text = orders.get(key).plan().unwrap().to_string();
+    assert!(!text.contains("next event"), "{text}");
+}

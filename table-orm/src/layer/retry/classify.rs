@@ -25,13 +25,14 @@ pub fn is_transient(error: &StoreError) -> bool {
 /// Whether a write that failed with this error may have taken effect.
 ///
 /// After no answer and after most server errors it may. It has not if it was rejected, never sent,
-/// throttled (the service rejects such a request before it does anything), or is not implemented by the
-/// service.
+/// throttled (the service rejects such a request before it does anything), is not implemented by the
+/// service, or the embedded store refuses it because it lost earlier ones.
 pub(crate) fn is_ambiguous(error: &StoreError) -> bool {
     match error.status {
         0 => !is_unsent(error),
         408 => error.operation.is_none(),
         501 | 505 => false,
+        507 => error.code != ErrorCode::ANSWERED_WRITES_LOST,
         503 => error.code != ErrorCode::SERVER_BUSY,
         status => status >= 500,
     }
@@ -120,5 +121,7 @@ mod tests {
             assert!(is_ambiguous(&error(status, None)), "{status}");
         }
         assert!(!is_ambiguous(&StoreError::new(ErrorCode::SERVER_BUSY, "")));
+        let lost = StoreError::new(ErrorCode::ANSWERED_WRITES_LOST, "");
+        assert!(!is_ambiguous(&StoreError { status: 507, ..lost }));
     }
 }

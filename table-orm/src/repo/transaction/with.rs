@@ -4,6 +4,7 @@ use super::scope::TransactionScope;
 use super::writes::{Writes, partition_key};
 use crate::entity::{Row, RowOf, TableEntity, WholePartition};
 use crate::error::{Error, Result};
+use crate::eventual::{Settling, settling_methods};
 use crate::key::KeyError;
 use crate::plan::{Attempts, CanonicalKey, Plan, RetryLimits, Step, TableClient};
 use crate::repo::Repo;
@@ -114,6 +115,7 @@ pub struct TransactionWith<'a, T, X = Error> {
     partition_key: Result<String, KeyError>,
     function: Function<'a, T, X>,
     limits: RetryLimits,
+    settling: Settling,
 }
 
 impl<T, X> fmt::Debug for TransactionWith<'_, T, X> {
@@ -140,6 +142,7 @@ impl<'a, T, X> TransactionWith<'a, T, X> {
             partition_key: partition_key(partition),
             function: Box::new(move |scope| Box::pin(function(scope))),
             limits: RetryLimits::default(),
+            settling: Settling::default(),
         }
     }
 
@@ -155,6 +158,8 @@ impl<'a, T, X> TransactionWith<'a, T, X> {
         self.limits.set_attempts(attempts);
         self
     }
+
+    settling_methods!();
 
     /// Returns what it will send after the reads of the function, without calling it.
     ///
@@ -188,7 +193,8 @@ impl<'a, T, X> TransactionWith<'a, T, X> {
         let mut before = None;
         loop {
             let partition_key = Ok(partition_key.clone());
-            let writes = Writes::in_partition(self.client.clone(), self.table, partition_key);
+            let mut writes = Writes::in_partition(self.client.clone(), self.table, partition_key);
+            writes.settling = self.settling.clone();
             let scope = TransactionScope::new(writes);
             let value = (self.function)(scope.share()).await?;
             let (error, failed) = match scope.commit().await {
