@@ -4,6 +4,7 @@ use super::Error;
 use crate::key::KeyFault;
 #[cfg(feature = "distributed")]
 use crate::queue::QueueErrorKind;
+use crate::store::{ErrorCode, StoreError};
 
 /// What a caller can do about an [`Error`]: of each error, [`Error::kind`] returns exactly one.
 ///
@@ -135,6 +136,13 @@ impl Error {
     pub(crate) const fn is_unanswered(&self) -> bool {
         self.is_unavailable() || matches!(self, Self::Ambiguous(_))
     }
+
+    /// Whether the service was busy, and refused the request before it did anything.
+    pub(crate) fn is_refused_as_busy(&self) -> bool {
+        let is_busy =
+            |cause: &StoreError| cause.status == 429 || cause.code == ErrorCode::SERVER_BUSY;
+        matches!(self, Self::Throttled(rejection) if is_busy(&rejection.cause))
+    }
 }
 
 #[cfg(test)]
@@ -143,7 +151,6 @@ mod tests {
     use crate::error::{RowCount, rejected};
     use crate::key::KeyError;
     use crate::property::{PropertyError, PropertyFault};
-    use crate::store::{ErrorCode, StoreError};
 
     #[test]
     fn each_answer_of_a_store_has_the_kind_that_says_what_to_do() {

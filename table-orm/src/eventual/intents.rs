@@ -229,7 +229,7 @@ impl Intents {
         self.cover(client, &batch.partition_key).await?;
         let sent = client.with_moves_of(&self.moves).send_changes(batch, canonical).await;
         match &sent {
-            Err(error) if error.is_unanswered() => {
+            Err(error) if error.is_unanswered() && !error.is_refused_as_busy() => {
                 if let Some(found) = error.stored_as_sent() {
                     self.settle_found(client, found).await;
                 }

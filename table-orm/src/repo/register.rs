@@ -16,7 +16,8 @@ impl<E: TableEntity> Repo<E> {
     /// The register is a table of its own, `ordersDue` for `orders`. Before a write that has something to settle,
     /// it names the write's partition there, and a minute after the last such write it removes that. So a
     /// partition costs at most 2 requests in a minute, however many writes it takes. A write that adds events costs
-    /// at most one more in a minute: who hands the events on removes the name. A write whose partition
+    /// at most one more in a minute: who hands the events on removes the name. After a write without an answer, or
+    /// one that could not reserve its values, the next write names the partition anew. A write whose partition
     /// cannot be named fails with [`Error::Unregistered`], and is not sent. Types without `eventual` rows,
     /// `unique(.., across)` and `outbox` register nothing.
     ///

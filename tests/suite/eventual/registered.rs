@@ -98,6 +98,21 @@ async fn a_write_whose_partition_cannot_be_named_writes_nothing() {
 }
 
 #[tokio::test]
+async fn writes_that_the_service_refuses_as_it_is_busy_share_a_pointer() {
+    let shop = Shop::empty().await;
+    let busy = || Fault::Rejected(ErrorCode::SERVER_BUSY);
+    let faults = (1..4).fold(Faults::seeded(1), |faults, one| faults.on("commit", one, busy()));
+    let orders = Tables::new(faults.store(shop.store.clone()).unwrap()).repo::<Order>();
+    orders.register().await.unwrap();
+    for _ in 0..3 {
+        let refused = orders.insert(&order("acme", 1)).await;
+        assert!(matches!(refused, Err(Error::Throttled(_))), "{refused:?}");
+    }
+    orders.insert(&order("acme", 1)).await.unwrap();
+    assert_eq!(shop.pointers().await, ["'acme'"]);
+}
+
+#[tokio::test]
 async fn a_plan_says_what_the_register_adds() {
     let shop = Shop::empty().await;
     let before = shop.orders.insert(&order("acme", 1)).plan().unwrap().to_string();
