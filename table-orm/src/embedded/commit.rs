@@ -189,9 +189,11 @@ fn failed(error: Arc<EngineError>) -> StoreError {
         EngineError::Closed(error) => format!(
             "Nothing was applied: the database has been closed since its disk failed ({error})."
         ),
-        EngineError::Lost => "The disk failed before answered writes were synced, so those of the last second may \
-                              be lost, and nothing of this request was applied: check the disk, then read the rows."
-            .to_owned(),
+        EngineError::Lost => {
+            "The disk failed before answered writes were synced, so those of the last second \
+             may be lost. Nothing of this request was applied: check the disk, then read the rows."
+                .to_owned()
+        }
     };
     // No request reaches a closed database, so it is certain that nothing was applied.
     let (status, code) = match &*error {

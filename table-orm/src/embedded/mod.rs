@@ -2,8 +2,8 @@
 //!
 //! It enforces the service's rules and limits: row order, ETags, entity group transactions, and the
 //! error codes of refused requests. A commit is durable once it is answered, unless the store is
-//! opened with [`Durability::Eventual`], and reads see committed rows only. After a full disk or another disk failure, the same store continues as soon
-//! as the disk works again.
+//! opened with [`Durability::Eventual`]. Reads see committed rows only. After a full disk or another
+//! disk failure, the same store continues as soon as the disk works again.
 //!
 //! Invariant: this process is the only one that has the file open, and one writer at a time changes
 //! it.

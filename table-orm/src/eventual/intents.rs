@@ -46,14 +46,14 @@ pub(crate) struct Intents {
     covers: Vec<(&'static str, Arc<Cover>)>,
 }
 
-/// What one canonical row tells of.
+/// What the entity of one canonical row has in other partitions.
 #[derive(Default)]
-struct Told {
+struct Elsewhere {
     rows: ForeignRows,
     values: Vec<UniqueValue>,
 }
 
-impl Told {
+impl Elsewhere {
     fn of<E: TableEntity>(client: &TableClient, row: Option<&EntityRow>) -> Result<Self, Invalid> {
         let Some(row) = row else { return Ok(Self::default()) };
         let entity = read_row::<E>(canonical::<E>(), &row.body)?;
@@ -84,7 +84,7 @@ impl Intents {
         if !reaches_across::<E>() {
             return Ok(());
         }
-        let (before, after) = (Told::of::<E>(client, old)?, Told::of::<E>(client, new)?);
+        let (before, after) = (Elsewhere::of::<E>(client, old)?, Elsewhere::of::<E>(client, new)?);
         let none = ForeignRows::default();
         let entries = match (old, new) {
             (Some(old), Some(new)) if old.row_key != new.row_key => {

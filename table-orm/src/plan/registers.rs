@@ -5,9 +5,9 @@
 //! Invariants:
 //! - Work joins a pointer only within [`STANDS`] after the pointer was last sent, by this machine's clock. Later
 //!   work claims it, and writes it again before it begins.
-//! - A pointer is deleted only when all work that joined or claimed it has [ended](Cover::end), and its name is not
-//!   used again then. If one piece of work was
-//!   dropped instead, the pointer is left, and later work gets a pointer with another name.
+//! - A pointer is deleted only when all work that joined or claimed it has [ended](Cover::end). Its name is not
+//!   used again then. If one piece of work was dropped instead, the pointer is left, and later work gets a
+//!   pointer with another name.
 //! - A pointer with work that [stays](Cover::stay) is never deleted here. Later work may join and claim it.
 
 use crate::model::TableName;

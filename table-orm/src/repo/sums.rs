@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How often [`verify_sums`](Repo::verify_sums) counts a partition whose totals change meanwhile.
 const MAX_COUNTS: usize = 5;
 
-/// A total that was not the sum over the stored entities, or of which that is not known.
+/// A total that differs from the sum over the stored entities, or that changed during each count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WrongSum {

@@ -21,7 +21,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// again. An entity that is read and not written costs one operation, as
 /// [`require`](super::Transaction::require), which gives it a new version. That an entity was absent is
 /// checked only when the transaction writes it: by `insert`, or by `upsert` or `insert_or_merge`, which are
-/// then sent as an insert. A `merge` into it fails with `Error::NotFound`, and nothing is sent. Read through a [`Repo`](crate::Repo) what may change meanwhile.
+/// then sent as an insert. A `merge` into it fails with `Error::NotFound`, and nothing is sent. Read through a
+/// [`Repo`](crate::Repo) what may change meanwhile.
 #[derive(Debug)]
 pub struct TransactionScope(Arc<Mutex<State>>);
 

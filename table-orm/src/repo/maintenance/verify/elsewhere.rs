@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 /// The findings about the rows elsewhere of entities whose canonical rows have these keys and bodies: a point
-/// query for each such row that `joined` does not confirm, at most 16 in flight. The partition's own verify reports an unreadable canonical
-/// row.
+/// query for each such row that `joined` does not confirm, at most 16 in flight. The partition's own verify
+/// reports an unreadable canonical row.
 pub(super) fn findings<E: TableEntity + 'static>(
     client: TableClient,
     canonical: Vec<(CanonicalKey, Bytes)>,
