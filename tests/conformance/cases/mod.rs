@@ -59,7 +59,8 @@ cases! {
     pages: hold_every_row_once_in_order, resume_from_a_token,
         are_walked_back_by_their_tokens, are_never_larger_than_asked;
     sequences: give_each_number_once, number_entities_without_gaps;
-    outbox: events_are_handed_on_in_the_order_of_the_writes, events_go_to_a_queue;
+    outbox: events_are_handed_on_in_the_order_of_the_writes, events_go_to_a_queue,
+        events_are_found_by_the_register;
     sums: stay_exact_beside_other_writers;
     transactions: apply_every_kind_of_operation, that_fail_name_the_operation_and_change_nothing,
         hold_100_operations_and_not_101, refuse_a_row_given_twice, stay_in_their_partition,

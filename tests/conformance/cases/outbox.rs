@@ -93,3 +93,26 @@ pub async fn events_go_to_a_queue(subject: Subject) {
     }
     assert_eq!((report.handed_on, messages.len(), keys.len()), (5, 5, 5));
 }
+
+pub async fn events_are_found_by_the_register(subject: Subject) {
+    let (orders, other) = (orders(&subject), orders(&subject));
+    orders.register().await.unwrap();
+    // The table exists.
+    let register = other.register().await.unwrap();
+    let order = |customer: &str, number| Order { customer: customer.into(), number, cents: 1 };
+    let acme = (0..3).map(|number| order("acme", number));
+    orders.insert_many(acme.chain([order("bolt", 1)])).await.all().unwrap();
+    let taken = Mutex::new(Vec::new());
+    let handler = async |event: Event| {
+        taken.lock().unwrap().push((event.partition_key, event.number));
+        Ok::<_, String>(())
+    };
+    let report = other.outbox().dispatch(&register, handler).await.unwrap();
+    assert_eq!((report.partitions, report.handed_on, report.failures.len()), (2, 4, 0));
+    let mut taken = taken.into_inner().unwrap();
+    taken.sort();
+    let events = [("acme", 1), ("acme", 2), ("acme", 3), ("bolt", 1)];
+    assert_eq!(taken, events.map(|(customer, number)| (customer.to_owned(), number)));
+    assert_eq!(other.outbox().waiting(&register).await.unwrap().events, 0);
+    subject.store.delete_table(register.table()).await.unwrap();
+}
