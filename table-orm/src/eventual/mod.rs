@@ -30,6 +30,7 @@ mod group;
 mod intent;
 mod intents;
 mod registered;
+mod scope;
 mod settle;
 mod settled;
 mod share;
@@ -45,6 +46,7 @@ mod write;
 
 pub use error::SettleError;
 pub use registered::Registered;
+pub use scope::PartitionScope;
 pub use settled::Settled;
 pub use sweep::{SETTLE_GRACE, SettleFailure, SettleReport};
 
@@ -53,6 +55,7 @@ pub(crate) use foreign_type::ForeignType;
 pub(crate) use gathered::Gathered;
 pub(crate) use intent::DueEntry;
 pub(crate) use intents::{Intents, plan_with_settling};
+pub(crate) use scope::Scope;
 pub(crate) use settled::{Settling, settling_methods};
 pub(crate) use sweep::Sweep;
 pub(crate) use unique::{GUARD_ROW, Guard, Guards};

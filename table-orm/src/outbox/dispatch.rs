@@ -4,13 +4,14 @@ use super::Outbox;
 use super::handler::Handler;
 use super::named::Named;
 use super::partition::PartitionDispatch;
+use super::queries::{first_events, scan};
 use super::report::DispatchReport;
-use super::scope::{OutboxScope, Scope, first_events, scan};
 use super::settings::Settings;
 #[cfg(doc)]
 use super::settings::{OUTBOX_LEASE, OUTBOX_PARALLELISM, REMOVED_AT_ONCE};
 use crate::entity::TableEntity;
 use crate::error::Result;
+use crate::eventual::{PartitionScope, Scope};
 use crate::model::MAX_TRANSACTION_OPERATIONS;
 use crate::plan::{Plan, Step, TableClient};
 use crate::query::Span;
@@ -75,7 +76,7 @@ impl<E: TableEntity> Outbox<E> {
     /// [`DispatchReport::failures`].
     pub fn dispatch<'a, H: Handler + 'a>(
         &self,
-        scope: impl OutboxScope<E>,
+        scope: impl PartitionScope<E>,
         handler: H,
     ) -> Dispatch<'a, H> {
         let settings = Settings::default();

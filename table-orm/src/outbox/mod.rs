@@ -20,8 +20,8 @@ mod lease;
 mod message;
 mod named;
 mod partition;
+mod queries;
 mod report;
-mod scope;
 #[cfg(feature = "distributed")]
 mod send_to;
 mod settings;
@@ -37,7 +37,6 @@ pub use handler::Handler;
 pub use lease::{FIRST_WAIT, LONGEST_WAIT};
 pub use message::MESSAGE_VERSION;
 pub use report::{DispatchFailure, DispatchReport};
-pub use scope::OutboxScope;
 #[cfg(feature = "distributed")]
 pub use send_to::SendTo;
 pub use settings::{OUTBOX_LEASE, OUTBOX_PARALLELISM, REMOVED_AT_ONCE};

@@ -19,7 +19,7 @@
 //! Where events stay, the youngest pointer stays, which names them. The others are deleted: the partition is named as
 //! long as it has events.
 
-use super::scope::first_events;
+use super::queries::first_events;
 use crate::entity::{EVENTS, EventRowKey, RowHead, read_row, split_page};
 use crate::error::{Error, Result};
 use crate::model::TableName;

@@ -6,22 +6,22 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 use crate as table_orm;
+use crate::TableEntity;
 use crate::dose::dose;
 use crate::embedded::EmbeddedStore;
-use crate::entity::{DynamicEntity, EVENTS, EventRowKey, HEAD, Head, read_row};
-use crate::eventual::Registered;
-use crate::eventual::tests::chaos::{self, Dice, Invariants, all_hold, first_violation};
+use crate::entity::{EVENTS, EventRowKey, HEAD, Head, read_row};
+use crate::eventual::tests::chaos::{self, Dice, all_hold, first_violation};
+use crate::eventual::tests::registering::{
+    AllNamed, LIVES, LeftOut, Process, Registering, write_all,
+};
 use crate::eventual::tests::stamped::Stamped;
-use crate::layer::{FaultStore, Faults, Layer as _, Retry};
-use crate::model::{ETag, Edm, Metadata, TableName};
+use crate::layer::{FaultStore, Faults};
+use crate::model::{Metadata, TableName};
 use crate::outbox::{DispatchReport, Event, HandlerError};
-use crate::query::RowQuery;
 use crate::register::GRACE;
-use crate::store::{Middleware, Operation, Page, Store, StoreAnswer, StoreError, StoreRequest};
-use crate::{Repo, TableEntity, Tables};
+use crate::store::Store as _;
 use futures_util::future::{join, join_all};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::sleep;
@@ -41,135 +41,46 @@ struct Order {
 const CUSTOMERS: [&str; 3] = ["acme", "globex", "init"];
 const PROCESSES: u64 = 2;
 const DISPATCHERS: u64 = 2;
-const LIVES: u64 = 3;
-/// The longest life of a process.
-const LONGEST_LIFE: Duration = Duration::from_secs(400);
 /// How late a request takes effect, at most.
 const LATEST: Duration = Duration::from_secs(400);
+/// The row with the next number is written before pointers are deleted.
+const REFUSAL: LeftOut = LeftOut::Refusal { row_key: HEAD };
 
-/// A part of the protocol that is left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LeftOut {
-    /// A pointer is written before the transaction.
-    Pointer,
-    /// A pointer that is younger than the grace stays.
-    Grace,
-    /// The row with the next number is written before pointers are deleted.
-    Refusal,
-}
-
-#[derive(Debug, Default)]
-struct AllNamed;
-
-/// A row, by its keys.
-type Key = (String, String);
-
-#[derive(Debug, Default, PartialEq)]
-struct Snapshot {
-    events: BTreeSet<Key>,
-    /// The pointers, with the partitions that they name.
-    named: BTreeMap<Key, String>,
-}
-
-impl Invariants for AllNamed {
+impl Registering for Order {
     const TABLES: [&'static str; 2] = ["orders", "ordersDue"];
+    const POINTERS: &'static str = EVENTS;
+    const LONGEST_LIFE: Duration = Duration::from_secs(400);
+    // Long enough that pointers get old, or short enough that they are used again.
+    const PAUSES: (f64, Duration, Duration) =
+        (0.4, Duration::from_secs(200), Duration::from_secs(40));
 
-    type Snapshot = Snapshot;
+    fn is_left(row_key: &str) -> bool {
+        EventRowKey::read(row_key).is_some()
+    }
 
-    fn put(snapshot: &mut Snapshot, table: &TableName, json: &str) {
-        let mut row: DynamicEntity = read_row(0, json.as_bytes()).unwrap();
-        let mut text = |name: &str| match row.properties.remove(name) {
-            Some(Edm::String(text)) => text,
-            _ => String::new(),
+    async fn write(Process { repo, dice, .. }: &Process<Self>) -> crate::Result<()> {
+        let customer = CUSTOMERS[dice.below(3) as usize];
+        let order = Self {
+            customer: customer.to_owned(),
+            number: dice.below(2),
+            cents: dice.below(1_000_000),
         };
-        let (kind, named) = (text("Kind"), text("Partition"));
-        let key = (row.partition_key, row.row_key);
-        if kind == EVENTS {
-            snapshot.named.insert(key, named);
-        } else if table.as_str() == "orders" && EventRowKey::read(&key.1).is_some() {
-            snapshot.events.insert(key);
+        let partition = Self::partition(customer);
+        let key = partition.row().number(order.number);
+        match dice.below(6) {
+            0 => repo.insert(&order).await.map(drop),
+            1 => repo.upsert(&order).await.map(drop),
+            2 => {
+                let patch = OrderPatch::default().cents(order.cents);
+                repo.merge(&key, patch).or_insert().await.map(drop)
+            }
+            3 => repo.transaction(&partition).upsert(&order).commit().await.map(drop),
+            4 => repo.upsert_many([order]).await.all().map(drop),
+            _ => match repo.load(&key).await?.optional()? {
+                Some(stored) => repo.delete_if(&key, stored.etag()).await,
+                None => Ok(()),
+            },
         }
-    }
-
-    fn remove(snapshot: &mut Snapshot, table: &TableName, partition_key: &str, row_key: &str) {
-        let key = (partition_key.to_owned(), row_key.to_owned());
-        if table.as_str() == "orders" {
-            snapshot.events.remove(&key);
-        } else {
-            snapshot.named.remove(&key);
-        }
-    }
-
-    fn check(&mut self, now: &Snapshot) -> Result<(), String> {
-        let is_named = |(partition_key, _): &&Key| now.named.values().any(|it| it == partition_key);
-        match now.events.iter().find(|key| !is_named(key)) {
-            Some(key) => Err(format!("the partition of {key:?} is not named")),
-            None => Ok(()),
-        }
-    }
-}
-
-/// The store of one process: whatever it asks for after its end is never answered.
-#[derive(Debug)]
-struct Process {
-    inner: Arc<dyn Store>,
-    has_ended: Arc<AtomicBool>,
-    left_out: Option<LeftOut>,
-}
-
-impl Process {
-    async fn unless_ended(&self) {
-        if self.has_ended.load(Ordering::Relaxed) {
-            std::future::pending::<()>().await;
-        }
-    }
-}
-
-impl Middleware for Process {
-    fn inner(&self) -> &dyn Store {
-        &*self.inner
-    }
-
-    async fn call<T: StoreAnswer>(
-        &self,
-        _: StoreRequest<'_>,
-        next: impl Future<Output = Result<T, StoreError>> + Send,
-    ) -> Result<T, StoreError> {
-        self.unless_ended().await;
-        let answer = next.await;
-        self.unless_ended().await;
-        answer
-    }
-
-    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
-        self.unless_ended().await;
-        let mut page = self.inner.query(query).await?;
-        self.unless_ended().await;
-        if self.left_out == Some(LeftOut::Grace) && query.table.as_str() == "ordersDue" {
-            let body = String::from_utf8(page.body.to_vec()).unwrap();
-            page.body = body.replace("\"2026-11-23T", "\"2025-11-23T").into();
-        }
-        Ok(page)
-    }
-
-    async fn write(
-        &self,
-        table: &TableName,
-        partition_key: &str,
-        operation: Operation,
-    ) -> Result<Option<ETag>, StoreError> {
-        self.unless_ended().await;
-        let is_left_out = match self.left_out {
-            Some(LeftOut::Pointer) => table.as_str() == "ordersDue",
-            Some(LeftOut::Refusal) => operation.row_key == HEAD,
-            _ => false,
-        };
-        if is_left_out {
-            return Ok(Some(ETag::new("W/\"datetime'2000-01-01T00%3A00%3A00Z'\"")));
-        }
-        let answer = self.inner.write(table, partition_key, operation).await;
-        self.unless_ended().await;
-        answer
     }
 }
 
@@ -185,26 +96,28 @@ async fn run(seed: u64, left_out: Option<LeftOut>) -> Result<usize, String> {
     let [orders, due] = ["orders", "ordersDue"].map(|name| TableName::new(name).unwrap());
     memory.create_table(&orders).await.unwrap();
     memory.create_table(&due).await.unwrap();
-    let observer = chaos::Observer::<AllNamed>::new(Arc::new(Stamped::new(Arc::new(memory))));
+    let observer =
+        chaos::Observer::<AllNamed<Order>>::new(Arc::new(Stamped::new(Arc::new(memory))));
     let faults = Faults::seeded(seed).slow(1.0).slowest(Duration::from_millis(400)).latest(LATEST);
     let faults = faults.lost_requests(0.03).lost_replies(0.03).late(0.1);
     let network = faults.store(observer.clone()).unwrap();
     let taken = Taken::default();
-    let processes = (0..PROCESSES).map(|number| write_all(seed, number, &network, left_out));
+    let processes =
+        (0..PROCESSES).map(|number| write_all::<Order>(seed, number, &network, left_out));
     let dispatchers = (PROCESSES..PROCESSES + DISPATCHERS)
         .map(|number| dispatch_all(seed, number, &network, left_out, &taken));
     join(join_all(processes), join_all(dispatchers)).await;
     // What is still on its way arrives, what is named gets old, and leases are over.
     sleep(LATEST + GRACE).await;
     network.disable();
-    let last = Life::new(Dice::of(seed, 99), &network, None).await;
+    let last = Process::start(Dice::of(seed, 99), &network, None).await;
     let mut reports = Vec::new();
     for _ in 0..2 {
-        reports.push(last.hand_on(&taken, false).await.map_err(|error| error.to_string())?);
+        reports.push(hand_on(&last, &taken, false).await.map_err(|error| error.to_string())?);
     }
     observer.result()?;
     let end = observer.snapshot().await;
-    if end.events.len() + end.named.len() > 0 {
+    if end.left.len() + end.named.len() > 0 {
         return Err(format!("the register alone does not suffice: {end:?}, {reports:?}"));
     }
     let mut taken = taken.into_inner().unwrap();
@@ -219,92 +132,21 @@ async fn run(seed: u64, left_out: Option<LeftOut>) -> Result<usize, String> {
     observer.result()
 }
 
-/// A process from its start to its end.
-struct Life {
-    orders: Repo<Order>,
-    register: Registered,
-    dice: Dice,
-    has_ended: Arc<AtomicBool>,
-}
-
-impl Life {
-    async fn new(dice: Dice, network: &FaultStore, left_out: Option<LeftOut>) -> Self {
-        let has_ended = Arc::new(AtomicBool::new(false));
-        let inner: Arc<dyn Store> = Arc::new(network.clone());
-        // Some send again by themselves what was not answered.
-        let inner = if dice.happens(0.3) {
-            Retry::interactive().write_id("WriteId").seed(dice.seed()).around(inner).unwrap()
-        } else {
-            inner
-        };
-        let store = Process { inner, has_ended: Arc::clone(&has_ended), left_out };
-        let orders = Tables::new(store).on_virtual_time(dice.seed()).repo::<Order>();
-        let register = orders.register().existing().await.unwrap();
-        Self { orders, register, dice, has_ended }
-    }
-
-    async fn hand_on(&self, taken: &Taken, fails: bool) -> crate::Result<DispatchReport> {
-        let handler = async |event: Event| {
-            if fails && self.dice.happens(0.2) {
-                return Err(HandlerError::from("no"));
-            }
-            let mut taken = taken.lock().unwrap();
-            taken.entry(event.partition_key).or_default().insert(event.number);
-            Ok(())
-        };
-        self.orders.outbox().dispatch(&self.register, handler).lease(Duration::from_secs(20)).await
-    }
-
-    /// Writes until the end, two at a time.
-    async fn write_some(&self) {
-        let writer = || async {
-            loop {
-                // Long enough that pointers get old, or short enough that they are used again.
-                let pause = if self.dice.happens(0.4) { 200 } else { 40 };
-                sleep(self.dice.time(Duration::from_secs(pause))).await;
-                let give_up = if self.dice.happens(0.2) { 1 } else { 30 };
-                // What fails has no event, or one that is found.
-                let _written =
-                    self.dice.mortal(0.2, Duration::from_secs(give_up), self.write()).await;
-            }
-        };
-        join(writer(), writer()).await;
-    }
-
-    async fn write(&self) -> crate::Result<()> {
-        let customer = CUSTOMERS[self.dice.below(3) as usize];
-        let order = Order {
-            customer: customer.to_owned(),
-            number: self.dice.below(2),
-            cents: self.dice.below(1_000_000),
-        };
-        let partition = Order::partition(customer);
-        let key = partition.row().number(order.number);
-        match self.dice.below(6) {
-            0 => self.orders.insert(&order).await.map(drop),
-            1 => self.orders.upsert(&order).await.map(drop),
-            2 => {
-                let patch = OrderPatch::default().cents(order.cents);
-                self.orders.merge(&key, patch).or_insert().await.map(drop)
-            }
-            3 => self.orders.transaction(&partition).upsert(&order).commit().await.map(drop),
-            4 => self.orders.upsert_many([order]).await.all().map(drop),
-            _ => match self.orders.load(&key).await?.optional()? {
-                Some(stored) => self.orders.delete_if(&key, stored.etag()).await,
-                None => Ok(()),
-            },
+async fn hand_on(
+    process: &Process<Order>,
+    taken: &Taken,
+    fails: bool,
+) -> crate::Result<DispatchReport> {
+    let handler = async |event: Event| {
+        if fails && process.dice.happens(0.2) {
+            return Err(HandlerError::from("no"));
         }
-    }
-}
-
-async fn write_all(seed: u64, number: u64, network: &FaultStore, left_out: Option<LeftOut>) {
-    for life in 0..LIVES {
-        let dice = Dice::of(seed, 10 * number + life);
-        let time = dice.time(LONGEST_LIFE);
-        let life = Life::new(dice, network, left_out).await;
-        let _ended = tokio::time::timeout(time, life.write_some()).await;
-        life.has_ended.store(true, Ordering::Relaxed);
-    }
+        let mut taken = taken.lock().unwrap();
+        taken.entry(event.partition_key).or_default().insert(event.number);
+        Ok(())
+    };
+    let dispatch = process.repo.outbox().dispatch(&process.register, handler);
+    dispatch.lease(Duration::from_secs(20)).await
 }
 
 async fn dispatch_all(
@@ -316,10 +158,11 @@ async fn dispatch_all(
 ) {
     for life in 0..4 * LIVES {
         let dice = Dice::of(seed, 20 * number + life);
-        sleep(dice.time(LONGEST_LIFE / 3)).await;
-        let life = Life::new(dice, network, left_out).await;
-        life.dice.mortal(0.3, Duration::from_secs(10), life.hand_on(taken, true)).await;
-        life.has_ended.store(true, Ordering::Relaxed);
+        sleep(dice.time(Order::LONGEST_LIFE / 3)).await;
+        let process = Process::start(dice, network, left_out).await;
+        let work = hand_on(&process, taken, true);
+        process.dice.mortal(0.3, Duration::from_secs(10), work).await;
+        process.end();
     }
 }
 
@@ -330,7 +173,7 @@ fn every_partition_with_events_is_named_whatever_is_lost_or_late_or_ends() {
 
 #[test]
 fn a_register_of_events_without_one_of_its_parts_is_found_out() {
-    for part in [LeftOut::Pointer, LeftOut::Grace, LeftOut::Refusal] {
+    for part in [LeftOut::Pointer, LeftOut::Grace, REFUSAL] {
         let violation = first_violation(part, 0..300, |seed| simulate(seed, Some(part)));
         assert!(violation.is_some_and(|violation| violation.contains("is not named")), "{part:?}");
     }

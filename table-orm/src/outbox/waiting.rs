@@ -3,9 +3,10 @@
 use super::Outbox;
 use super::lease::age;
 use super::named::Named;
-use super::scope::{OutboxScope, Scope, events, scan};
+use super::queries::{events, scan};
 use crate::entity::{DynamicEntity, TableEntity, read_row, split_page};
 use crate::error::Result;
+use crate::eventual::{PartitionScope, Scope};
 use crate::model::{DateTime, SYSTEM_PROPERTIES};
 use crate::query::{KeyRange, RowQuery, Span};
 use std::borrow::Cow;
@@ -31,7 +32,7 @@ impl<E: TableEntity> Outbox<E> {
     ///
     /// # Errors
     /// Those of a query, or of a scan.
-    pub async fn waiting(&self, scope: impl OutboxScope<E>) -> Result<Waiting> {
+    pub async fn waiting(&self, scope: impl PartitionScope<E>) -> Result<Waiting> {
         let (mut waiting, mut partitions) = (Waiting::default(), BTreeSet::new());
         let mut oldest: Option<DateTime> = None;
         let mut add = |row: DynamicEntity| {

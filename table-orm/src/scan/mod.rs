@@ -72,4 +72,4 @@ pub use api::{
 };
 pub use checkpoint::Checkpoint;
 pub use engine::{ScanReport, Splitter};
-pub use settle::{Settle, SettleScope};
+pub use settle::Settle;

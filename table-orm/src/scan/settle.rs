@@ -1,11 +1,9 @@
 //! The settling of what ended processes left, in one partition or in a whole table.
 
 use super::Scan;
-use crate::entity::{DynamicEntity, RowOf, TableEntity, WholePartition};
+use crate::entity::{DynamicEntity, TableEntity};
 use crate::error::Result;
-use crate::eventual::{ForeignType, Registered, SETTLE_GRACE, SettleReport, Sweep};
-use crate::key::KeyError;
-use crate::model::TableName;
+use crate::eventual::{ForeignType, PartitionScope, SETTLE_GRACE, Scope, SettleReport, Sweep};
 use crate::plan::{Plan, Step};
 use crate::query::{ScanPermit, Span};
 use crate::register;
@@ -61,52 +59,10 @@ impl<E: TableEntity> Repo<E> {
     /// # Errors
     /// When the intents cannot be read. An intent that cannot be settled stays, and is in
     /// [`SettleReport::failures`].
-    pub fn settle<S: SettleScope<E>>(&self, scope: S) -> Settle<E> {
+    pub fn settle<S: PartitionScope<E>>(&self, scope: S) -> Settle<E> {
         let sweep =
             Sweep { home: self.client.clone(), kind: ForeignType::of::<E>(), grace: SETTLE_GRACE };
         Settle { sweep, scope: scope.scope(), entity: PhantomData }
-    }
-}
-
-/// What [`Repo::settle`] settles: a partition, `Entity::partition(..)`, a [register](Repo::register), or with a
-/// [`ScanPermit`] the table.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a partition of `{E}`",
-    label = "neither a partition nor a permit to scan",
-    note = "pass `{E}::partition(..)`, a register, or `ScanPermit::because(..)` for the whole table"
-)]
-pub trait SettleScope<E> {
-    #[doc(hidden)]
-    fn scope(self) -> Scope;
-}
-
-/// Where intents are looked for.
-#[doc(hidden)]
-#[derive(Debug)]
-pub enum Scope {
-    Partition(Result<Span, KeyError>),
-    Register(TableName),
-    Table(ScanPermit),
-}
-
-impl<E: TableEntity, Q: WholePartition> SettleScope<E> for Q
-where
-    Q::Row: RowOf<E>,
-{
-    fn scope(self) -> Scope {
-        Scope::Partition(self.into_keys().map(|keys| keys.partition))
-    }
-}
-
-impl<E: TableEntity> SettleScope<E> for ScanPermit {
-    fn scope(self) -> Scope {
-        Scope::Table(self)
-    }
-}
-
-impl<E: TableEntity> SettleScope<E> for &Registered {
-    fn scope(self) -> Scope {
-        Scope::Register(self.table().clone())
     }
 }
 

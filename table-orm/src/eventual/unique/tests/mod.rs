@@ -4,7 +4,6 @@
 
 mod costs;
 mod left_out;
-mod mortal;
 mod observer;
 mod simulation;
 

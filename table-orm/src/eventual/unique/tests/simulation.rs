@@ -4,7 +4,6 @@
 //! alone takes each value that no entity has.
 
 use super::left_out::{LeftOut, Tampering};
-use super::mortal::Mortal;
 use super::observer::Observer;
 use super::{Person, client, memory, person};
 use crate::dose::dose;
@@ -13,6 +12,7 @@ use crate::eventual::UniqueValue;
 use crate::eventual::tests::chaos::{
     Dice, LATEST, WrongClock, all_hold, at_once, grace, network, on_virtual_time,
 };
+use crate::eventual::tests::mortal::Mortal;
 use crate::layer::{FaultStore, Layer as _, Retry};
 use crate::store::Store;
 use crate::{EntityKeys as _, Error, Repo, Result, TableEntity};

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// Sends nothing and answers nothing any more once the client has ended. A request that is on its way then still
 /// takes effect.
 #[derive(Debug)]
-pub(super) struct Mortal {
+pub(in crate::eventual) struct Mortal {
     network: Arc<dyn Store>,
     has_ended: AtomicBool,
 }
