@@ -121,7 +121,7 @@ fn uniques<'m>(
     uniques.filter(|(unique, _)| unique.across.is_some()).map(|(unique, key)| {
         let (name, entity, at) = (&unique.name, &types.ty, variable("key"));
         let method = format_ident!("unique_{name}", span = key.template.literal.span());
-        let docs = doc("The values that one entity at most has, for `Repo::load_unique`.");
+        let docs = doc("The values that at most one entity has, for `Repo::load_unique`.");
         let made = (quote!(_orm::UniqueKey<#entity>), quote!(_orm::UniqueKey::new(#name, #at)));
         from_partition(model, types, key, (docs, &method), made)
     })

@@ -5,7 +5,7 @@ use crate::key::KeyError;
 use crate::query::PartitionKey;
 use std::marker::PhantomData;
 
-/// The values of a `unique(.., across)` of `E`, which one entity at most has: `User::unique_login("ann")` for
+/// The values of a `unique(.., across)` of `E`, which at most one entity has: `User::unique_login("ann")` for
 /// `unique(login, across)`. [`Repo::load_unique`](crate::Repo::load_unique) reads that entity.
 #[derive(Debug)]
 pub struct UniqueKey<E> {

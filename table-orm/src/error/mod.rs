@@ -168,7 +168,7 @@ pub enum Error {
     #[error(
         "cannot save `{entity}`: its PartitionKey changed from {from:?} to {to:?}, and one \
          transaction cannot span two partitions; nothing was written: insert it under the new key, \
-         then delete the old one; the other way round if it has a value of a `unique(.., across)`"
+         then delete the old one; if it has a value of a `unique(.., across)`, delete the old one first"
     )]
     PartitionChanged {
         /// The entity's type name.

@@ -52,9 +52,9 @@ pub enum ScanError {
     /// A prefix scan would read no page before it goes deeper.
     #[error("a prefix scan reads at least one page; pass 1 or more to `pages_per_prefix`")]
     NoPagesPerPrefix,
-    /// Pages were asked of a scan that begins behind a row.
+    /// A scan that begins after a row was asked for pages.
     #[error(
-        "pages cannot begin behind a row, and nothing was read; resume them by a token, or read the \
+        "pages cannot begin after a row, and nothing was read; resume them with a token, or read the \
          scan with `page_stream`"
     )]
     PagesAfter,

@@ -104,8 +104,8 @@ impl<H> fmt::Debug for Dispatch<'_, H> {
 }
 
 impl<H: Handler> Dispatch<'_, H> {
-    /// Sets how long the lease on a partition is, instead of [`OUTBOX_LEASE`]; less than 0.1 s counts as
-    /// that. It is renewed when a third of it is over. After a crash, the partition waits that long.
+    /// Sets how long the lease on a partition is, instead of [`OUTBOX_LEASE`]; less than 0.1 s counts as 0.1 s. It is
+    /// renewed when a third of it is over. After a crash, the partition waits that long.
     pub fn lease(mut self, time: Duration) -> Self {
         self.settings.lease = time.max(SHORTEST_LEASE);
         self

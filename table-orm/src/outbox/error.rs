@@ -12,7 +12,7 @@ pub type HandlerError = Box<dyn std::error::Error + Send + Sync>;
 pub enum DispatchError {
     /// The handler failed. The event comes again.
     #[error(
-        "the handler failed {failures} times in a row: {error}; the event stays and comes again after \
+        "the handler failed: {error}; failures in a row: {failures}; the event stays and comes again after \
          {wait:?}"
     )]
     Handler {
@@ -25,8 +25,8 @@ pub enum DispatchError {
     },
     /// A newer version of the app, or another program, wrote the event.
     #[error(
-        "event {number} has a `{property}` that this version does not know; it stays, and those behind it \
-         wait: deploy the version that wrote it"
+        "event {number} has no `{property}` that this version knows; it stays, and later events wait: deploy \
+         the version that wrote it"
     )]
     Unknown {
         /// The event's number.

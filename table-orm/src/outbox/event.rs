@@ -26,7 +26,7 @@ pub struct Event {
     pub row_key: String,
     /// The RowKey before the write, of an entity that was moved.
     pub moved_from: Option<String>,
-    /// When the write took effect, by the service's clock; `None` where the store tells no time. It is for
+    /// When the write took effect, by the service's clock; `None` where the store returns no timestamp. It is for
     /// people: [`number`](Self::number) is the order.
     pub time: Option<DateTime>,
     /// Whether the row before the write is left out because it is too long: its JSON has more than 32,768

@@ -18,7 +18,7 @@ pub struct DispatchReport {
     /// The events that a handler took and that may come again: another process took over their partition, or
     /// the store failed.
     pub may_repeat: u64,
-    /// The numbers of events that were missing: another program removed these.
+    /// How many events were missing: another program removed them.
     pub missing: u64,
     /// The age of the oldest event that it found, by the service's clock: the lag of the outbox. `None` where
     /// it found none.
@@ -27,9 +27,9 @@ pub struct DispatchReport {
     pub failures: Vec<DispatchFailure>,
 }
 
-/// A partition whose events stay.
+/// A partition whose events stay, or that stays named in the register.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot hand on the events of partition {partition_key:?}: {error}")]
+#[error("the outbox of partition {partition_key:?}: {error}")]
 #[non_exhaustive]
 pub struct DispatchFailure {
     /// The PartitionKey.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// The time for which a process has the events of a partition to itself, unless the call sets another one: 1
-/// minute. It renews the lease while it works. When it ended, others take over after that time.
+/// minute. It renews the lease while it works. If it ends, others take over after that time.
 pub const OUTBOX_LEASE: Duration = Duration::from_secs(60);
 /// How many partitions a call works on at a time, unless it sets another number: 16.
 pub const OUTBOX_PARALLELISM: usize = 16;

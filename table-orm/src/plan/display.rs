@@ -66,8 +66,8 @@ impl fmt::Display for Step {
             Self::Register { table } => {
                 write!(
                     f,
-                    "the partition named in the register `{table}`, if it is not: one request, and \
-                     one that removes it a minute after the last write"
+                    "the partition named in the register `{table}`, if it is not yet: one request, and \
+                     later one that removes the name"
                 )
             }
             Self::ReadFirst { table, totals, events } => {

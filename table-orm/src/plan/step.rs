@@ -117,10 +117,10 @@ pub enum Step {
         /// The register's table.
         table: TableName,
     },
-    /// The point queries behind which a transaction keeps totals or adds events: of what it replaces, where that
-    /// decides, of the totals, and of the number of the next event. The transaction also has an operation for each
-    /// total, one for each event, and one for the number. All are sent again when another writer changed one
-    /// in between.
+    /// The point queries before a transaction that changes totals or adds events. They read the totals, the number
+    /// of the next event and, where the outcome depends on them, the rows that it replaces. The transaction also
+    /// has an operation for each total, one for each event, and one for the number. Queries and transaction are
+    /// sent again when another writer changed one of these rows in between.
     ReadFirst {
         /// The table.
         table: TableName,

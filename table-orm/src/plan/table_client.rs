@@ -313,8 +313,8 @@ impl TableClient {
 
     fn too_many(&self, batch: &Batch) -> Error {
         let message = format!(
-            "the write needs {} operations, two for each row whose key changes and one for each total and \
-             event; an entity group transaction takes at most {MAX_TRANSACTION_OPERATIONS}",
+            "the write needs {} operations, two for each row whose key changes, one for each total and event, \
+             and one for the number of the next event; an entity group transaction takes at most {MAX_TRANSACTION_OPERATIONS}",
             batch.operations.len()
         );
         let cause = StoreError::new(ErrorCode::REQUEST_BODY_TOO_LARGE, message);

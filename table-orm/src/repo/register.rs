@@ -13,12 +13,12 @@ impl<E: TableEntity> Repo<E> {
     /// processes left in minutes, and [`Outbox::dispatch`](crate::outbox::Outbox::dispatch) finds events, both
     /// without a scan. Call it when the process starts, in each process that writes to the table.
     ///
-    /// The register is a table of its own, `ordersDue` for `orders`. Before a write that has something to settle,
-    /// it names the write's partition there, and a minute after the last such write it removes that. So a
-    /// partition costs at most 2 requests in a minute, however many writes it takes. A write that adds events costs
-    /// at most one more in a minute: who hands the events on removes the name. After a write without an answer, or
-    /// one that could not reserve its values, the next write names the partition anew. A write whose partition
-    /// cannot be named fails with [`Error::Unregistered`], and is not sent. Types without `eventual` rows,
+    /// The register is a table of its own, `ordersDue` for `orders`. Before a write that has something to settle, it
+    /// names the write's partition there, and removes the name a minute after the last such write. So a partition
+    /// costs at most 2 requests in a minute, however many writes it takes. A write that adds events costs at most one
+    /// more in a minute: the process that hands the events on removes the name. After a write without an answer, or
+    /// one that could not reserve its values, the next write names the partition anew. A write whose partition cannot
+    /// be named fails with [`Error::Unregistered`], and is not sent. Types without `eventual` rows,
     /// `unique(.., across)` and `outbox` register nothing.
     ///
     /// It applies to all clones of the [`Tables`](crate::Tables), all types of the table, and

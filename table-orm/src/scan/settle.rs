@@ -27,8 +27,8 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// A partition costs one query, and the whole table a scan: the service reads all of its rows, and returns
     /// those to settle. With `unique(.., across)` it is two queries, or two scans. A register costs 16 queries,
-    /// those of each partition that it names, and one delete for each that is clean then. It does not name what a
-    /// request left that took effect minutes late, so scan the table too, such as once a week.
+    /// those of each partition that it names, and one delete for each that is clean then. It may not name the
+    /// partition of a request that took effect minutes late, so also scan the table, such as once a week.
     ///
     /// What it finds costs 2 requests for each other partition, and 2 more.
     ///

@@ -319,11 +319,11 @@ impl<T, R> Scan<T, R> {
         self
     }
 
-    /// Begins behind the position of a row in key order: reads the rows whose PartitionKey is greater,
+    /// Begins after the position of a row in key order: reads the rows whose PartitionKey is greater,
     /// and those of its partition whose RowKey is greater, within the prefix, the range and the filter
     /// of the scan. The row need not be there.
     ///
-    /// A page that follows rows in key order begins behind the last of them, however many came before.
+    /// A page that follows rows in key order begins after the last of them, however many came before.
     /// A scan that resumes from a [checkpoint](Self::checkpoint) goes on where the checkpoint says.
     /// [`pages`](Self::pages) and [`distributed`](Self::distributed) scans keep their own positions, and
     /// fail with this one.
