@@ -8,13 +8,18 @@ const VARIABLE: &str = "env:";
 
 /// A variable that does not exist, is empty, or names another one.
 #[derive(Debug, PartialEq, Eq)]
-pub struct NoText(pub String);
+struct NoText(String);
+
+/// A connection string, or for `env:NAME` the value of that variable. The error says what to do.
+pub fn connection_string(given: &str) -> Result<String, String> {
+    let text = text(given, |name| std::env::var(name).ok());
+    text.map(Into::into).map_err(|NoText(name)| {
+        format!("`env:{name}`: the environment variable has no connection string; set it to one")
+    })
+}
 
 /// The text itself, or for `env:NAME` the value of that variable.
-pub fn text(
-    text: &str,
-    variable: impl FnOnce(&str) -> Option<String>,
-) -> Result<Cow<'_, str>, NoText> {
+fn text(text: &str, variable: impl FnOnce(&str) -> Option<String>) -> Result<Cow<'_, str>, NoText> {
     let Some(name) = text.strip_prefix(VARIABLE) else { return Ok(text.into()) };
     match variable(name) {
         // A variable that names a variable could make a circle.

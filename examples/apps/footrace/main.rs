@@ -183,7 +183,8 @@ impl Arguments {
                 }
                 lexopt::Arg::Long("azure") => {
                     let text = parser.value().and_then(|text| text.string());
-                    arguments.azure = Some(connection_string(&text.map_err(wrong)?)?);
+                    let text = from_env::connection_string(&text.map_err(wrong)?);
+                    arguments.azure = Some(text.map_err(Failure::Arguments)?);
                 }
                 lexopt::Arg::Long("event") => {
                     let event = parser.value().and_then(|event| event.string());
@@ -207,17 +208,6 @@ impl Arguments {
         }
         Ok(Some(arguments))
     }
-}
-
-/// A connection string, or with `env:NAME` the value of that environment variable.
-fn connection_string(text: &str) -> Result<String, Failure> {
-    let text = from_env::text(text, |name| std::env::var(name).ok());
-    text.map(Into::into).map_err(|from_env::NoText(name)| {
-        let message = format!(
-            "`env:{name}`: the environment variable has no connection string; set it to one"
-        );
-        Failure::Arguments(message)
-    })
 }
 
 /// The results to load.

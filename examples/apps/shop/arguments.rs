@@ -56,7 +56,9 @@ impl Arguments {
             match argument {
                 lexopt::Arg::Long("db") => arguments.db = Some(parser.value()?.into()),
                 lexopt::Arg::Long("azure") => {
-                    arguments.azure = Some(connection_string(&parser.value()?.string()?)?);
+                    let given = parser.value()?.string()?;
+                    let text = from_env::connection_string(&given).map_err(WrongArguments)?;
+                    arguments.azure = Some(text);
                 }
                 lexopt::Arg::Long("crash") => {
                     let crash = match parser.optional_value() {
@@ -80,16 +82,6 @@ impl Arguments {
             _ => Ok(Some(arguments)),
         }
     }
-}
-
-/// A connection string, or with `env:NAME` the value of that environment variable.
-fn connection_string(text: &str) -> Result<String, WrongArguments> {
-    let text = from_env::text(text, |name| std::env::var(name).ok());
-    text.map(Into::into).map_err(|from_env::NoText(name)| {
-        WrongArguments(format!(
-            "`env:{name}`: the environment variable has no connection string; set it to one"
-        ))
-    })
 }
 
 #[cfg(test)]

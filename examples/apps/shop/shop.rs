@@ -102,8 +102,6 @@ impl Shop {
 
 async fn opened<E: TableEntity>(tables: &Tables) -> Result<Repo<E>> {
     let repo = tables.repo::<E>();
-    match repo.create_table().await {
-        Ok(()) | Err(Error::AlreadyExists(_)) => Ok(repo),
-        Err(error) => Err(error),
-    }
+    repo.create_table_if_not_exists().await?;
+    Ok(repo)
 }

@@ -19,9 +19,14 @@ pub(crate) fn across_keys<E: TableEntity>(
 
 /// Whether the type has values that are unique over all partitions.
 pub(crate) const fn has_across<E: TableEntity>() -> bool {
+    any_across(E::GUARDS)
+}
+
+/// Whether one of the guards is of a value that is unique over all partitions.
+pub(super) const fn any_across(guards: &[GuardTemplate]) -> bool {
     let mut at = 0;
-    while at < E::GUARDS.len() {
-        if E::GUARDS[at].across {
+    while at < guards.len() {
+        if guards[at].across {
             return true;
         }
         at += 1;

@@ -6,8 +6,7 @@
 //! - A value that an event leaves out is named as left out.
 
 use super::own_rows::OwnRows;
-use super::query::canonical;
-use super::template::template_at;
+use super::query::is_canonical_key;
 use super::{DynamicEntity, Members, ReadRow, RowHead, TableEntity, body, read_row_in_context};
 use crate::model::{Edm, MAX_STRING_UNITS, order};
 use crate::property::{PropertiesWriter, PropertyError, PropertyFault, RowFault};
@@ -250,10 +249,7 @@ impl ReportedType {
             entity: E::NAME,
             values,
             is_marked: E::KIND.is_some(),
-            is_canonical: |row_key| {
-                let template = template_at::<E>(canonical::<E>());
-                template.is_some_and(|template| template.takes(row_key, E::ESCAPE))
-            },
+            is_canonical: is_canonical_key::<E>,
             is_own: |row| {
                 let (RowHead { .. }, context) = read_row_in_context(0, row, None)?;
                 Ok(OwnRows::canonical::<E>().take(&context))

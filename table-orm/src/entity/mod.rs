@@ -52,14 +52,14 @@ pub(crate) use foreign::{home_key, keys_of_rows};
 pub(crate) use key_mismatch::{ReadBackError, has_row, read_entity};
 pub(crate) use own_rows::{OwnRowError, OwnRows, Ownership, index_of, template_of};
 pub(crate) use page_range::cut_page;
-pub(crate) use query::{canonical, canonical_rows, keys_of, row_span};
+pub(crate) use query::{canonical, canonical_rows, is_canonical_key, keys_of, row_span};
 pub(crate) use read::{
     PageRows, first_head, read_etag, read_own, read_page, read_row, read_row_in_context, split_page,
 };
 pub(crate) use rows::{body, mark, partition_key, row_key};
 pub(crate) use skip::{SkipUnreadable, read_rows};
 pub(crate) use sum::{Contributions, SummedType, TOTAL, Total, TotalRow, is_total};
-pub(crate) use template::{first_foreign, foreign_at, name_of, rows_of, template_at};
+pub(crate) use template::{first_foreign, foreign_at, name_of, rows_of};
 
 use crate::key::{Escape, KeyError, KeyTemplate, KeyText, StoredKeys};
 use crate::model::ETag;

@@ -133,6 +133,12 @@ pub(crate) const fn canonical<E: TableEntity>() -> usize {
     <E::Canonical as Row>::INDEX
 }
 
+/// Whether a RowKey can be that of a canonical row of `E`.
+pub(crate) fn is_canonical_key<E: TableEntity>(row_key: &str) -> bool {
+    let template = template_at::<E>(canonical::<E>());
+    template.is_some_and(|template| template.takes(row_key, E::ESCAPE))
+}
+
 /// The canonical rows of `E`, in any partition.
 pub(crate) fn canonical_rows<E: TableEntity>() -> Span {
     row_span::<E::Canonical>()

@@ -4,9 +4,8 @@
 //! same from what is stored.
 
 use super::own_rows::{OwnRowError, OwnRows};
-use super::query::canonical;
+use super::query::is_canonical_key;
 use super::read::read_own;
-use super::template::template_at;
 use super::{ReadRow, TableEntity};
 use crate::codec::Members;
 use crate::key::{Escape, KeyError, KeyText};
@@ -235,10 +234,7 @@ impl SummedType {
             entity: E::NAME,
             shared: sums.len() - in_groups,
             each: 2 * in_groups,
-            is_canonical: |row_key| {
-                let template = template_at::<E>(canonical::<E>());
-                template.is_some_and(|template| template.takes(row_key, E::ESCAPE))
-            },
+            is_canonical: is_canonical_key::<E>,
             contributions: contributions::<E>,
         })
     }

@@ -1,5 +1,6 @@
 //! Entities of several types in one partition, read into one enum.
 
+use super::across::any_across;
 use super::own_rows::OwnRows;
 use super::{ForeignTemplate, GuardTemplate, RowTemplate, TableEntity};
 use crate::entity::Row;
@@ -139,14 +140,7 @@ impl UnionMember {
 
     /// Whether writes have work outside their partition.
     const fn reaches_across(&self) -> bool {
-        let mut at = 0;
-        while at < self.guards.len() {
-            if self.guards[at].across {
-                return true;
-            }
-            at += 1;
-        }
-        !self.foreign.is_empty()
+        !self.foreign.is_empty() || any_across(self.guards)
     }
 
     /// The number of key templates: rows, then guards, then rows in other partitions.

@@ -73,11 +73,7 @@ impl Error {
                 ErrorKind::Conflict
             }
             // Whether the register was written does not matter.
-            Self::Unregistered(error) => match error.kind() {
-                ErrorKind::Unavailable => ErrorKind::Unavailable,
-                _ if matches!(**error, Self::Ambiguous(_)) => ErrorKind::Unavailable,
-                _ => ErrorKind::ServerError,
-            },
+            Self::Unregistered(error) if error.is_unanswered() => ErrorKind::Unavailable,
             #[cfg(feature = "distributed")]
             Self::Queue(error) if matches!(error.kind, QueueErrorKind::Unavailable) => {
                 ErrorKind::Unavailable
@@ -99,6 +95,7 @@ impl Error {
             | Self::TableNotFound(_)
             | Self::Unauthorized(_)
             | Self::Ambiguous(_)
+            | Self::Unregistered(_)
             | Self::Rejected(_)
             | Self::KeyMismatch(_)
             | Self::Moved(_)

@@ -2,7 +2,7 @@
 
 use super::foreign_rows::ForeignRows;
 use super::unique_value::{UniqueValue, unique_values};
-use crate::entity::{GuardTemplate, Loaded, TableEntity, canonical, template_at};
+use crate::entity::{GuardTemplate, Loaded, TableEntity, is_canonical_key};
 use crate::error::Result;
 use crate::model::{Metadata, TableName};
 use crate::store::StoredRow;
@@ -33,10 +33,7 @@ impl ForeignType {
         Self {
             entity: E::NAME,
             metadata: E::METADATA,
-            is_canonical: |row_key| {
-                let template = template_at::<E>(canonical::<E>());
-                template.is_some_and(|template| template.takes(row_key, E::ESCAPE))
-            },
+            is_canonical: is_canonical_key::<E>,
             table: |home, name, said| {
                 let template = E::FOREIGN.iter().find(|template| template.row.name == name);
                 let table = template.map(|template| template.table_of(home));

@@ -202,9 +202,7 @@ impl Intents {
         let reserve = (!reserved.is_empty()).then_some(Step::Reserve { guards: reserved });
         let settle = (!partitions.is_empty()).then_some(Step::Settle { partitions });
         let release = (!released.is_empty()).then_some(Step::Release { guards: released });
-        let register = client.connection.registers.of(&client.table).filter(|_| leaves);
-        let register = register.map(|register| Step::Register { table: register.table.clone() });
-        let before = register.into_iter().chain(reserve).chain(read_first);
+        let before = register_step(client, leaves).into_iter().chain(reserve).chain(read_first);
         let steps = before.chain(transaction).chain(settle).chain(release);
         Ok(Plan { steps: steps.collect() })
     }
@@ -242,8 +240,7 @@ impl Intents {
 
     /// Names the partition in the register, once for each type.
     async fn cover(&mut self, client: &TableClient, partition_key: &str) -> Result<()> {
-        let kinds: BTreeSet<_> =
-            self.intents.iter().chain(&self.tickets).map(|(kind, _)| kind.entity).collect();
+        let kinds: BTreeSet<_> = self.rows().map(|(kind, _)| kind.entity).collect();
         for kind in kinds {
             let cover = cover(client, kind, partition_key).await?;
             self.covers.extend(cover.map(|cover| (kind, Arc::new(cover))));
@@ -397,11 +394,15 @@ fn of_operation(error: Error, batch: &Batch, entity: Option<&str>) -> Error {
     }
 }
 
+/// How a write that leaves something to others names its partition.
+fn register_step(client: &TableClient, leaves: bool) -> Option<Step> {
+    let register = client.connection.registers.of(&client.table).filter(|_| leaves)?;
+    Some(Step::Register { table: register.table.clone() })
+}
+
 /// The plan of a write that reads first, and of what settles it: the answer decides which rows are due.
 pub(crate) fn plan_with_settling<E: TableEntity>(client: &TableClient, mut plan: Plan) -> Plan {
-    let register = client.connection.registers.of(&client.table);
-    let register = register.filter(|_| reaches_across::<E>() || E::OUTBOX.is_some());
-    let register = register.map(|register| Step::Register { table: register.table.clone() });
+    let register = register_step(client, reaches_across::<E>() || E::OUTBOX.is_some());
     let before = register.into_iter().chain(client.read_first());
     let transaction = plan.steps.len().saturating_sub(1);
     plan.steps.splice(transaction..transaction, before);

@@ -1,9 +1,7 @@
 //! An event as handlers get it.
 
 use super::error::DispatchError;
-use crate::entity::{
-    Change, DynamicEntity, EventContent, EventRowKey, OwnRows, TableEntity, read_own,
-};
+use crate::entity::{Change, DynamicEntity, EventContent, OwnRows, TableEntity, read_own};
 use crate::error::Result;
 use crate::model::{DateTime, TableName};
 
@@ -39,20 +37,18 @@ pub struct Event {
 }
 
 impl Event {
-    /// Reads the event of a row. `None` for another row.
+    /// Reads the event of that number from its row.
     pub(super) fn read(
         table: &TableName,
+        number: u64,
         row: DynamicEntity,
-    ) -> Option<Result<Self, DispatchError>> {
-        let EventRowKey(number) = EventRowKey::read(&row.row_key)?;
+    ) -> Result<Self, DispatchError> {
         let (partition_key, time) = (row.partition_key.clone(), row.timestamp);
-        let content = match EventContent::read(row) {
-            Ok(content) => content,
-            Err(property) => return Some(Err(DispatchError::Unknown { number, property })),
-        };
+        let content = EventContent::read(row)
+            .map_err(|property| DispatchError::Unknown { number, property })?;
         let (before_left_out, after_left_out) = content.leaves_out();
         let EventContent { entity, change, row_key, from: moved_from, before, after, .. } = content;
-        Some(Ok(Self {
+        Ok(Self {
             table: table.clone(),
             partition_key,
             number,
@@ -65,7 +61,7 @@ impl Event {
             after_left_out,
             before,
             after,
-        }))
+        })
     }
 
     /// The entity as it was before the write. `None` for one that was inserted, for an event that does not

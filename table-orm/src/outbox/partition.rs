@@ -149,20 +149,17 @@ impl<'d, H: Handler> PartitionDispatch<'d, H> {
     /// Reads the lease and the first events.
     async fn read(&mut self) -> Result<Found> {
         let partition = Span::Exact(self.partition_key.clone());
-        let mut query = first_events(self.client, partition, PAGE);
+        let mut pages = self.client.pages(first_events(self.client, partition, PAGE));
         let mut found = Found::default();
         // A page may be empty and not the last.
-        while found.events.is_empty() {
-            let page = self.client.page(&query).await?;
-            for row in split_page(&page.body)? {
+        while found.events.is_empty()
+            && let Some(page) = pages.next().await?
+        {
+            for row in split_page(&page)? {
                 found.add(self.client, read_row(0, row.get().as_bytes())?);
             }
-            found.continues = page.continuation.is_some();
-            query.continuation = page.continuation;
-            if !found.continues {
-                break;
-            }
         }
+        found.continues = pages.continues();
         let oldest = found.events.first().and_then(|first| first.event.as_ref().ok()?.time);
         if let Some(time) = oldest {
             self.report.found(age(self.client, time));
@@ -330,8 +327,8 @@ impl Found {
             self.lease = Some(StoredLease { lease, written, etag });
             return;
         }
-        let number = EventRowKey::read(&row.row_key);
-        if let Some((EventRowKey(number), event)) = number.zip(Event::read(&client.table, row)) {
+        if let Some(EventRowKey(number)) = EventRowKey::read(&row.row_key) {
+            let event = Event::read(&client.table, number, row);
             self.events.push(FoundEvent { number, etag, event });
         }
     }

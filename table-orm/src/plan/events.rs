@@ -31,11 +31,7 @@ impl StoredHead {
     /// transaction fail that read the number before and did not take effect yet.
     pub fn raised(&self, partition_key: &str, events: usize) -> Result<Operation> {
         let head = Head { next: self.next + events as u64 }.body(partition_key)?;
-        let action = match &self.etag {
-            Some(etag) => Action::Replace(head, IfMatch::ETag(etag.clone())),
-            None => Action::Insert(head),
-        };
-        Ok(Operation { row_key: HEAD.to_owned(), action })
+        Ok(Operation { row_key: HEAD.to_owned(), action: Action::over(head, self.etag.clone()) })
     }
 }
 
@@ -144,12 +140,13 @@ impl TableClient {
             let Some((deleted, inserted)) = deleted.zip(place(Change::Inserted, to)) else {
                 continue;
             };
-            let before = events[deleted].clone();
+            let was = &mut events[deleted];
+            let (before, left_out) = (was.before.take(), std::mem::take(&mut was.left_out));
             let after = &mut events[inserted];
             after.change = Change::Moved;
             after.from = Some(from.clone());
-            after.before = before.before;
-            after.left_out = [before.left_out, std::mem::take(&mut after.left_out)].concat();
+            after.before = before;
+            after.left_out = [left_out, std::mem::take(&mut after.left_out)].concat();
             events.remove(deleted);
         }
         events

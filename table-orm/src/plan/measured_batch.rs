@@ -32,10 +32,10 @@ impl TableClient {
         let bytes = |operations| self.store().commit_bytes(&self.table, partition_key, operations);
         let frame = bytes(&[]);
         let bytes = bytes(operations).saturating_sub(frame);
-        // The head of the outbox, and an event.
-        let (head, event) = if self.reported.is_empty() { (0, 0) } else { (1, 1) };
-        let of_all = head + self.summed.iter().map(|summed| summed.shared).sum::<usize>();
-        let more = event + self.summed.iter().map(|summed| summed.each).sum::<usize>();
+        // The head of the outbox, and an event of each entity.
+        let events = usize::from(!self.reported.is_empty());
+        let of_all = events + self.summed.iter().map(|summed| summed.shared).sum::<usize>();
+        let more = events + self.summed.iter().map(|summed| summed.each).sum::<usize>();
         let room = MAX_TRANSACTION_BYTES.saturating_sub(frame + of_all * TOTAL_BYTES);
         let bytes = bytes + more * TOTAL_BYTES + self.most_value_bytes(&batch);
         let most = MAX_TRANSACTION_OPERATIONS.saturating_sub(of_all);

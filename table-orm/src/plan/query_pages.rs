@@ -20,6 +20,11 @@ impl TableClient {
 }
 
 impl QueryPages<'_> {
+    /// Whether there may be another page.
+    pub const fn continues(&self) -> bool {
+        self.query.is_some()
+    }
+
     /// Reads the next page: the rows as the store sends them. `None` after the last page.
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
         let Some(mut query) = self.query.take() else { return Ok(None) };

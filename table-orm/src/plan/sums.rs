@@ -12,7 +12,7 @@ use crate::entity::{Contributions, SummedType, TOTAL, TotalRow, body, read_row};
 use crate::error::{Result, SumError};
 use crate::model::ETag;
 use crate::property::PropertiesWriter;
-use crate::store::{Action, IfMatch, Operation};
+use crate::store::{Action, Operation};
 use bytes::Bytes;
 
 impl TableClient {
@@ -79,9 +79,5 @@ pub(crate) fn total_row(key: &CanonicalKey, total: i64, etag: Option<ETag>) -> R
     let mut out = PropertiesWriter::new("Sum");
     out.property(TOTAL, &total)?;
     let body = body(&key.partition_key, &key.row_key, &out)?;
-    let action = match etag {
-        Some(etag) => Action::Replace(body, IfMatch::ETag(etag)),
-        None => Action::Insert(body),
-    };
-    Ok(Operation { row_key: key.row_key.clone(), action })
+    Ok(Operation { row_key: key.row_key.clone(), action: Action::over(body, etag) })
 }

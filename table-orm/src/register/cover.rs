@@ -2,10 +2,7 @@
 
 use super::row;
 use crate::error::{Error, Result};
-use crate::model::TableName;
-use crate::plan::{
-    CanonicalKey, Connection, Cover, EntityContext, Next, Place, Pointer, Register, TableClient,
-};
+use crate::plan::{CanonicalKey, Connection, Cover, Next, Place, Pointer, Register, TableClient};
 use crate::store::{Action, Batch, IfMatch, Operation};
 use crate::sync::Timer;
 use std::sync::{Arc, Weak};
@@ -52,9 +49,7 @@ pub(crate) async fn cover(
     let is_new = register.written(&cover, sent, runtime.is_some());
     if let Some(runtime) = runtime.filter(|_| is_new) {
         let pointer = Arc::clone(&cover.pointer);
-        let (table, context) = (client.table.clone(), client.context);
-        let keeper = Keeper { connection: Arc::downgrade(connection), table, context };
-        runtime.spawn(keeper.keep(register, pointer, connection.timer));
+        runtime.spawn(keep(Arc::downgrade(connection), register, pointer, connection.timer));
     }
     Ok(Some(cover))
 }
@@ -75,42 +70,35 @@ async fn send(
     client.elsewhere(&register.table).send(batch).await.map(drop)
 }
 
-/// Keeps one pointer. It does not keep the store open: without it, the pointer is left.
-struct Keeper {
+/// Writes the pointer again while its work goes on, and deletes it after the last. It does not keep the store open:
+/// without it, the pointer is left.
+async fn keep(
     connection: Weak<Connection>,
-    table: TableName,
-    context: EntityContext,
-}
-
-impl Keeper {
-    fn client(&self) -> Option<TableClient> {
-        let (connection, table) = (self.connection.upgrade()?, self.table.clone());
-        let client = TableClient::untyped(connection, table, self.context.entity);
-        Some(TableClient { context: self.context, ..client })
-    }
-
-    /// Writes the pointer again while its work goes on, and deletes it after the last.
-    async fn keep(self, register: Arc<Register>, pointer: Arc<Pointer>, timer: Timer) {
-        loop {
-            match register.next(&pointer, timer.now()) {
-                Next::Wait(time) => timer.sleep(time).await,
-                Next::Leave => return,
-                Next::Delete => {
-                    let Some(client) = self.client() else { return };
-                    // Its name is not used again, so the delete may take effect at any time, or never.
-                    let delete = Action::Delete(IfMatch::Any);
-                    let _deleted = send(&client, &register, &pointer, delete).await;
-                    return;
-                }
-                Next::Write => {
-                    let Some(client) = self.client() else { return };
-                    let sent = timer.now();
-                    let written = write(&client, &register, &pointer).await;
-                    drop(client);
-                    match written {
-                        Ok(()) => register.refreshed(&pointer, sent),
-                        Err(_) => timer.sleep(RETRY_WAIT).await,
-                    }
+    register: Arc<Register>,
+    pointer: Arc<Pointer>,
+    timer: Timer,
+) {
+    let client =
+        || Some(TableClient::untyped(connection.upgrade()?, register.home.clone(), "Register"));
+    loop {
+        match register.next(&pointer, timer.now()) {
+            Next::Wait(time) => timer.sleep(time).await,
+            Next::Leave => return,
+            Next::Delete => {
+                let Some(client) = client() else { return };
+                // Its name is not used again, so the delete may take effect at any time, or never.
+                let delete = Action::Delete(IfMatch::Any);
+                let _deleted = send(&client, &register, &pointer, delete).await;
+                return;
+            }
+            Next::Write => {
+                let Some(client) = client() else { return };
+                let sent = timer.now();
+                let written = write(&client, &register, &pointer).await;
+                drop(client);
+                match written {
+                    Ok(()) => register.refreshed(&pointer, sent),
+                    Err(_) => timer.sleep(RETRY_WAIT).await,
                 }
             }
         }

@@ -2,10 +2,11 @@
 
 use super::Repo;
 use crate::entity::TableEntity;
-use crate::error::{Error, Result, rejected};
+#[cfg(doc)]
+use crate::error::Error;
+use crate::error::Result;
 use crate::eventual::Registered;
 use crate::model::TableName;
-use crate::plan::writing;
 use futures_core::future::BoxFuture;
 
 impl<E: TableEntity> Repo<E> {
@@ -81,16 +82,11 @@ impl<E: TableEntity> Register<E> {
             Some(table) => table,
             None => TableName::new(&format!("{home}Due"))?,
         };
-        let connection = &repo.client.connection;
         if !exists {
-            let created = writing(connection.store.create_table(&table)).await;
-            match created.map_err(|cause| rejected(table.as_str(), cause)) {
-                Ok(()) | Err(Error::AlreadyExists(_)) => {}
-                Err(Error::Ambiguous(ambiguous)) if super::found_existing(&ambiguous.cause) => {}
-                Err(error) => return Err(error),
-            }
+            let client = repo.client.in_table(&table);
+            Repo { client, ..repo.clone() }.create_table_if_not_exists().await?;
         }
-        connection.registers.set(home, &table);
+        repo.client.connection.registers.set(home, &table);
         Ok(Registered { table })
     }
 }

@@ -92,6 +92,14 @@ impl Action {
         true
     }
 
+    /// The write of a row over that version, or where there is none yet.
+    pub(crate) fn over(body: Bytes, version: Option<ETag>) -> Self {
+        match version {
+            Some(etag) => Self::Replace(body, IfMatch::ETag(etag)),
+            None => Self::Insert(body),
+        }
+    }
+
     /// The same write that fails if the row exists; `None` for one that inserts or needs the row.
     pub(crate) fn if_absent(&self) -> Option<Self> {
         match self {

@@ -1,8 +1,8 @@
 //! The rows of a page as a checked query reads them: what each says about its entity.
 
 use crate::entity::{
-    FromRow, Loaded, OwnRows, ReadBackError, Row, RowHead, SkipUnreadable, TableEntity, home_key,
-    partition_key, read_entity, read_rows, row_key, split_page,
+    FromRow, Loaded, OwnRows, ReadBackError, Row, RowHead, SkipUnreadable, TableEntity, canonical,
+    home_key, partition_key, read_entity, read_rows, row_key, split_page,
 };
 use crate::error::Result;
 use crate::plan::CanonicalKey;
@@ -109,8 +109,4 @@ fn read_each<T>(
         rows.extend(read);
     }
     Ok((rows, whole))
-}
-
-const fn canonical<E: TableEntity>() -> usize {
-    <E::Canonical as Row>::INDEX
 }

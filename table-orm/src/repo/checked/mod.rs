@@ -13,7 +13,7 @@ pub use pages::CheckedPages;
 use super::list::List;
 use super::listing::{Listing, only};
 use super::pages::RowStream;
-use crate::entity::{FromRow, Loaded, Row, TableEntity, foreign_at};
+use crate::entity::{FromRow, Loaded, Row, TableEntity, canonical, foreign_at};
 use crate::error::{Error, Result};
 use crate::plan::{Plan, Step};
 use futures_util::{TryStreamExt as _, stream};
@@ -137,7 +137,7 @@ impl<R: Row, T> Clone for Checked<R, T> {
 }
 
 impl<R: Row> Checked<R> {
-    const IS_CANONICAL: bool = R::INDEX == <<R::Entity as TableEntity>::Canonical as Row>::INDEX;
+    const IS_CANONICAL: bool = R::INDEX == canonical::<R::Entity>();
 
     /// Yields the entities with their versions, so that they can be changed and saved: also those of rows
     /// that do not store the whole entity. An entity that several of the rows belong to comes once.

@@ -7,7 +7,7 @@ use crate::entity::{Members, ReadRow, body, read_row};
 use crate::model::ETag;
 use crate::plan::CanonicalKey;
 use crate::property::{PropertiesWriter, PropertyError, PropertyFault, RowFault};
-use crate::store::{Action, IfMatch, Operation, StoredRow};
+use crate::store::{Action, Operation, StoredRow};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{fmt, iter};
@@ -166,10 +166,7 @@ impl Taking {
         let writes: Vec<_> = self.row.writes.iter().map(WriteId::to_string).collect();
         out.property(WRITES, &writes.join(" "))?;
         let body = body(&key.partition_key, &key.row_key, &out)?;
-        let action = match self.base.etag.clone() {
-            Some(etag) => Action::Replace(body, IfMatch::ETag(etag)),
-            None => Action::Insert(body),
-        };
+        let action = Action::over(body, self.base.etag.clone());
         Ok(Operation { row_key: key.row_key.clone(), action })
     }
 

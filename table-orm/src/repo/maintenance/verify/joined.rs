@@ -36,8 +36,16 @@ impl Joined {
         Ok(rows)
     }
 
+    /// Whether no row was read.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The JSON object of a row.
     pub fn row(&self, table: &TableName, partition_key: &str, row_key: &str) -> Option<&Bytes> {
+        if self.is_empty() {
+            return None;
+        }
         self.0.get(&(key(table), partition_key.to_owned()))?.get(row_key)
     }
 }
