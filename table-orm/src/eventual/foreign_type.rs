@@ -57,6 +57,14 @@ impl ForeignType {
         self.guards.iter().find(|guard| guard.across && guard.name == name)
     }
 
+    /// The value of a guard, by its name and its PartitionKey.
+    pub fn value(&self, name: &str, key: &str) -> UniqueValue {
+        match self.guard(name) {
+            Some(guard) => UniqueValue::of_key(guard, key),
+            None => UniqueValue { name: name.to_owned(), value: key.to_owned() },
+        }
+    }
+
     /// Whether it has values that are unique over all partitions.
     pub fn has_values(&self) -> bool {
         self.guards.iter().any(|guard| guard.across)

@@ -156,7 +156,6 @@ impl Sweep {
     fn is_young(&self, pending: &Pending) -> bool {
         let now = self.home.store().service_time();
         let Some((now, written)) = now.zip(pending.written) else { return false };
-        let age = now.ticks().saturating_sub(written.ticks());
-        u128::from(age.max(0).unsigned_abs()) < self.grace.as_nanos() / 100
+        now.since(written) < self.grace
     }
 }

@@ -13,6 +13,12 @@ pub(crate) struct UniqueValue {
 }
 
 impl UniqueValue {
+    /// The value whose guard has that PartitionKey.
+    pub fn of_key(guard: &GuardTemplate, key: &str) -> Self {
+        let value = key.strip_prefix(guard.start).unwrap_or_default().to_owned();
+        Self { name: guard.name.to_owned(), value }
+    }
+
     /// The PartitionKey of its guard.
     pub fn partition_key(&self) -> String {
         format!("UNQ:{}:{}", self.name, self.value)
@@ -21,9 +27,6 @@ impl UniqueValue {
 
 /// The values of an entity that are unique over all partitions.
 pub(crate) fn unique_values<E: TableEntity>(entity: &E) -> Result<Vec<UniqueValue>, KeyError> {
-    let value = |(guard, key): (&GuardTemplate, String)| UniqueValue {
-        name: guard.name.to_owned(),
-        value: key.strip_prefix(guard.start).unwrap_or_default().to_owned(),
-    };
+    let value = |(guard, key): (&GuardTemplate, String)| UniqueValue::of_key(guard, &key);
     Ok(across_keys(entity)?.into_iter().map(value).collect())
 }

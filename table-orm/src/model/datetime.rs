@@ -48,6 +48,12 @@ impl DateTime {
         self.0
     }
 
+    /// The time since an earlier instant; zero since a later one.
+    pub(crate) fn since(self, earlier: Self) -> std::time::Duration {
+        let ticks = self.0.saturating_sub(earlier.0).max(0).unsigned_abs();
+        std::time::Duration::from_nanos(ticks.saturating_mul(100))
+    }
+
     /// The instant of that many ticks of 100 ns since 0001-01-01T00:00:00Z.
     ///
     /// # Errors

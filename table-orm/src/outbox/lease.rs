@@ -82,7 +82,7 @@ impl Lease {
 
     /// Whether nobody has the lease that was written then, nor waits after a failure.
     pub fn is_over(&self, client: &TableClient, written: Option<DateTime>) -> bool {
-        written.is_none_or(|written| age(client, written) >= self.time)
+        written.is_none_or(|written| client.age(written) >= self.time)
     }
 
     /// The lease after another failure of the handler. Nobody has it until its time is over.
@@ -96,12 +96,4 @@ impl Lease {
     pub fn released(&self) -> Self {
         Self { next: self.next, failures: self.failures, ..Self::default() }
     }
-}
-
-/// How long ago that was, by the service's clock. By this machine's where the store tells no time: then the
-/// store is in this process, or its clock is unknown.
-pub(super) fn age(client: &TableClient, then: DateTime) -> Duration {
-    let now = client.store().service_time().unwrap_or_else(DateTime::now);
-    let ticks = now.ticks().saturating_sub(then.ticks()).max(0).unsigned_abs();
-    Duration::from_nanos(ticks.saturating_mul(100))
 }

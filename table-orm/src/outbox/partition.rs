@@ -9,7 +9,7 @@
 use super::error::{DispatchError, HandlerError};
 use super::event::Event;
 use super::handler::Handler;
-use super::lease::{Lease, age};
+use super::lease::Lease;
 use super::queries::first_events;
 use super::report::{DispatchFailure, DispatchReport};
 use super::settings::Settings;
@@ -162,7 +162,7 @@ impl<'d, H: Handler> PartitionDispatch<'d, H> {
         found.continues = pages.continues();
         let oldest = found.events.first().and_then(|first| first.event.as_ref().ok()?.time);
         if let Some(time) = oldest {
-            self.report.found(age(self.client, time));
+            self.report.found(self.client.age(time));
         }
         Ok(found)
     }

@@ -1,7 +1,6 @@
 //! How many events wait, and for how long.
 
 use super::Outbox;
-use super::lease::age;
 use super::named::Named;
 use super::queries::{events, scan};
 use crate::entity::{DynamicEntity, TableEntity, read_row, split_page};
@@ -56,7 +55,7 @@ impl<E: TableEntity> Outbox<E> {
             }
         }
         waiting.partitions = partitions.len() as u64;
-        waiting.oldest = oldest.map(|oldest| age(&self.client, oldest));
+        waiting.oldest = oldest.map(|oldest| self.client.age(oldest));
         Ok(waiting)
     }
 

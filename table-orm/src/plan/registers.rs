@@ -14,7 +14,7 @@ use crate::model::TableName;
 use crate::sync::Timer;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 /// How long a pointer that was written covers new work, and how long it stands after the last work.
@@ -22,29 +22,26 @@ pub(crate) const STANDS: Duration = Duration::from_secs(60);
 
 /// The registers of the tables of a connection.
 #[derive(Debug, Default)]
-pub(crate) struct Registers(Mutex<BTreeMap<String, Arc<Register>>>);
+pub(crate) struct Registers(RwLock<Vec<Arc<Register>>>);
 
 impl Registers {
     /// Registers the work of a table in another one. Returns the register that is there if it is the same.
     pub fn set(&self, home: &TableName, table: &TableName) {
-        let mut registers = lock(&self.0);
-        let register = registers.get(&key(home));
-        if register.is_none_or(|register| register.table != *table) {
-            let standing = Mutex::default();
-            let register = Register { home: home.clone(), table: table.clone(), standing };
-            registers.insert(key(home), Arc::new(register));
+        let mut registers = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if registers.iter().any(|register| register.is_of(home) && register.table == *table) {
+            return;
         }
+        let standing = Mutex::default();
+        let register = Register { home: home.clone(), table: table.clone(), standing };
+        registers.retain(|register| !register.is_of(home));
+        registers.push(Arc::new(register));
     }
 
     /// The register of a table, if it has one.
     pub fn of(&self, home: &TableName) -> Option<Arc<Register>> {
-        lock(&self.0).get(&key(home)).cloned()
+        let registers = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        registers.iter().find(|register| register.is_of(home)).cloned()
     }
-}
-
-/// The names of tables have no case.
-fn key(table: &TableName) -> String {
-    table.as_str().to_ascii_lowercase()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -104,6 +101,11 @@ pub(crate) enum Next {
 }
 
 impl Register {
+    /// Whether it names partitions of that table. The names of tables have no case.
+    fn is_of(&self, home: &TableName) -> bool {
+        self.home.as_str().eq_ignore_ascii_case(home.as_str())
+    }
+
     /// Covers work by the pointer that stands, if it may.
     pub fn join(&self, place: &Place, timer: Timer) -> Option<Cover> {
         let standing = lock(&self.standing);

@@ -10,7 +10,8 @@ use crate::entity::{
 };
 use crate::error::{Error, Rejection, Result};
 use crate::model::{
-    ETag, MAX_COMPARISONS, MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, Metadata, TableName,
+    DateTime, ETag, MAX_COMPARISONS, MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, Metadata,
+    TableName,
 };
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{
@@ -19,6 +20,7 @@ use crate::store::{
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// One table, read and written on behalf of one entity type.
 #[derive(Debug, Clone)]
@@ -309,6 +311,12 @@ impl TableClient {
         }
         let bytes = self.store().commit_bytes(&self.table, &batch.partition_key, &batch.operations);
         (bytes > MAX_TRANSACTION_BYTES).then_some(Excess::Bytes(bytes))
+    }
+
+    /// How long ago that was, by the service's clock. By this machine's where the store tells no time: then the
+    /// store is in this process, or its clock is unknown.
+    pub fn age(&self, then: DateTime) -> Duration {
+        self.store().service_time().unwrap_or_else(DateTime::now).since(then)
     }
 
     fn too_many(&self, batch: &Batch) -> Error {

@@ -3,7 +3,7 @@
 use super::row;
 use crate::entity::{DynamicEntity, read_row, split_page};
 use crate::error::{Error, Result};
-use crate::model::{DateTime, ETag, Metadata, TableName};
+use crate::model::{ETag, Metadata, TableName};
 use crate::plan::TableClient;
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{Action, Batch, IfMatch, Operation};
@@ -41,15 +41,13 @@ pub(crate) async fn pointers(
     for query in queries(register) {
         let mut pages = client.pages(query);
         while let Some(page) = pages.next().await? {
-            // A store without a time in its answers takes that of this machine.
-            let now = client.store().service_time().unwrap_or_else(DateTime::now);
             for row in split_page(&page)? {
                 let row: DynamicEntity = read_row(0, row.get().as_bytes())?;
                 let place = row::place(&row, &client.table).filter(|place| place.kind == kind);
                 // Every store returns the version and the time of a row.
                 let version = row.etag.zip(row.timestamp);
                 if let Some((place, (etag, written))) = place.zip(version) {
-                    let age = since(written, now);
+                    let age = client.age(written);
                     let DynamicEntity { partition_key, row_key: name, .. } = row;
                     let found = Found { partition_key, name, etag, age };
                     partitions.entry(place.partition_key).or_default().push(found);
@@ -68,9 +66,4 @@ pub(crate) async fn remove(client: &TableClient, register: &TableName, found: Fo
         Ok(_) | Err(Error::NotFound(_) | Error::Conflict(_)) => Ok(()),
         Err(error) => Err(error),
     }
-}
-
-fn since(written: DateTime, now: DateTime) -> Duration {
-    let ticks = now.ticks().saturating_sub(written.ticks()).max(0);
-    Duration::from_nanos(ticks.unsigned_abs().saturating_mul(100))
 }

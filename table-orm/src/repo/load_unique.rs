@@ -44,11 +44,7 @@ impl<E: TableEntity> Repo<E> {
     /// the value went to another entity during each of 8 reads.
     pub fn load_unique(&self, value: UniqueKey<E>) -> LoadUnique<E> {
         let UniqueKey { name, guard, .. } = value;
-        let template = ForeignType::of::<E>().guard(name);
-        let value = guard.map(|key| {
-            let value = template.and_then(|template| key.strip_prefix(template.start));
-            UniqueValue { name: name.to_owned(), value: value.unwrap_or_default().to_owned() }
-        });
+        let value = guard.map(|key| ForeignType::of::<E>().value(name, &key));
         LoadUnique { client: self.client.clone(), value, entity: PhantomData }
     }
 }
@@ -69,13 +65,11 @@ impl<E: TableEntity> LoadUnique<E> {
     /// When a key cannot hold the value.
     pub fn plan(&self) -> Result<Plan> {
         let value = self.value.clone()?;
-        let home = &self.client.table;
-        let guard = ForeignType::of::<E>().guard(&value.name);
-        let table = guard.map_or_else(|| home.clone(), |guard| guard.table_of(home));
+        let guards = Guards { home: self.client.clone(), kind: ForeignType::of::<E>() };
         let key =
             CanonicalKey { partition_key: value.partition_key(), row_key: GUARD_ROW.to_owned() };
-        let guard = Step::read(self.client.in_table(&table).point(&key));
-        let entity = Step::ReadCanonical { table: home.clone() };
+        let guard = Step::read(guards.client(&value).point(&key));
+        let entity = Step::ReadCanonical { table: self.client.table.clone() };
         Ok([guard, entity].into_iter().map(Plan::from).collect())
     }
 

@@ -70,7 +70,7 @@ impl Guards {
     }
 
     /// The table of a value's guard.
-    fn client(&self, value: &UniqueValue) -> TableClient {
+    pub fn client(&self, value: &UniqueValue) -> TableClient {
         let guard = self.kind.guard(&value.name);
         let table =
             guard.map_or_else(|| self.home.table.clone(), |guard| guard.table_of(&self.home.table));

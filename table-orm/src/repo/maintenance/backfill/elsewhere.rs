@@ -2,7 +2,6 @@
 
 use crate::entity::TableEntity;
 use crate::error::{Error, Result};
-use crate::eventual::UniqueValue;
 use crate::plan::{CanonicalKey, TableClient};
 use crate::repo::maintenance::repair::{SkipReason, Skipped};
 use crate::repo::maintenance::verify::{Problem, guard_finding, rows_elsewhere};
@@ -70,9 +69,7 @@ pub(super) async fn secure<E: TableEntity>(
         match guards.secure(&entity, None).await {
             Ok(count) => written += count,
             Err(Error::UniqueViolation { unique, key, holder, .. }) => {
-                let start = guards.kind.guard(unique).map_or("", |guard| guard.start);
-                let value = key.strip_prefix(start).unwrap_or_default().to_owned();
-                let value = UniqueValue { name: unique.to_owned(), value };
+                let value = guards.kind.value(unique, &key);
                 let (partition_key, row_key) =
                     holder.map(|holder| (holder.partition_key, holder.row_key)).unwrap_or_default();
                 let problem = Problem::Taken { partition_key, row_key };

@@ -99,8 +99,7 @@ impl<E: TableEntity> VerifyGuards<E> {
         report: &mut VerifyReport,
     ) -> Result<()> {
         report.rows += 1;
-        let value = row.partition_key.strip_prefix(template.start).unwrap_or_default().to_owned();
-        let value = UniqueValue { name: template.name.to_owned(), value };
+        let value = UniqueValue::of_key(template, &row.partition_key);
         let guards = guards_of::<E>(&self.client);
         let Some(guard) = Guard::read(row) else {
             report.undecided += 1;
