@@ -17,7 +17,7 @@ pub(super) type Observer = chaos::Observer<OneHolder>;
 pub(super) struct OneHolder;
 
 impl Invariants for OneHolder {
-    const TABLES: [&'static str; 2] = [Person::TABLE, "badges"];
+    const TABLES: &'static [&'static str] = &[Person::TABLE, "badges"];
 
     type Snapshot = Snapshot;
 
