@@ -153,7 +153,12 @@ struct Seen<I: Invariants> {
 impl<I: Invariants> Observer<I> {
     /// Of a store without rows.
     pub fn new(store: Arc<dyn Store>) -> Arc<Self> {
-        let (invariants, rows) = (I::default(), I::Snapshot::default());
+        Self::of(I::default(), store)
+    }
+
+    /// Of a store without rows, with these invariants.
+    pub fn of(invariants: I, store: Arc<dyn Store>) -> Arc<Self> {
+        let rows = I::Snapshot::default();
         let seen = Mutex::new(Seen { invariants, rows, violation: None, writes: 0 });
         Arc::new(Self { store, writing: tokio::sync::Mutex::default(), seen })
     }
