@@ -2,6 +2,7 @@
 
 use super::error::ConnectError;
 use crate::azure::protocol::Dialect;
+use crate::store::Backend;
 use azure_core::http::Url;
 use std::net::IpAddr;
 
@@ -72,9 +73,34 @@ pub(crate) fn dialect(endpoint: &Url) -> Dialect {
     if is_account || is_emulator { Dialect::Cosmos } else { Dialect::Storage }
 }
 
+/// Returns the account at an endpoint: the first label of a host such as `account.table.core.windows.net`,
+/// else the first segment of the path.
+pub(crate) fn account(endpoint: &Url) -> Option<&str> {
+    let host = endpoint.host_str().unwrap_or_default();
+    let in_path = || endpoint.path_segments()?.next().filter(|segment| !segment.is_empty());
+    host.split_once(".table.").map(|(account, _)| account).or_else(in_path)
+}
+
+/// Returns what reports of calls name the store at an endpoint.
+pub(crate) fn backend(endpoint: &Url) -> Backend {
+    let system = match dialect(endpoint) {
+        Dialect::Storage => "azure.table",
+        Dialect::Cosmos => "azure.cosmosdb",
+    };
+    let owned = |text: &str| text.to_owned().into();
+    Backend {
+        system: system.into(),
+        in_process: false,
+        namespace: account(endpoint).map(owned),
+        address: endpoint.host_str().map(owned),
+        port: endpoint.port_or_known_default().filter(|port| *port != 443),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::borrow::Cow;
 
     #[test]
     fn endpoints_are_urls_without_query_or_user() {
@@ -103,5 +129,26 @@ mod tests {
         assert_eq!(dialect("https://a.table.core.windows.net"), Dialect::Storage);
         assert_eq!(dialect("http://127.0.0.1:10002/devstoreaccount1"), Dialect::Storage);
         assert_eq!(dialect("http://azurite:8902/devstoreaccount1"), Dialect::Storage);
+    }
+
+    #[test]
+    fn a_report_names_product_account_host_and_any_port_but_that_of_https() {
+        let backend = |endpoint: &str| {
+            let backend = backend(&parse_endpoint(endpoint).unwrap());
+            let text = |text: Option<Cow<'static, str>>| text.unwrap_or_default().into_owned();
+            let (namespace, address) = (text(backend.namespace), text(backend.address));
+            (backend.system.into_owned(), namespace, address, backend.port)
+        };
+        let expected = |system: &str, namespace: &str, address: &str, port| {
+            (system.to_owned(), namespace.to_owned(), address.to_owned(), port)
+        };
+        let storage = expected("azure.table", "acc", "acc.table.core.windows.net", None);
+        assert_eq!(backend("https://acc.table.core.windows.net"), storage);
+        let cosmos = expected("azure.cosmosdb", "acc", "acc.table.cosmos.azure.com", None);
+        assert_eq!(backend("https://acc.table.cosmos.azure.com:443/"), cosmos);
+        let azurite = expected("azure.table", "devstoreaccount1", "127.0.0.1", Some(10002));
+        assert_eq!(backend("http://127.0.0.1:10002/devstoreaccount1"), azurite);
+        let plain = expected("azure.table", "", "tables.example", Some(80));
+        assert_eq!(backend("http://tables.example"), plain);
     }
 }

@@ -4,14 +4,15 @@ use super::auth::Credential;
 use super::body::{TooLong, whole};
 use super::connect;
 use super::connection_string::ConnectionString;
-use super::endpoint::{AccountService, dialect, parse_endpoint};
+use super::endpoint::{AccountService, backend, dialect, parse_endpoint};
 use super::error::ConnectError;
 use super::options::{ConnectOptions, MAX_ANSWER_BYTES};
 use super::protocol::{AccessPolicy, CorsRule, Method, TableService, WireRequest, WireResponse};
 use crate::model::{DateTime, ETag, Metadata, TableName};
 use crate::query::RowQuery;
 use crate::store::{
-    Batch, ErrorCode, Operation, Page, Store, StoreError, StoredRow, estimated_bytes,
+    Backend, Batch, ErrorCode, Operation, Page, Store, StoreError, StoredRow, estimated_bytes,
+    tally,
 };
 use async_trait::async_trait;
 use azure_core::error::ErrorKind;
@@ -171,6 +172,7 @@ impl AzureStore {
         let body = whole(body, most).await.map_err(unanswered)?;
         let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let response = WireResponse::new(status.into(), headers, body);
+        tally::answered(response.request_id.as_deref());
         if let Some(date) = response.date {
             self.answered.store(date.ticks(), Ordering::Relaxed);
         }
@@ -240,6 +242,10 @@ fn no_progress() -> StoreError {
 impl Store for AzureStore {
     fn hidden_property(&self) -> Option<&str> {
         None
+    }
+
+    fn backend(&self) -> Backend {
+        backend(&self.endpoint)
     }
 
     fn service_time(&self) -> Option<DateTime> {

@@ -42,7 +42,7 @@ pub use open::OpenError;
 
 use crate::model::{ETag, Metadata, PARTITION_KEY, ROW_KEY, TableName};
 use crate::query::RowQuery;
-use crate::store::{Batch, Operation, Page, Store, StoreError, StoredRow, limits};
+use crate::store::{Backend, Batch, Operation, Page, Store, StoreError, StoredRow, limits};
 use apply::Change;
 use async_trait::async_trait;
 use commit::CommitQueue;
@@ -199,6 +199,10 @@ impl EmbeddedStore {
 impl Store for EmbeddedStore {
     fn hidden_property(&self) -> Option<&str> {
         None
+    }
+
+    fn backend(&self) -> Backend {
+        Backend { system: "table_orm.embedded".into(), in_process: true, ..Backend::default() }
     }
 
     fn commit_bytes(&self, _: &TableName, partition_key: &str, operations: &[Operation]) -> usize {

@@ -24,7 +24,6 @@ pub mod limit;
 pub mod observe;
 pub mod rate;
 pub mod retry;
-mod tally;
 #[cfg(test)]
 #[cfg(feature = "embedded")]
 mod tests;

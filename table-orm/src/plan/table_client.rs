@@ -6,7 +6,7 @@ use super::step::Step;
 use super::within::writing;
 use crate::entity::{
     Excess, GuardTemplate, Loaded, ReportedType, Row, SummedType, TableEntity, TooManyElements,
-    foreign_at, index_of, too_many_elements,
+    foreign_at, index_of, name_of, too_many_elements,
 };
 use crate::error::{Error, Rejection, Result};
 use crate::model::{
@@ -120,7 +120,10 @@ impl TableClient {
     pub fn query_of<R: Row>(&self, keys: KeyRange) -> RowQuery {
         let elsewhere = foreign_at::<R::Entity>(R::INDEX);
         let table = elsewhere.map_or_else(|| self.table.clone(), |row| row.table_of(&self.table));
-        RowQuery::new(table, keys)
+        let mut query = RowQuery::new(table, keys);
+        let is_canonical = R::INDEX == <<R::Entity as TableEntity>::Canonical as Row>::INDEX;
+        query.mark.row = (!is_canonical).then(|| name_of::<R::Entity>(R::INDEX));
+        query
     }
 
     /// A table, on behalf of tools that do not know its entities.
@@ -146,8 +149,8 @@ impl TableClient {
         let names: Option<Vec<&str>> =
             query.select.as_ref().map(|names| names.iter().map(|name| &**name).collect());
         let (select, metadata) = (names.as_deref(), query.metadata);
-        let found = self.store().get(&query.table, partition_key, row_key, select, metadata).await;
-        found.map_err(|cause| {
+        let get = self.store().get(&query.table, partition_key, row_key, select, metadata);
+        query.mark.around(get).await.map_err(|cause| {
             self.in_table(&query.table).rejected(partition_key, row_key, None, cause)
         })
     }

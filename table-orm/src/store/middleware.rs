@@ -4,7 +4,9 @@
 //! Invariant: the one list of forwarded methods is here. A method added to [`Store`] reaches the store
 //! below through every layer, those without a request included.
 
-use super::{Batch, Operation, Page, Store, StoreAnswer, StoreError, StoreRequest, StoredRow};
+use super::{
+    Backend, Batch, Operation, Page, Store, StoreAnswer, StoreError, StoreRequest, StoredRow,
+};
 use crate::model::{DateTime, ETag, Metadata, TableName};
 use crate::query::RowQuery;
 use async_trait::async_trait;
@@ -93,6 +95,11 @@ pub trait Middleware: fmt::Debug + Send + Sync {
     /// As [`Store::hidden_property`].
     fn hidden_property(&self) -> Option<&str> {
         self.inner().hidden_property()
+    }
+
+    /// As [`Store::backend`].
+    fn backend(&self) -> Backend {
+        self.inner().backend()
     }
 
     /// As [`Store::service_time`].
@@ -185,6 +192,10 @@ macro_rules! store_by {
         impl<$($generics)*> Store for $store {
             fn hidden_property(&$self) -> Option<&str> {
                 $by::hidden_property($target)
+            }
+
+            fn backend(&$self) -> Backend {
+                $by::backend($target)
             }
 
             fn service_time(&$self) -> Option<DateTime> {

@@ -40,7 +40,7 @@
 //! - check the service's limits before it sends or stores anything, so that an app tested with it also
 //!   runs on the service;
 //! - leave retries, timeouts and rate limits to [layers](crate::layer);
-//! - return `retry_after` and `request_id` where it knows them, and [`Page::scanned`] where it knows how
+//! - return its name as [`backend`](Store::backend), `retry_after` and `request_id` where it knows them, and [`Page::scanned`] where it knows how
 //!   many rows it looked at;
 //! - not block the thread of the calling task for longer than a few page reads.
 //!
@@ -49,6 +49,7 @@
 //! Implement [`Middleware`], which forwards everything to the store below, and write only what the
 //! layer adds.
 
+mod backend;
 mod error;
 #[cfg(any(feature = "azure", feature = "embedded"))]
 pub(crate) mod limits;
@@ -56,7 +57,9 @@ mod middleware;
 mod operation;
 mod page;
 mod request;
+pub(crate) mod tally;
 
+pub use backend::Backend;
 pub use error::{Ambiguity, ErrorCode, StoreError};
 pub use middleware::Middleware;
 pub use operation::{Action, Batch, IfMatch, Operation};
@@ -120,6 +123,12 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// [`Repo::verify`](crate::Repo::verify) ignores it when it compares rows. A store around a store
     /// returns that of the store below, unless it adds its own.
     fn hidden_property(&self) -> Option<&str>;
+
+    /// What reports of calls name the store. A backend of your own returns its name and address; a store
+    /// around a store returns that of the store below.
+    fn backend(&self) -> Backend {
+        Backend::default()
+    }
 
     /// The time of the service's clock in its latest answer; `None` before the first one, or where
     /// answers have no time.

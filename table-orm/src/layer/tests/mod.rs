@@ -3,6 +3,8 @@
 mod bench;
 mod chains;
 mod clock;
+#[cfg(all(feature = "azure", feature = "metrics", feature = "tracing"))]
+mod conventions;
 mod faults;
 mod lists;
 mod load;
