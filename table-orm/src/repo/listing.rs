@@ -87,7 +87,7 @@ macro_rules! last_methods {
             self.ask(Some(size))
         }
 
-        #[doc = concat!("Returns the ", $what, " one after another. Holds one page of at most 1000 rows in memory.")]
+        #[doc = concat!("Returns the ", $what, " one after another. Reads one page ahead: holds two pages of at most 1000 rows in memory.")]
         #[must_use]
         pub fn stream(self) -> $crate::repo::RowStream<$item>
         where
