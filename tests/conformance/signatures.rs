@@ -53,7 +53,7 @@ async fn grants(azurite: Azurite) {
     for (permissions, may_write) in [(Permissions::READ, false), (all, true)] {
         let signed = sas(&subject, permissions, 1).rows("p q", "a", "z").sign(&key()).unwrap();
         let text = format!("TableEndpoint={};SharedAccessSignature={signed}", azurite.endpoint());
-        let ConnectionString { endpoint, credential } = text.parse().unwrap();
+        let ConnectionString { endpoint, credential, .. } = text.parse().unwrap();
         let store = AzureStore::new(&endpoint, credential).unwrap();
         let row = store.get(&subject.table, "p q", "it's", None, Metadata::None).await.unwrap();
         assert!(row.is_some());

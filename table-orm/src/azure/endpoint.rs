@@ -63,6 +63,29 @@ pub(crate) fn is_this_machine(endpoint: &Url) -> bool {
 /// The port of Cosmos DB's emulator (its documentation, `/TableEndpointPort`).
 const COSMOS_EMULATOR_PORT: u16 = 8902;
 
+/// Returns the endpoint of the account's copy in another region: `account-secondary` in place of the account's
+/// name. Cosmos DB has other means.
+pub(crate) fn secondary_endpoint(endpoint: &Url) -> Option<Url> {
+    let name = format!("{}-secondary", account(endpoint)?);
+    let host = endpoint.host_str()?;
+    let mut secondary = endpoint.clone();
+    match host.split_once(".table.") {
+        _ if dialect(endpoint) == Dialect::Cosmos => return None,
+        Some((_, domain)) => secondary.set_host(Some(&format!("{name}.table.{domain}"))).ok()?,
+        None => secondary.set_path(&format!("/{name}")),
+    }
+    Some(secondary)
+}
+
+/// Returns the URL of a secondary endpoint, which gets the secrets that the primary one gets.
+pub(crate) fn parse_secondary(text: &str, endpoint: &Url) -> Result<Url, ConnectError> {
+    let secondary = parse_endpoint(text).map_err(|_| ConnectError::SecondaryEndpoint)?;
+    let encrypted = secondary.scheme() == "https";
+    let is_safe = encrypted || is_this_machine(&secondary) || !is_this_machine(endpoint);
+    let same = secondary.scheme() == endpoint.scheme();
+    if same && is_safe { Ok(secondary) } else { Err(ConnectError::SecondaryEndpoint) }
+}
+
 /// Determines which implementation answers. Hosts of Cosmos DB are
 /// `{account}.table.cosmos.azure.com`, `{account}.table.cosmosdb.azure.com` for old accounts, with
 /// other last labels in other clouds.
@@ -150,5 +173,37 @@ mod tests {
         assert_eq!(backend("http://127.0.0.1:10002/devstoreaccount1"), azurite);
         let plain = expected("azure.table", "", "tables.example", Some(80));
         assert_eq!(backend("http://tables.example"), plain);
+    }
+
+    #[test]
+    fn the_secondary_endpoint_has_the_account_s_name_with_a_suffix() {
+        let secondary = |endpoint: &str| {
+            let url = secondary_endpoint(&parse_endpoint(endpoint).unwrap());
+            url.map(String::from)
+        };
+        let cloud = Some("https://acc-secondary.table.core.windows.net/".to_owned());
+        assert_eq!(secondary("https://acc.table.core.windows.net"), cloud);
+        let azurite = Some("http://127.0.0.1:10002/acc-secondary".to_owned());
+        assert_eq!(secondary("http://127.0.0.1:10002/acc"), azurite);
+        assert_eq!(secondary("http://127.0.0.1:10002"), None);
+        assert_eq!(secondary("https://acc.table.cosmos.azure.com"), None);
+    }
+
+    #[test]
+    fn a_secondary_endpoint_gets_secrets_only_as_safely_as_the_endpoint() {
+        let cloud = parse_endpoint("https://acc.table.core.windows.net").unwrap();
+        let local = parse_endpoint("http://127.0.0.1:10002/acc").unwrap();
+        assert!(parse_secondary("https://b.table.core.windows.net", &cloud).is_ok());
+        assert!(parse_secondary("http://127.0.0.1:10003/acc-secondary", &local).is_ok());
+        for (secondary, endpoint) in [
+            ("http://b.table.core.windows.net", &cloud),
+            ("https://b.example/?sig=x", &cloud),
+            ("b", &cloud),
+            ("http://b.example", &local),
+            ("https://127.0.0.1", &local),
+        ] {
+            let refused = parse_secondary(secondary, endpoint);
+            assert!(matches!(refused, Err(ConnectError::SecondaryEndpoint)), "{secondary}");
+        }
     }
 }

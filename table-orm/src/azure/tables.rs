@@ -4,15 +4,17 @@ use super::auth::Credential;
 use super::body::{TooLong, whole};
 use super::connect;
 use super::connection_string::ConnectionString;
-use super::endpoint::{AccountService, backend, dialect, parse_endpoint};
+use super::endpoint::{
+    AccountService, backend, dialect, parse_endpoint, parse_secondary, secondary_endpoint,
+};
 use super::error::ConnectError;
 use super::options::{ConnectOptions, MAX_ANSWER_BYTES};
 use super::protocol::{AccessPolicy, CorsRule, Method, TableService, WireRequest, WireResponse};
 use crate::model::{DateTime, ETag, Metadata, TableName};
 use crate::query::RowQuery;
 use crate::store::{
-    Backend, Batch, ErrorCode, Operation, Page, Store, StoreError, StoredRow, estimated_bytes,
-    tally,
+    Backend, Batch, ErrorCode, Middleware, Operation, Page, Replication, Secondary, Store,
+    StoreError, StoredRow, estimated_bytes, tally,
 };
 use async_trait::async_trait;
 use azure_core::error::ErrorKind;
@@ -32,6 +34,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 #[derive(Clone)]
 pub struct AzureStore {
     endpoint: Url,
+    /// The endpoint of the account's copy in another region.
+    secondary: Option<Url>,
     service: TableService,
     pipeline: Pipeline,
     /// What to check when a request is not authorized; empty for an unknown credential.
@@ -58,8 +62,9 @@ impl AzureStore {
     /// Returns [`ConnectError`] when the connection string cannot be read, and as
     /// [`new`](Self::new).
     pub fn from_connection_string(text: &str) -> Result<Self, ConnectError> {
-        let ConnectionString { endpoint, credential } = text.parse()?;
-        Self::new(&endpoint, credential)
+        let ConnectionString { endpoint, credential, secondary } = text.parse()?;
+        let options = ConnectOptions { secondary_endpoint: secondary, ..ConnectOptions::default() };
+        Self::with_options(&endpoint, credential, options)
     }
 
     /// Opens the store at `endpoint`, with other timeouts or another HTTP client. Sends nothing
@@ -77,8 +82,13 @@ impl AzureStore {
         let (help, limit) = (credential.help(), options.request_timeout);
         let authorize = connect::authorization(limit, AccountService::Tables, &url, credential)?;
         let max_answer_bytes = options.max_answer_bytes;
+        let secondary = options.secondary_endpoint.as_deref();
+        let secondary = match secondary.map(|endpoint| parse_secondary(endpoint, &url)) {
+            Some(endpoint) => Some(endpoint?),
+            None => secondary_endpoint(&url),
+        };
         let pipeline = connect::pipeline(&url, vec![authorize], options)?;
-        Ok(Self { max_answer_bytes, ..Self::through(url, pipeline, &help) })
+        Ok(Self { max_answer_bytes, secondary, ..Self::through(url, pipeline, &help) })
     }
 
     /// Returns the store at an endpoint whose requests go through a pipeline. `help` says what to
@@ -87,7 +97,8 @@ impl AzureStore {
         let service = TableService::new(endpoint.as_str(), dialect(&endpoint));
         let (help, answered) = (help.into(), Arc::default());
         let max_answer_bytes = MAX_ANSWER_BYTES;
-        Self { endpoint, service, pipeline, help, answered, max_answer_bytes }
+        let secondary = None;
+        Self { endpoint, secondary, service, pipeline, help, answered, max_answer_bytes }
     }
 
     /// Reads the rules for browsers of the account's table service. Cosmos DB does not support
@@ -137,6 +148,12 @@ impl AzureStore {
         policies: &[AccessPolicy],
     ) -> Result<(), StoreError> {
         self.send(self.service.set_access_policies(table, policies)?).await?.done()
+    }
+
+    /// Returns the store at another endpoint of the account, over connections of the same pool.
+    fn at(&self, endpoint: Url) -> Self {
+        let service = TableService::new(endpoint.as_str(), dialect(&endpoint));
+        Self { endpoint, service, secondary: None, ..self.clone() }
     }
 
     async fn send(&self, request: WireRequest) -> Result<WireResponse, StoreError> {
@@ -201,6 +218,23 @@ impl fmt::Debug for AzureStore {
     }
 }
 
+/// The account's copy in another region.
+#[derive(Debug)]
+struct AzureSecondary(AzureStore);
+
+impl Middleware for AzureSecondary {
+    fn inner(&self) -> &dyn Store {
+        &self.0
+    }
+}
+
+#[async_trait]
+impl Secondary for AzureSecondary {
+    async fn replication(&self) -> Result<Replication, StoreError> {
+        self.0.send(self.0.service.replication()).await?.replication()
+    }
+}
+
 /// Builds the error of a request to `service` that was not answered.
 pub(crate) fn unanswered(service: &str, error: azure_core::Error) -> StoreError {
     let (code, message) = match error.kind() {
@@ -246,6 +280,10 @@ impl Store for AzureStore {
 
     fn backend(&self) -> Backend {
         backend(&self.endpoint)
+    }
+
+    fn secondary(&self) -> Option<Arc<dyn Secondary>> {
+        Some(Arc::new(AzureSecondary(self.at(self.secondary.clone()?))))
     }
 
     fn service_time(&self) -> Option<DateTime> {

@@ -16,11 +16,14 @@ pub struct ReadMark {
     /// The kind of row that is read, such as `by_age`, for reports. `None` for canonical rows, and where
     /// it is not known.
     pub row: Option<&'static str>,
+    /// Whether an older answer will do, such as that of a copy in another region. Never for a read that
+    /// decides a write.
+    pub may_be_old: bool,
 }
 
 impl ReadMark {
     /// The mark of a read of which nothing is known.
-    pub const NONE: Self = Self { row: None };
+    pub const NONE: Self = Self { row: None, may_be_old: false };
 
     /// The mark of the [`get`](crate::store::Store::get) that this task sends.
     #[must_use]

@@ -1,5 +1,6 @@
 //! The typed calls on one table. Each returns a value that sends nothing until it is awaited.
 
+mod ahead;
 mod bulk;
 mod checked;
 mod delete_if;
@@ -27,6 +28,8 @@ mod save;
 mod sequence;
 mod sums;
 mod table;
+#[cfg(all(test, feature = "embedded"))]
+mod tests;
 mod transaction;
 mod union;
 mod update;

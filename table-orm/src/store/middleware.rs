@@ -5,7 +5,8 @@
 //! below through every layer, those without a request included.
 
 use super::{
-    Backend, Batch, Operation, Page, Store, StoreAnswer, StoreError, StoreRequest, StoredRow,
+    Backend, Batch, Operation, Page, Secondary, Store, StoreAnswer, StoreError, StoreRequest,
+    StoredRow,
 };
 use crate::model::{DateTime, ETag, Metadata, TableName};
 use crate::query::RowQuery;
@@ -102,6 +103,11 @@ pub trait Middleware: fmt::Debug + Send + Sync {
         self.inner().backend()
     }
 
+    /// As [`Store::secondary`].
+    fn secondary(&self) -> Option<Arc<dyn Secondary>> {
+        self.inner().secondary()
+    }
+
     /// As [`Store::service_time`].
     fn service_time(&self) -> Option<DateTime> {
         self.inner().service_time()
@@ -196,6 +202,10 @@ macro_rules! store_by {
 
             fn backend(&$self) -> Backend {
                 $by::backend($target)
+            }
+
+            fn secondary(&$self) -> Option<Arc<dyn Secondary>> {
+                $by::secondary($target)
             }
 
             fn service_time(&$self) -> Option<DateTime> {

@@ -57,6 +57,7 @@ mod middleware;
 mod operation;
 mod page;
 mod request;
+mod secondary;
 pub(crate) mod tally;
 
 pub use backend::Backend;
@@ -65,6 +66,7 @@ pub use middleware::Middleware;
 pub use operation::{Action, Batch, IfMatch, Operation};
 pub use page::{Page, StoredRow};
 pub use request::{StoreAnswer, StoreRequest};
+pub use secondary::{Replication, ReplicationStatus, Secondary};
 
 pub(crate) use operation::estimated_bytes;
 
@@ -72,6 +74,7 @@ use crate::model::{DateTime, ETag, Metadata, TableName};
 use crate::query::RowQuery;
 use async_trait::async_trait;
 use std::fmt;
+use std::sync::Arc;
 
 /// A backend that speaks the Table service's data model.
 ///
@@ -128,6 +131,12 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// around a store returns that of the store below.
     fn backend(&self) -> Backend {
         Backend::default()
+    }
+
+    /// The copy of the store in another region, if it has one that can be read. A store around a store
+    /// returns that of the store below: what it does, it does to its own requests only.
+    fn secondary(&self) -> Option<Arc<dyn Secondary>> {
+        None
     }
 
     /// The time of the service's clock in its latest answer; `None` before the first one, or where

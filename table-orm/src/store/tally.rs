@@ -3,16 +3,16 @@
 #[cfg(all(feature = "azure", any(feature = "metrics", feature = "tracing")))]
 pub(crate) use counted::answered;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
-pub(crate) use counted::{Tally, counting, sent, throttled};
+pub(crate) use counted::{Tally, counting, from_secondary, sent, throttled};
 #[cfg(all(feature = "azure", not(any(feature = "metrics", feature = "tracing"))))]
 pub(crate) use ignored::answered;
 #[cfg(not(any(feature = "metrics", feature = "tracing")))]
-pub(crate) use ignored::{sent, throttled};
+pub(crate) use ignored::{from_secondary, sent, throttled};
 
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 mod counted {
     use std::future::Future;
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
     use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
     tokio::task_local! {
@@ -25,6 +25,7 @@ mod counted {
         requests: AtomicU64,
         throttles: AtomicU64,
         request_id: Mutex<Option<Box<str>>>,
+        from_secondary: AtomicBool,
     }
 
     impl Tally {
@@ -41,6 +42,11 @@ mod counted {
         /// The service's id of the request that it answered last.
         pub(crate) fn request_id(&self) -> Option<Box<str>> {
             self.last_id().clone()
+        }
+
+        /// Whether the copy in another region answered.
+        pub(crate) fn is_from_secondary(&self) -> bool {
+            self.from_secondary.load(Ordering::Relaxed)
         }
 
         fn last_id(&self) -> MutexGuard<'_, Option<Box<str>>> {
@@ -63,6 +69,11 @@ mod counted {
         count(|tally| &tally.throttles);
     }
 
+    /// The copy in another region answers.
+    pub(crate) fn from_secondary() {
+        let _ = TALLY.try_with(|tally| tally.from_secondary.store(true, Ordering::Relaxed));
+    }
+
     /// A request was answered.
     #[cfg(feature = "azure")]
     pub(crate) fn answered(request_id: Option<&str>) {
@@ -77,6 +88,7 @@ mod counted {
 
 #[cfg(not(any(feature = "metrics", feature = "tracing")))]
 mod ignored {
+    pub(crate) const fn from_secondary() {}
     pub(crate) const fn sent() {}
     pub(crate) const fn throttled() {}
     #[cfg(feature = "azure")]

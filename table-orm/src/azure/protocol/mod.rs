@@ -26,6 +26,7 @@ mod row_keys;
 mod service;
 pub mod signature;
 mod sink;
+mod stats;
 mod write;
 pub mod xml;
 

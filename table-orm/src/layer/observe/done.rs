@@ -15,6 +15,8 @@ pub(super) struct Done<'c> {
     pub error: Option<&'c StoreError>,
     /// The service's id of the last request.
     pub request_id: Option<Box<str>>,
+    /// Whether the copy in another region answered.
+    pub from_secondary: bool,
 }
 
 impl<'c> Done<'c> {
@@ -30,6 +32,7 @@ impl<'c> Done<'c> {
             scanned: given.and_then(StoreAnswer::rows_scanned),
             received: given.map_or(0, StoreAnswer::bytes),
             error,
+            from_secondary: tally.is_from_secondary(),
             request_id: of_error.or_else(|| tally.request_id()),
         }
     }

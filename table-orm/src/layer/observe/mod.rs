@@ -29,6 +29,7 @@
 //! | `db.response.status_code` | the HTTP status of a failure as text; absent when no answer came |
 //! | `db.response.returned_rows` | rows returned |
 //! | `azure.service.request.id` | the service's id of the last request, for its support |
+//! | `table_orm.from_secondary` | `true` when the copy in another region answered, which is not at `server.address` |
 //! | `table_orm.rows.scanned` | rows looked at, if the store reports it |
 //! | `table_orm.requests` | requests sent, including retries and rows read back |
 //! | `table_orm.retries` | requests after the first |

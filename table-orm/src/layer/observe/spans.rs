@@ -41,6 +41,7 @@ pub(super) fn open(backend: &Backend, request: &StoreRequest<'_>) -> Span {
         azure.service.request.id = Empty,
         table_orm.query.class = request.class.map(tracing::field::display),
         table_orm.rows.scanned = Empty,
+        table_orm.from_secondary = Empty,
         table_orm.requests = Empty,
         table_orm.retries = Empty,
         table_orm.throttles = Empty,
@@ -71,6 +72,9 @@ pub(super) fn close(span: &Span, done: &Done<'_>, time: Duration) {
     }
     if let Some(id) = &done.request_id {
         span.record("azure.service.request.id", &**id);
+    }
+    if done.from_secondary {
+        span.record("table_orm.from_secondary", true);
     }
     if let Some(error) = done.error {
         span.record("otel.status_code", "ERROR");

@@ -14,6 +14,7 @@ mod outage;
 mod own_rows;
 mod pacing;
 mod policy;
+mod read_from;
 mod retry;
 mod script;
 mod slow_server;
