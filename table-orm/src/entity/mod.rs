@@ -64,6 +64,7 @@ pub(crate) use template::{first_foreign, foreign_at, name_of, rows_of};
 use crate::key::{Escape, KeyError, KeyTemplate, KeyText, StoredKeys};
 use crate::model::ETag;
 use crate::property::{PropertiesWriter, PropertyError};
+use std::time::Duration;
 
 /// A type that is stored as one or more rows of a table: `#[derive(TableEntity)]`.
 ///
@@ -103,6 +104,10 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
 
     /// What the events of its writes hold, if each write adds an event to the outbox.
     const OUTBOX: Option<EventValues> = None;
+
+    /// How old an entity may be that `get` returns without asking the store; `None` always asks. Takes the
+    /// feature `cache`.
+    const CACHED_FOR: Option<Duration> = None;
 
     /// The canonical row: it holds the whole entity, and its ETag guards all rows.
     type Canonical: Row<Entity = Self>;

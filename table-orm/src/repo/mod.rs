@@ -2,6 +2,8 @@
 
 mod ahead;
 mod bulk;
+#[cfg(feature = "cache")]
+mod cached;
 mod checked;
 mod delete_if;
 mod delete_partition;
@@ -34,8 +36,9 @@ mod transaction;
 mod union;
 mod update;
 mod write;
+mod writer;
 
-pub use crate::error::{SequenceError, SumError, TransactionError};
+pub use crate::error::{SequenceError, SumError, TransactionError, WriterError};
 pub use crate::plan::CONFLICT_RETRY_TIME;
 pub use bulk::{
     Bulk, BulkFailure, BulkProgress, BulkReport, DEFAULT_PARALLELISM, OPEN_BYTES, OPEN_OPERATIONS,
@@ -77,6 +80,7 @@ pub use transaction::{Required, Room, Transaction, TransactionScope, Transaction
 pub use union::UnionList;
 pub use update::Update;
 pub use write::Write;
+pub use writer::{OpenWriter, Writer, WriterFailure, WriterReport};
 
 use crate::entity::TableEntity;
 use crate::error::{Error, Result, rejected};
