@@ -214,7 +214,7 @@ pub enum Error {
     /// A sequence gives no number. Nothing was written.
     #[error(transparent)]
     Sequence(#[from] SequenceError),
-    /// A total of a [`Sum`](crate::Sum) cannot be kept. Nothing was written.
+    /// A total of a [`Sum`](crate::Sum) cannot be kept or read. Nothing was written.
     #[error(transparent)]
     Sum(#[from] SumError),
     /// Exactly one result was expected, but there was no result or more than one.

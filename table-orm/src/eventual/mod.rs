@@ -10,6 +10,9 @@
 //! - A *ticket* (`TKT:..`) is in the foreign partition. It is made before the canonical row is read, and
 //!   the transaction that writes the foreign rows deletes it.
 //!
+//! The copies of totals ([`Sum::over_partitions`](crate::Sum::over_partitions)) are such rows, too: there, the row
+//! of the total stands in place of the canonical row.
+//!
 //! To *settle* an intent is to bring its foreign rows in step. The writer of the entity does so at once, a bulk
 //! write for the entities of several transactions together (`gathered`, `group`).
 //! What a process leaves behind that ends in between, [`Repo::settle`](crate::Repo::settle) settles. Where the table
@@ -34,6 +37,7 @@ mod scope;
 mod settle;
 mod settled;
 mod share;
+mod sum_copies;
 mod sweep;
 #[cfg(test)]
 #[cfg(feature = "embedded")]

@@ -35,6 +35,8 @@ pub(crate) struct TableClient {
     /// The canonical RowKeys that its writes change: from one to the other. Else an entity that is deleted
     /// and one that is inserted are two.
     pub moves: Vec<(String, String)>,
+    /// The number that says which of its rows a total changes in; `None` for a random one.
+    pub shard: Option<u64>,
 }
 
 /// The entity type that rows are written for. An error names it and its rows.
@@ -103,7 +105,8 @@ impl TableClient {
     pub fn new<E: TableEntity>(connection: Arc<Connection>, table: TableName) -> Self {
         let summed = SummedType::of::<E>().into_iter().collect();
         let (reported, moves) = (ReportedType::of::<E>().into_iter().collect(), Vec::new());
-        Self { connection, table, context: EntityContext::of::<E>(), summed, reported, moves }
+        let context = EntityContext::of::<E>();
+        Self { connection, table, context, summed, reported, moves, shard: None }
     }
 
     /// The store behind the pointer. The pointer is a store too, but boxes each future again.
@@ -127,7 +130,7 @@ impl TableClient {
     pub fn untyped(connection: Arc<Connection>, table: TableName, entity: &'static str) -> Self {
         let context = EntityContext::untyped(entity);
         let (summed, reported, moves) = (Vec::new(), Vec::new(), Vec::new());
-        Self { connection, table, context, summed, reported, moves }
+        Self { connection, table, context, summed, reported, moves, shard: None }
     }
 
     /// A point query for a row of this table, for a reader that knows the types.
@@ -392,12 +395,12 @@ impl TableClient {
         Self { reported: Vec::new(), ..self.clone() }
     }
 
-    /// The same client, whose writes change these canonical RowKeys.
-    pub fn with_moves_of(&self, moves: &[(String, String)]) -> Cow<'_, Self> {
-        if moves.is_empty() {
+    /// The same client, whose writes change these canonical RowKeys, and totals in the rows that the number says.
+    pub fn for_transaction(&self, moves: &[(String, String)], shard: Option<u64>) -> Cow<'_, Self> {
+        if moves.is_empty() && shard.is_none() {
             return Cow::Borrowed(self);
         }
-        Cow::Owned(Self { moves: moves.to_vec(), ..self.clone() })
+        Cow::Owned(Self { moves: moves.to_vec(), shard, ..self.clone() })
     }
 
     /// The error of a request about a row.

@@ -25,6 +25,7 @@ mod patch;
 mod register;
 mod save;
 mod sequence;
+mod sum_copies;
 mod sums;
 mod table;
 mod transaction;

@@ -11,4 +11,5 @@ pub(crate) mod registering;
 mod settling;
 mod simulation;
 pub(crate) mod stamped;
+mod sums;
 mod world;

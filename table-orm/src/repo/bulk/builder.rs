@@ -2,7 +2,7 @@
 
 use super::policy::{BatchPolicy, Individually};
 use super::report::BulkProgress;
-use crate::entity::{EntityRows, Loaded, TableEntity};
+use crate::entity::{EntityRows, Loaded, TableEntity, writes_blind};
 use crate::eventual::Settling;
 use crate::plan::{TableClient, insert_all, upsert_all};
 use crate::repo::Repo;
@@ -80,7 +80,7 @@ impl<E: TableEntity> Repo<E> {
         I: IntoIterator<Item = E>,
         E: 'static,
     {
-        let policy = if E::KEYS_FOLLOW_CANONICAL {
+        let policy = if writes_blind::<E>() {
             let operations = |entity: &E| Ok(upsert_all(EntityRows::of(entity)?));
             BatchPolicy::shared(operations)
         } else {
@@ -223,7 +223,7 @@ impl<'a, E, I> Bulk<'a, E, I> {
     ///
     /// When the call is dropped, what it wrote is settled in the background, too.
     ///
-    /// A type without `eventual` rows and without `unique(.., across)` has nothing to settle.
+    /// A type without `eventual` rows, sums over partitions and `unique(.., across)` has nothing to settle.
     pub fn settle_later(mut self) -> Self {
         self.settling.later = true;
         self

@@ -1,6 +1,6 @@
 //! How entities share transactions.
 
-use crate::entity::{Invalid, TableEntity, has_across, reaches_across};
+use crate::entity::{Invalid, TableEntity, has_across, has_rows_elsewhere, reaches_across};
 use crate::error::Result;
 use crate::eventual::{Intents, Settling};
 use crate::plan::{MeasuredBatch, OptimisticWrite, TableClient};
@@ -49,7 +49,7 @@ impl<E> BatchPolicy<E> {
     /// The same, where the writes of entities of type `T` make rows in other partitions due.
     pub fn due<T: TableEntity>(self, due: Due<E>) -> Self {
         // An intent for rows, and a ticket, or the same intent, for values.
-        let operations = usize::from(!T::FOREIGN.is_empty()) + usize::from(has_across::<T>());
+        let operations = usize::from(has_rows_elsewhere::<T>()) + usize::from(has_across::<T>());
         let elsewhere = Elsewhere { add: due, operations };
         Self { due: reaches_across::<T>().then_some(elsewhere), ..self }
     }
