@@ -47,12 +47,14 @@ mod unique;
 mod unique_value;
 mod without_intent;
 mod write;
+mod written;
 
 pub use error::SettleError;
 pub use registered::Registered;
 pub use scope::PartitionScope;
 pub use settled::Settled;
 pub use sweep::{SETTLE_GRACE, SettleFailure, SettleReport};
+pub use written::{ReportSettled, Reporting, Written};
 
 pub(crate) use foreign_rows::ForeignKey;
 pub(crate) use foreign_type::ForeignType;

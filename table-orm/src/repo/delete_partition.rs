@@ -122,6 +122,7 @@ impl<E: TableEntity + 'static> DeletePartition<E> {
             deleted.entities += report.entities;
             deleted.rows += report.rows;
             deleted.requests += report.requests;
+            deleted.unsettled += report.unsettled;
         }
         Ok(deleted)
     }
