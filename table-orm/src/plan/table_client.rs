@@ -35,6 +35,8 @@ pub(crate) struct TableClient {
     /// The canonical RowKeys that its writes change: from one to the other. Else an entity that is deleted
     /// and one that is inserted are two.
     pub moves: Vec<(String, String)>,
+    /// The number that says which of its rows a total changes in; `None` for a random one.
+    pub shard: Option<u64>,
     /// How old the rows may be that `get` returns; `None` asks the store.
     #[cfg(feature = "cache")]
     pub cached_for: Option<Duration>,
@@ -146,6 +148,7 @@ impl TableClient {
             summed: Vec::new(),
             reported: Vec::new(),
             moves: Vec::new(),
+            shard: None,
             #[cfg(feature = "cache")]
             cached_for: None,
         }
@@ -431,12 +434,12 @@ impl TableClient {
         Self { reported: Vec::new(), ..self.clone() }
     }
 
-    /// The same client, whose writes change these canonical RowKeys.
-    pub fn with_moves_of(&self, moves: &[(String, String)]) -> Cow<'_, Self> {
-        if moves.is_empty() {
+    /// The same client, whose writes change these canonical RowKeys, and totals in the rows that the number says.
+    pub fn for_transaction(&self, moves: &[(String, String)], shard: Option<u64>) -> Cow<'_, Self> {
+        if moves.is_empty() && shard.is_none() {
             return Cow::Borrowed(self);
         }
-        Cow::Owned(Self { moves: moves.to_vec(), ..self.clone() })
+        Cow::Owned(Self { moves: moves.to_vec(), shard, ..self.clone() })
     }
 
     /// The error of a request about a row.

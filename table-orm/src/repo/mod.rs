@@ -28,6 +28,7 @@ mod patch;
 mod register;
 mod save;
 mod sequence;
+mod sum_copies;
 mod sums;
 mod table;
 #[cfg(all(test, feature = "embedded"))]
