@@ -13,11 +13,14 @@ use std::sync::Arc;
 /// How many slots the PartitionKeys fall into.
 pub(super) const SLOTS: u16 = 1024;
 
+/// Returns the number of the account of a partition.
+type OfPartition = dyn Fn(&TableName, &str) -> usize + Send + Sync;
+
 /// How the account of a row is found.
 #[derive(Clone)]
 pub(super) enum Route {
     Table(Arc<dyn Fn(&TableName) -> usize + Send + Sync>),
-    Partition(Arc<dyn Fn(&TableName, &str) -> usize + Send + Sync>),
+    Partition(Arc<OfPartition>),
     Slots,
 }
 

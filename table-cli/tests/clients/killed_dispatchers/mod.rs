@@ -10,7 +10,8 @@ use std::thread;
 use std::time::Duration;
 use support::worker::Worker;
 use support::{dose, draw};
-use table_orm::{Edm, ScanPermit, TableEntity, Tables};
+use table_orm::model::Edm;
+use table_orm::{ScanPermit, TableEntity, Tables};
 use worker::{Line, Task};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
