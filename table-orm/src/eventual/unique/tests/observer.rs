@@ -55,7 +55,7 @@ impl OneHolder {
 }
 
 impl Invariants for OneHolder {
-    const TABLES: [&'static str; 2] = [Person::TABLE, "badges"];
+    const TABLES: &'static [&'static str] = &[Person::TABLE, "badges"];
 
     type Snapshot = Snapshot;
 
