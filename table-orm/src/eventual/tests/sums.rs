@@ -71,7 +71,7 @@ struct Seen {
 }
 
 impl Invariants for Seen {
-    const TABLES: [&'static str; 2] = ["orders", "none"];
+    const TABLES: &'static [&'static str] = &["orders", "none"];
 
     type Snapshot = Snapshot;
 
