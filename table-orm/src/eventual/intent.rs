@@ -117,7 +117,7 @@ impl Intent {
         partition_key: &str,
         due: Vec<DueEntry>,
     ) -> Self {
-        let row_key = name(start, connection);
+        let row_key = format!("{start}{}", ulid(connection.clock.now(), &connection.random));
         Self { partition_key: partition_key.to_owned(), row_key, due }
     }
 
@@ -291,11 +291,6 @@ fn split(text: &str) -> impl Iterator<Item = &str> {
         rest = after;
         (!part.is_empty()).then_some(part)
     })
-}
-
-/// A new RowKey that begins so.
-pub(crate) fn name(start: &str, connection: &Connection) -> String {
-    format!("{start}{}", ulid(connection.clock.now(), &connection.random))
 }
 
 /// 26 characters: 48 bits of the time in milliseconds, then 80 random bits, in base 32.

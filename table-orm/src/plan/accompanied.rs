@@ -7,6 +7,7 @@
 
 use super::attempts::{Attempts, RetryLimits};
 use super::canonical_key::CanonicalKey;
+use super::events::is_number_taken;
 use super::step::Step;
 use super::table_client::TableClient;
 use crate::codec::overlay;
@@ -59,6 +60,7 @@ impl TableClient {
     pub(super) async fn send_accompanied(&self, batch: Batch) -> Result<Vec<Option<ETag>>> {
         let count = batch.operations.len();
         let mut attempts = Attempts::begin(&self.connection, RetryLimits::default());
+        let mut is_behind = false;
         loop {
             let Accompanied { mut batch, guarded, changes, events } =
                 self.accompany(batch.clone()).await?;
@@ -83,14 +85,17 @@ impl TableClient {
             let operations = rows.iter().map(|(key, _, change)| self.changed_total(key, *change));
             batch.operations.extend(try_join_all(operations).await?);
             if !events.is_empty() {
-                batch.operations.extend(self.numbered(&batch.partition_key, &events).await?);
+                let numbered = self.numbered(&batch.partition_key, &events, is_behind).await?;
+                batch.operations.extend(numbered);
             }
             match self.send_rows(batch).await {
                 Ok(mut etags) => {
                     etags.truncate(count);
                     return Ok(etags);
                 }
-                Err(error) if is_lost_race(&error, count, &guarded) && attempts.next().await => {}
+                Err(error) if is_lost_race(&error, count, &guarded) && attempts.next().await => {
+                    is_behind |= is_number_taken(&error);
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -177,7 +182,7 @@ fn is_lost_race(error: &Error, count: usize, guarded: &[usize]) -> bool {
     };
     match rejection.operation {
         Some((index, _)) if index >= count => {
-            is_total(&rejection.row_key) || rejection.row_key == HEAD
+            is_total(&rejection.row_key) || rejection.row_key == HEAD || is_number_taken(error)
         }
         Some((index, _)) => guarded.contains(&index),
         None => false,

@@ -8,12 +8,14 @@ use super::canonical_key::CanonicalKey;
 use super::table_client::TableClient;
 use crate::entity::{
     Change, DynamicEntity, EventContent, EventRowKey, EventValues, HEAD, Head, ReportedType,
-    read_row,
+    RowHead, read_row, split_page,
 };
-use crate::error::Result;
-use crate::model::{ETag, MAX_STRING_UNITS};
+use crate::error::{Error, Result};
+use crate::model::{ETag, MAX_STRING_UNITS, PARTITION_KEY, ROW_KEY};
+use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{Action, Batch, IfMatch, Operation};
 use bytes::Bytes;
+use std::ops::Bound;
 
 /// The number of the first event of a partition.
 const FIRST: u64 = 1;
@@ -168,13 +170,36 @@ impl TableClient {
         })
     }
 
-    /// The inserts of events with the next numbers, behind the write that takes these.
+    /// The number after that of the last event that is there.
+    async fn after_last_event(&self, partition_key: &str) -> Result<u64> {
+        let [first, end] = [EventRowKey::FIRST, EventRowKey::END].map(str::to_owned);
+        let partition = Span::Exact(partition_key.to_owned());
+        let row = Span::Between(Bound::Included(first), Bound::Excluded(end));
+        let select = Some(vec![PARTITION_KEY.into(), ROW_KEY.into()]);
+        let query = RowQuery { select, ..self.query(KeyRange { partition, row }) };
+        let (mut pages, mut next) = (self.pages(query), FIRST);
+        while let Some(page) = pages.next().await? {
+            for row in split_page(&page)? {
+                let RowHead { row_key, .. } = read_row(0, row.get().as_bytes())?;
+                next = EventRowKey::read(&row_key).map_or(next, |EventRowKey(last)| last + 1);
+            }
+        }
+        Ok(next)
+    }
+
+    /// The inserts of events with the next numbers, behind the write that takes these. `is_behind` says that there
+    /// was an event under such a number: another program deleted the row with the number, or brought
+    /// back an old one.
     pub(super) async fn numbered(
         &self,
         partition_key: &str,
         events: &[EventContent],
+        is_behind: bool,
     ) -> Result<Vec<Operation>> {
-        let head = self.stored_head(partition_key).await?;
+        let mut head = self.stored_head(partition_key).await?;
+        if is_behind {
+            head.next = head.next.max(self.after_last_event(partition_key).await?);
+        }
         let next = head.next;
         let mut operations = vec![head.raised(partition_key, events.len())?];
         for (number, event) in (next..).zip(events) {
@@ -183,6 +208,12 @@ impl TableClient {
         }
         Ok(operations)
     }
+}
+
+/// Whether a transaction failed because there was an event under a number that it took.
+pub(super) fn is_number_taken(error: &Error) -> bool {
+    let Error::AlreadyExists(rejection) = error else { return false };
+    EventRowKey::read(&rejection.row_key).is_some()
 }
 
 /// Whether the operation changes nothing: it fails unless the row has a version.

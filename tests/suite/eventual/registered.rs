@@ -1,9 +1,11 @@
 //! Writes that a register names, and the tables that a type's rows are in.
 
 use super::{Order, Shop, order};
+use std::sync::Arc;
 use std::time::Duration;
 use table_orm::layer::{Fault, Faults};
-use table_orm::store::{ErrorCode, Store as _};
+use table_orm::query::{RowQuery, Span};
+use table_orm::store::{ErrorCode, Middleware, Page, Store, StoreError};
 use table_orm::{Error, Repo, ScanPermit, TableName, Tables};
 
 fn name(table: &str) -> TableName {
@@ -84,6 +86,48 @@ async fn what_an_ended_process_left_is_found_by_the_register() {
     assert_eq!(shop.orders.list(Order::by_date("2026-11-23")).count().await.unwrap(), 1);
     // A pointer of less than two minutes may be of a process that lives.
     assert_eq!(shop.pointers().await, ["'acme'"]);
+}
+
+/// A store in which one partition cannot be queried.
+#[derive(Debug)]
+struct Unreadable {
+    inner: Arc<dyn Store>,
+    partition_key: &'static str,
+}
+
+impl Middleware for Unreadable {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
+    }
+
+    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+        match &query.keys.partition {
+            Span::Exact(partition) if partition == self.partition_key => {
+                Err(StoreError::new(ErrorCode::OUT_OF_RANGE_INPUT, "not readable"))
+            }
+            _ => self.inner.query(query).await,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_partition_that_cannot_be_read_holds_up_no_other_of_the_register() {
+    let shop = Shop::empty().await;
+    for customer in ["acme", "globex", "init"] {
+        let ending = shop.ending();
+        ending.register().await.unwrap();
+        ending.insert(&order(customer, 1)).await.unwrap();
+    }
+    let store = Unreadable { inner: shop.store.clone(), partition_key: "globex" };
+    let orders = Tables::new(store).repo::<Order>();
+    let register = orders.register().await.unwrap();
+    let report = orders.settle(&register).grace(Duration::ZERO).await.unwrap();
+    assert_eq!(report.settled, 2);
+    let [failure] = &report.failures[..] else { panic!("{report:?}") };
+    assert_eq!((&*failure.partition_key, &*failure.row_key), ("globex", ""));
+    assert!(failure.to_string().contains("partition \"globex\": "), "{failure}");
+    let report = shop.orders.settle(&register).grace(Duration::ZERO).await.unwrap();
+    assert_eq!((report.settled, report.failures.len()), (1, 0));
 }
 
 #[tokio::test]

@@ -2,12 +2,14 @@
 
 use super::{Line, Order, Taken, dispatch, line, orders_in, outbox_rows, said};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 use support::clock::with_clock;
 use support::recorder::{recorded, recorded_around};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::outbox::{Change, DispatchError, Event, HandlerError};
+use table_orm::query::{RowQuery, Span};
+use table_orm::store::{ErrorCode, Middleware, Page, Store, StoreError};
 use table_orm::{DynamicEntity, Repo, ScanPermit, Tables};
 use tokio::sync::Notify;
 use tokio::time::sleep;
@@ -81,6 +83,57 @@ async fn all_partitions_are_found_by_a_scan() {
     assert!(events.chunks(3).all(|events| numbers(events) == [1, 2, 3]));
     let waiting = orders.outbox().waiting(permit()).await.unwrap();
     assert_eq!((waiting.events, waiting.partitions, waiting.oldest), (0, 0, None));
+}
+
+/// A store whose scans read one row in a page, and fail after some pages.
+#[derive(Debug)]
+struct Ending {
+    inner: Arc<EmbeddedStore>,
+    pages: AtomicI64,
+}
+
+impl Middleware for Ending {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
+    }
+
+    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+        if matches!(query.keys.partition, Span::Exact(_)) {
+            return self.inner.query(query).await;
+        }
+        if self.pages.fetch_sub(1, SeqCst) <= 0 {
+            return Err(StoreError::new(ErrorCode::OUT_OF_RANGE_INPUT, "no more pages"));
+        }
+        self.inner.query(&RowQuery { top: Some(1), ..query.clone() }).await
+    }
+}
+
+#[tokio::test]
+async fn a_scan_that_fails_midway_hides_nothing_of_what_was_handed_on() {
+    let memory = Arc::new(EmbeddedStore::in_memory().unwrap());
+    let tables = Tables::new(Arc::clone(&memory));
+    let orders = orders_in(&tables).await;
+    for customer in ["acme", "globex", "init"] {
+        let line = Line { customer: customer.to_owned(), ..line(1, 1) };
+        tables.repo::<Line>().insert(&line).await.unwrap();
+    }
+    let permit = || ScanPermit::because("events");
+    let ending = |pages| {
+        let store = Ending { inner: Arc::clone(&memory), pages: AtomicI64::new(pages) };
+        Tables::new(store).repo::<Order>().outbox()
+    };
+    let taken = Taken::default();
+    let handler = |event| taken.handle(event);
+    let error = ending(0).dispatch(permit(), handler).await.unwrap_err();
+    assert!(error.to_string().contains("no more pages"), "{error}");
+    let report = ending(2).dispatch(permit(), handler).await.unwrap();
+    assert!((1..3).contains(&report.handed_on), "{report:?}");
+    assert_eq!(taken.take().len() as u64, report.handed_on);
+    let unfinished = report.unfinished.unwrap();
+    assert!(unfinished.to_string().contains("no more pages"), "{unfinished}");
+    let left = orders.outbox().dispatch(permit(), handler).await.unwrap();
+    assert_eq!(left.handed_on, 3 - report.handed_on);
+    assert!(left.unfinished.is_none());
 }
 
 #[tokio::test]
@@ -247,6 +300,26 @@ async fn what_other_programs_did_to_the_outbox_holds_nothing_up() {
     insert(&tables, 12..14).await;
     assert_eq!(numbers(&dispatch(&orders).await.0), [3, 4]);
     assert_eq!(outbox_rows(&tables, "acme").await.len(), 2);
+}
+
+#[tokio::test]
+async fn numbers_go_on_after_the_last_event_when_their_row_is_lost() {
+    let (tables, record) = recorded();
+    let orders = orders_in(&tables).await;
+    let table = tables.table(orders.table().clone());
+    insert(&tables, 0..4).await;
+    let head = table.get("acme", "OUT:-NEXT").await.unwrap().unwrap();
+    table.delete(&DynamicEntity::new("acme", "OUT:-NEXT")).await.unwrap();
+    record.take();
+    insert(&tables, 4..6).await;
+    let sent = record.take();
+    // The number and a refused transaction; the number, the events and the transaction; the next write.
+    assert_eq!((sent.gets, sent.queries.len(), sent.writes.len()), (3, 1, 3));
+    // The row of a copy that is older.
+    table.insert_or_replace(&head.with("Next", 2_i64)).await.unwrap();
+    insert(&tables, 6..7).await;
+    let (events, report) = dispatch(&orders).await;
+    assert_eq!((numbers(&events), report.missing), ((1..=7).collect(), 0));
 }
 
 #[tokio::test]

@@ -3,14 +3,23 @@
 //! Invariant: one transaction deletes the ticket and inserts an intent that lists its values. So at each instant
 //! a guard that was made with the ticket is named by a row of the entity's partition, whoever ends the ticket, and
 //! whoever ends in between: one ticket may have guards of several values, and who ends it may know of one.
+//!
+//! The intent has the name of the ticket behind its own start, so the reserver finds it, whoever put it there. The
+//! name is as new as any other: a ticket goes once.
 
 use super::guard::{Guard, Guards};
+use super::reservation::TICKET;
 use crate::entity::{DynamicEntity, read_row};
 use crate::error::{Error, Result};
 use crate::eventual::intent;
 use crate::model::ETag;
 use crate::plan::{CanonicalKey, TableClient};
 use crate::store::{Action, Batch, IfMatch, Operation};
+
+/// The RowKey of the intent in the place of a ticket.
+pub(crate) fn in_place_of(ticket: &str) -> String {
+    format!("{}{}", intent::START, ticket.trim_start_matches(TICKET))
+}
 
 /// Puts an intent in the place of a ticket. Returns its version; `None` where the ticket is gone.
 pub(crate) async fn hand_over(
@@ -42,7 +51,7 @@ impl Guards {
         let version = IfMatch::ETag(row.etag()?);
         // As it is: it may be that of another version of the app.
         let ticket_row: DynamicEntity = read_row(0, &row.body)?;
-        let row_key = intent::name(intent::START, &client.connection);
+        let row_key = in_place_of(ticket);
         let body = DynamicEntity { row_key: row_key.clone(), ..ticket_row }.body()?;
         let intent = Operation { row_key, action: Action::Insert(body) };
         hand_over(&client, partition_key, (ticket, version), intent).await.map(drop)

@@ -28,8 +28,8 @@
 //!   entity has the value, or that the guard's ticket is there. So a sweep finds what ended processes left.
 //!
 //! One exception: a request that writes a guard after its ticket is gone. The intent in place of the ticket stays
-//! until a sweep where a reserver's request was not answered, and where another reserver put it there. A guard that
-//! is written after the sweep is named by nobody. It keeps nobody away; `verify_guards` finds it.
+//! until its reserver clears it, who does so only if each of its requests was answered, or until a sweep. A
+//! guard that is written after the sweep is named by nobody. It keeps nobody away; `verify_guards` finds it.
 
 mod contend;
 mod guard;
@@ -41,5 +41,5 @@ mod secure;
 mod tests;
 
 pub(crate) use guard::{GUARD_ROW, Guard, Guards};
-pub(crate) use hand_over::hand_over;
+pub(crate) use hand_over::{hand_over, in_place_of};
 pub(crate) use reservation::{Reservation, TICKET};

@@ -1,7 +1,7 @@
 //! The values of one transaction, from the ticket to the transaction that consumes it.
 
 use super::guard::Guards;
-use super::hand_over::hand_over;
+use super::hand_over::{hand_over, in_place_of};
 use crate::error::{Error, Result};
 use crate::eventual::intent::{DueEntry, Intent};
 use crate::model::ETag;
@@ -143,13 +143,13 @@ impl Reservation {
         }
     }
 
-    /// Ends the ticket. Returns the intent that is in its place; `None` where the ticket was gone, or had no
-    /// values.
+    /// Ends the ticket. Returns the intent that is in its place, whoever put it there; `None` where there is none.
     async fn end(&self, due: Vec<DueEntry>) -> Result<Option<(Intent, ETag)>> {
         let Self { guards: Guards { home, kind }, ticket, .. } = self;
         let Intent { partition_key, row_key, .. } = ticket;
         let is_empty = due.is_empty();
-        let intent = Intent::new(&home.connection, partition_key, due);
+        let (partition_key, row_key) = (partition_key.clone(), row_key.clone());
+        let intent = Intent { row_key: in_place_of(&row_key), partition_key, due };
         let mut sent = 0;
         loop {
             sent += 1;
@@ -158,7 +158,11 @@ impl Reservation {
                 self.send(Operation { row_key: row_key.clone(), action }).await.map(|()| None)
             } else {
                 let insert = intent.insert(home, *kind)?;
-                hand_over(home, partition_key, (row_key, IfMatch::Any), insert).await
+                let ticket = (&*row_key, IfMatch::Any);
+                match hand_over(home, &intent.partition_key, ticket, insert).await {
+                    Ok(None) => self.version_of(&intent).await,
+                    handed_over => handed_over,
+                }
             };
             match ended {
                 Err(error) if error.is_unanswered() && sent < ENDS => {}
@@ -166,6 +170,13 @@ impl Reservation {
                 Ok(version) => return Ok(version.map(|version| (intent, version))),
             }
         }
+    }
+
+    /// The version of an intent that is there.
+    async fn version_of(&self, intent: &Intent) -> Result<Option<ETag>> {
+        let home = &self.guards.home;
+        let row = home.annotated_row(&intent.partition_key, &intent.row_key).await?;
+        Ok(row.map(|row| row.etag()).transpose()?)
     }
 
     /// Deletes an intent in its version.
