@@ -7,9 +7,12 @@ use support::recorder::{recorded, recorded_around};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::layer::{Fault, Faults};
 use table_orm::plan::Step;
+use table_orm::query::Span;
 use table_orm::repo::{SumError, SumProblem};
 use table_orm::store::ErrorCode;
-use table_orm::{DynamicEntity, Error, Projection, Repo, Sum, TableEntity, TableUnion, Tables};
+use table_orm::{
+    DynamicEntity, Error, Projection, Repo, ScanPermit, Sum, TableEntity, TableUnion, Tables,
+};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "orders", partition = "{customer}", row = "ORD:{number:05}", sums = Order::SUMS)]
@@ -288,4 +291,28 @@ async fn a_sum_that_is_over_partitions_now_is_counted_from_stored_entities() {
     let wrong = orders.repair_sums(Order::partition("bolt")).await.unwrap();
     assert!(wrong.iter().all(|wrong| wrong.problem == SumProblem::Differs), "{wrong:?}");
     assert_eq!(check(&orders, &["acme", "bolt"], "counted again").await, 19);
+}
+
+#[tokio::test]
+async fn a_backfill_of_the_table_counts_every_partition_once() {
+    let (tables, record) = recorded();
+    let orders = orders_in(&tables).await;
+    let before = tables.repo::<Before>();
+    let old = |n: u32| {
+        let Order { number, state, note, .. } = order("", n, 1);
+        Before { customer: format!("c{}", n % 3), number, cents: 1, state, note }
+    };
+    before.insert_many((0..1_200).map(old)).await.all().unwrap();
+    record.take();
+    let permit = || ScanPermit::because("sums over partitions");
+    let done = orders.backfill_table(permit()).await.all().unwrap();
+    // The copies of two sums in three partitions.
+    assert_eq!((done.entities, done.rows), (1_200, 6));
+    let counts = record.take().queries.into_iter().filter(|query| {
+        let is_of_orders = format!("{:?}", query.keys.row).contains("ORD:");
+        is_of_orders && matches!(query.keys.partition, Span::Exact(_))
+    });
+    assert_eq!(counts.count(), 3);
+    assert_eq!(check(&orders, &["c0", "c1", "c2"], "backfilled").await, 1_200);
+    assert_eq!(orders.backfill_table(permit()).await.all().unwrap().rows, 0);
 }

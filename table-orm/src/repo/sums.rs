@@ -180,7 +180,7 @@ impl<E: TableEntity> Repo<E> {
         Q: WholePartition,
         Q::Row: RowOf<E>,
     {
-        self.count_again(partition, false).await
+        self.count_again(&CanonicalKey::of(partition.into_keys()?).partition_key, false).await
     }
 
     /// Counts the sums of the type again in a partition, and corrects the totals that are wrong. Returns
@@ -226,24 +226,23 @@ impl<E: TableEntity> Repo<E> {
         Q: WholePartition,
         Q::Row: RowOf<E>,
     {
-        self.count_again(partition, true).await
+        self.count_again(&CanonicalKey::of(partition.into_keys()?).partition_key, true).await
     }
 
-    async fn count_again<Q>(&self, partition: Q, repairs: bool) -> Result<Vec<WrongSum>>
-    where
-        Q: WholePartition,
-        Q::Row: RowOf<E>,
-    {
-        let partition_key = CanonicalKey::of(partition.into_keys()?).partition_key;
+    pub(in crate::repo) async fn count_again(
+        &self,
+        partition_key: &str,
+        repairs: bool,
+    ) -> Result<Vec<WrongSum>> {
         let Some(summed) = SummedType::of::<E>() else { return Ok(Vec::new()) };
         let attempts = if repairs { None } else { Some(MAX_COUNTS) };
         let limits = RetryLimits { attempts, ..RetryLimits::default() };
         let mut attempts = Attempts::begin(&self.client.connection, limits);
         let (mut judged, mut wrong) = (BTreeSet::new(), Vec::new());
         loop {
-            let before = self.totals(&partition_key, &E::sums()).await?;
-            let counted = self.counted(&partition_key, summed).await?;
-            let stored = self.totals(&partition_key, &E::sums()).await?;
+            let before = self.totals(partition_key, &E::sums()).await?;
+            let counted = self.counted(partition_key, summed).await?;
+            let stored = self.totals(partition_key, &E::sums()).await?;
             let all = before.keys().chain(stored.keys()).chain(counted.keys()).cloned();
             let all: BTreeSet<Total> = all.filter(|total| !judged.contains(total)).collect();
             let mut pending = Vec::new();
@@ -255,8 +254,7 @@ impl<E: TableEntity> Repo<E> {
                 }
                 if found.stored != found.counted {
                     let rows = stored.get(&total).cloned().unwrap_or_default();
-                    if repairs && !self.correct(&partition_key, &total, found.counted, rows).await?
-                    {
+                    if repairs && !self.correct(partition_key, &total, found.counted, rows).await? {
                         pending.push(WrongSum { problem: SumProblem::Pending, ..found });
                         continue;
                     }
@@ -266,7 +264,7 @@ impl<E: TableEntity> Repo<E> {
             }
             if pending.is_empty() || !attempts.next().await {
                 wrong.extend(pending);
-                wrong.extend(self.compare_copies(&partition_key, repairs).await?);
+                wrong.extend(self.compare_copies(partition_key, repairs).await?);
                 return Ok(wrong);
             }
         }

@@ -22,6 +22,10 @@ use std::marker::PhantomData;
 /// partition, a helper row, a point query, and one transaction. Entities that are written by an app without
 /// such rows do not get them, so deploy all writers first.
 ///
+/// Of a type with sums [over partitions](crate::Sum::over_partitions), it also counts each partition again and corrects
+/// its totals and their copies, as [`repair_sums`](Repo::repair_sums) does, unless it writes [only](Self::only) one
+/// kind of row.
+///
 /// ```
 /// # use table_orm::{ScanPermit, TableEntity, Tables};
 /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -50,6 +54,8 @@ pub struct Backfill<'a, E> {
     pub(super) only: Option<usize>,
     pub(super) parallelism: usize,
     pub(super) progress: Option<OnProgress<'a>>,
+    /// The partition whose sums were counted last.
+    pub(super) counted: Option<String>,
     entity: PhantomData<fn() -> E>,
 }
 
@@ -137,6 +143,7 @@ impl<'a, E: TableEntity> Backfill<'a, E> {
             only: None,
             parallelism: DEFAULT_PARALLELISM,
             progress: None,
+            counted: None,
             entity: PhantomData,
         }
     }

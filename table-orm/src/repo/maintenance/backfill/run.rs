@@ -3,9 +3,10 @@
 use super::builder::Backfill;
 use super::elsewhere;
 use super::report::BackfillReport;
-use crate::entity::{OwnRows, TableEntity, canonical, name_of, split_page};
+use crate::entity::{OwnRows, TableEntity, canonical, has_sum_copies, name_of, split_page};
 use crate::error::Result;
 use crate::plan::{CanonicalKey, TableClient};
+use crate::repo::Repo;
 use crate::repo::bulk::Chunk;
 use crate::repo::maintenance::repair::{
     RepairFailure, SkipReason, Skipped, guard, is_write_conflict, repair_entity,
@@ -18,6 +19,7 @@ use futures_core::future::BoxFuture;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 impl<E: TableEntity> Backfill<'_, E> {
     async fn run(mut self) -> BackfillReport {
@@ -90,6 +92,7 @@ impl<E: TableEntity> Backfill<'_, E> {
             report.failures.extend(written.failures);
             ended = ended.and(written.ended);
         }
+        drop(in_flight);
         // An unfinished page does not count: a resumed backfill reads it again.
         ended?;
         let (filled, busy) = elsewhere::fill::<E>(&self.pages.client, elsewhere).await?;
@@ -98,9 +101,28 @@ impl<E: TableEntity> Backfill<'_, E> {
         let (secured, taken) = elsewhere::secure::<E>(&self.pages.client, &homes).await?;
         rows += secured;
         report.skipped.extend(taken);
+        rows += self.count_sums(homes).await?;
         report.progress.entities += entities;
         report.progress.rows += rows;
         Ok(())
+    }
+
+    /// Corrects the totals of these entities' partitions, and their copies, once for each partition. Returns how
+    /// many were wrong.
+    async fn count_sums(&mut self, homes: Vec<CanonicalKey>) -> Result<u64> {
+        let mut wrong = 0;
+        if self.only.is_some() || !has_sum_copies::<E>() {
+            return Ok(wrong);
+        }
+        let client = &self.pages.client;
+        let repo = Repo::<E>::new(Arc::clone(&client.connection), client.table.clone());
+        for CanonicalKey { partition_key, .. } in homes {
+            if self.counted.as_ref() != Some(&partition_key) {
+                wrong += repo.count_again(&partition_key, true).await?.len() as u64;
+                self.counted = Some(partition_key);
+            }
+        }
+        Ok(wrong)
     }
 
     /// Returns an entity with the operations that insert its index rows.
