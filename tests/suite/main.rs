@@ -26,6 +26,7 @@ mod rules;
 mod sequence;
 mod sums;
 mod sums_combined;
+mod sums_over_partitions;
 mod template_pairs;
 mod transaction;
 mod transaction_with;

@@ -216,7 +216,7 @@ pub enum Error {
     /// A sequence gives no number. Nothing was written.
     #[error(transparent)]
     Sequence(#[from] SequenceError),
-    /// A total of a [`Sum`](crate::Sum) cannot be kept. Nothing was written.
+    /// A total of a [`Sum`](crate::Sum) cannot be kept or read. Nothing was written.
     #[error(transparent)]
     Sum(#[from] SumError),
     /// A writer takes no more entities.

@@ -6,7 +6,7 @@ use super::step::Step;
 use super::within::writing;
 use crate::entity::{
     Excess, GuardTemplate, Loaded, ReportedType, Row, SummedType, TableEntity, TooManyElements,
-    foreign_at, index_of, too_many_elements,
+    foreign_at, index_of, name_of, too_many_elements,
 };
 use crate::error::{Error, Rejection, Result};
 use crate::model::{
@@ -35,6 +35,8 @@ pub(crate) struct TableClient {
     /// The canonical RowKeys that its writes change: from one to the other. Else an entity that is deleted
     /// and one that is inserted are two.
     pub moves: Vec<(String, String)>,
+    /// The number that says which of its rows a total changes in; `None` for a random one.
+    pub shard: Option<u64>,
     /// How old the rows may be that `get` returns; `None` asks the store.
     #[cfg(feature = "cache")]
     pub cached_for: Option<Duration>,
@@ -130,7 +132,10 @@ impl TableClient {
     pub fn query_of<R: Row>(&self, keys: KeyRange) -> RowQuery {
         let elsewhere = foreign_at::<R::Entity>(R::INDEX);
         let table = elsewhere.map_or_else(|| self.table.clone(), |row| row.table_of(&self.table));
-        RowQuery::new(table, keys)
+        let mut query = RowQuery::new(table, keys);
+        let is_canonical = R::INDEX == <<R::Entity as TableEntity>::Canonical as Row>::INDEX;
+        query.mark.row = (!is_canonical).then(|| name_of::<R::Entity>(R::INDEX));
+        query
     }
 
     /// A table, on behalf of tools that do not know its entities.
@@ -143,6 +148,7 @@ impl TableClient {
             summed: Vec::new(),
             reported: Vec::new(),
             moves: Vec::new(),
+            shard: None,
             #[cfg(feature = "cache")]
             cached_for: None,
         }
@@ -164,8 +170,8 @@ impl TableClient {
         let names: Option<Vec<&str>> =
             query.select.as_ref().map(|names| names.iter().map(|name| &**name).collect());
         let (select, metadata) = (names.as_deref(), query.metadata);
-        let found = self.store().get(&query.table, partition_key, row_key, select, metadata).await;
-        found.map_err(|cause| self.rejected_point(query, cause))
+        let get = self.store().get(&query.table, partition_key, row_key, select, metadata);
+        query.mark.around(get).await.map_err(|cause| self.rejected_point(query, cause))
     }
 
     fn rejected_point(&self, query: &RowQuery, cause: StoreError) -> Error {
@@ -180,8 +186,8 @@ impl TableClient {
         if let (Some(time), None) = (self.cached_for, &query.select) {
             let Connection { cache, store, timer, .. } = &*self.connection;
             let at = (&query.table, &query.keys);
-            let found = cache.read(store, *timer, at, query.metadata, time).await;
-            return found.map_err(|cause| self.rejected_point(query, cause));
+            let read = cache.read(store, *timer, at, query.metadata, time);
+            return query.mark.around(read).await.map_err(|cause| self.rejected_point(query, cause));
         }
         self.row(query).await
     }
@@ -428,12 +434,12 @@ impl TableClient {
         Self { reported: Vec::new(), ..self.clone() }
     }
 
-    /// The same client, whose writes change these canonical RowKeys.
-    pub fn with_moves_of(&self, moves: &[(String, String)]) -> Cow<'_, Self> {
-        if moves.is_empty() {
+    /// The same client, whose writes change these canonical RowKeys, and totals in the rows that the number says.
+    pub fn for_transaction(&self, moves: &[(String, String)], shard: Option<u64>) -> Cow<'_, Self> {
+        if moves.is_empty() && shard.is_none() {
             return Cow::Borrowed(self);
         }
-        Cow::Owned(Self { moves: moves.to_vec(), ..self.clone() })
+        Cow::Owned(Self { moves: moves.to_vec(), shard, ..self.clone() })
     }
 
     /// The error of a request about a row.

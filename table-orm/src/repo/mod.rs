@@ -1,5 +1,6 @@
 //! The typed calls on one table. Each returns a value that sends nothing until it is awaited.
 
+mod ahead;
 mod bulk;
 #[cfg(feature = "cache")]
 mod cached;
@@ -27,8 +28,11 @@ mod patch;
 mod register;
 mod save;
 mod sequence;
+mod sum_copies;
 mod sums;
 mod table;
+#[cfg(all(test, feature = "embedded"))]
+mod tests;
 mod transaction;
 mod union;
 mod update;

@@ -402,7 +402,7 @@ impl Tables {
     /// # runtime.block_on(run()).unwrap();
     /// ```
     pub fn scan(&self, name: TableName, permit: ScanPermit) -> Scan<DynamicEntity> {
-        Scan::untyped(Arc::clone(&self.connection.store), name, &permit)
+        self.table(name).scan(permit)
     }
 
     /// Exports every row of a table, of whatever type, as text with exact types. The service bills

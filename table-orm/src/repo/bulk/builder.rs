@@ -211,7 +211,7 @@ impl<'a, E, I> Bulk<'a, E, I> {
     ///
     /// When the call is dropped, what it wrote is settled in the background, too.
     ///
-    /// A type without `eventual` rows and without `unique(.., across)` has nothing to settle.
+    /// A type without `eventual` rows, sums over partitions and `unique(.., across)` has nothing to settle.
     pub fn settle_later(mut self) -> Self {
         self.settling.later = true;
         self

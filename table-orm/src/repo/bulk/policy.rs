@@ -1,7 +1,9 @@
 //! How entities share transactions.
 
 use super::chunk::Chunk;
-use crate::entity::{EntityRows, Invalid, TableEntity, has_across, reaches_across};
+use crate::entity::{
+    EntityRows, Invalid, TableEntity, has_across, has_rows_elsewhere, reaches_across, writes_blind,
+};
 use crate::error::Result;
 use crate::eventual::{Intents, Settling};
 use crate::plan::{MeasuredBatch, OptimisticWrite, TableClient, insert_all, upsert_all};
@@ -51,7 +53,7 @@ impl<E> BatchPolicy<E> {
     /// The same, where the writes of entities of type `T` make rows in other partitions due.
     pub fn due<T: TableEntity>(self, due: Due<E>) -> Self {
         // An intent for rows, and a ticket, or the same intent, for values.
-        let operations = usize::from(!T::FOREIGN.is_empty()) + usize::from(has_across::<T>());
+        let operations = usize::from(has_rows_elsewhere::<T>()) + usize::from(has_across::<T>());
         let elsewhere = Elsewhere { add: due, operations };
         Self { due: reaches_across::<T>().then_some(elsewhere), ..self }
     }
@@ -134,7 +136,7 @@ impl<E: TableEntity> BatchPolicy<E> {
     where
         E: 'static,
     {
-        if E::KEYS_FOLLOW_CANONICAL {
+        if writes_blind::<E>() {
             return Self::shared(|entity: &E| Ok(upsert_all(EntityRows::of(entity)?)));
         }
         let operations = |entity: &E| Ok(insert_all(EntityRows::of(entity)?));

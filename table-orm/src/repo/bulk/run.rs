@@ -106,6 +106,7 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
                 None => break,
             }
         }
+        self.written.unsettled = self.gathered.unsettled();
         let left = self.ready.into_iter().chain(self.open.into_chunks());
         self.unsent.extend(left.flat_map(|chunk| chunk.entities));
         BulkReport {
@@ -227,6 +228,7 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
             }
         }
         if let Some(progress) = &mut self.bulk.progress {
+            self.written.unsettled = self.gathered.unsettled();
             progress(self.written);
         }
     }
