@@ -187,7 +187,11 @@ impl TableClient {
             let Connection { cache, store, timer, .. } = &*self.connection;
             let at = (&query.table, &query.keys);
             let read = cache.read(store, *timer, at, query.metadata, time);
-            return query.mark.around(read).await.map_err(|cause| self.rejected_point(query, cause));
+            return query
+                .mark
+                .around(read)
+                .await
+                .map_err(|cause| self.rejected_point(query, cause));
         }
         self.row(query).await
     }
