@@ -95,7 +95,9 @@ fn options(model: &Model<'_>) -> TokenStream {
             const ESCAPE: _orm::Escape = _orm::Escape::Encode;
         )
     });
-    let (kind, sums, cache) = (entity.kind.iter(), entity.sums.iter(), entity.cache.iter());
+    let (kind, sums) = (entity.kind.iter(), entity.sums.iter());
+    let cached_for = |time: &LitStr| quote_spanned!(time.span()=> _orm::cached_for(#time));
+    let cache = entity.cache.iter().map(cached_for);
     let outbox = entity.outbox.iter().map(
         |[before, after]| quote!(_orm::Some(_orm::EventValues { before: #before, after: #after })),
     );
@@ -128,7 +130,11 @@ fn options(model: &Model<'_>) -> TokenStream {
         #(const KIND: _orm::Option<&'static str> = _orm::Some(#kind);)*
         #(fn sums() -> _orm::Vec<_orm::Sum<Self>> { _orm::From::from(#sums) })*
         #(const OUTBOX: _orm::Option<_orm::EventValues> = #outbox;)*
-        #(const CACHED_FOR: _orm::Option<_orm::Duration> = _orm::Some(_orm::cached_for(#cache));)*
+        #(const CACHED_FOR: _orm::Option<_orm::Duration> = {
+            // The compiler evaluates a constant in a block even if nobody uses it.
+            const TIME: _orm::Duration = #cache;
+            _orm::Some(TIME)
+        };)*
         #guards
         #foreign
         #(const #flags: _orm::bool = true;)*

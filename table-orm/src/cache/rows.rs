@@ -50,7 +50,8 @@ pub(crate) struct RowCache {
     counters: Counters,
     /// Whether anything was read through it.
     is_used: AtomicBool,
-    most: u64,
+    #[cfg(any(test, feature = "testing"))]
+    bytes: u64,
 }
 
 impl fmt::Debug for RowCache {
@@ -80,13 +81,15 @@ impl RowCache {
             flights: Mutex::default(),
             counters: Counters::default(),
             is_used: AtomicBool::new(false),
-            most: bytes,
+            #[cfg(any(test, feature = "testing"))]
+            bytes,
         }
     }
 
     /// An empty cache of the same size.
+    #[cfg(any(test, feature = "testing"))]
     pub fn emptied(&self) -> Self {
-        Self::new(self.most)
+        Self::new(self.bytes)
     }
 
     pub fn counts(&self) -> CacheCounts {

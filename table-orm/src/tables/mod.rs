@@ -1,6 +1,8 @@
 //! Where an app starts: the tables of one store, and the typed repositories of its entities.
 
 mod builder;
+#[cfg(feature = "cache")]
+mod cached;
 mod connect;
 
 pub use builder::TablesBuilder;
@@ -480,23 +482,6 @@ impl Tables {
     pub async fn create(&self, table: &TableName) -> Result<()> {
         let request = self.connection.store.create_table(table);
         writing(request).await.map_err(|cause| rejected(table.as_str(), cause))
-    }
-
-    /// Returns what the cache of this connection did so far. All clones have one cache.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> table_orm::Result<()> {
-    /// let tables = table_orm::Tables::in_memory()?;
-    /// let counts = tables.cache_counts();
-    /// assert_eq!((counts.hits, counts.rows), (0, 0));
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[cfg(feature = "cache")]
-    #[must_use]
-    pub fn cache_counts(&self) -> crate::cache::CacheCounts {
-        self.connection.cache.counts()
     }
 
     /// Deletes a table with all its rows. It does not know the types of the table, so it leaves their rows in other

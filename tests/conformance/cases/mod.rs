@@ -39,7 +39,7 @@ cases! {
         absent_cannot_be_deleted, absent_hold_no_rows;
     rows: are_inserted_once, are_replaced_whole, are_merged_property_by_property,
         are_upserted_where_they_are_and_where_they_are_not, that_are_absent_are_not_updated,
-        are_read_as_selected, change_their_etag_with_every_write,
+        are_read_as_selected, tell_their_version_with_their_timestamp_alone, change_their_etag_with_every_write,
         get_no_timestamp_from_before_the_write, keep_what_a_stale_etag_would_change,
         take_their_keys_from_the_address;
     keys: of_any_characters_come_back, sort_by_utf16_code_unit, are_found_by_prefix,

@@ -45,7 +45,7 @@ pub struct Checkpoint {
 #[derive(Debug, Clone)]
 enum Home {
     File(CheckpointFile),
-    Row(CheckpointRow),
+    Row(Box<CheckpointRow>),
 }
 
 impl Checkpoint {
@@ -88,7 +88,11 @@ impl Checkpoint {
         partition_key: impl Into<String>,
         row_key: impl Into<String>,
     ) -> Self {
-        Self::at(Home::Row(CheckpointRow::new(table, partition_key.into(), row_key.into())))
+        Self::at(Home::Row(Box::new(CheckpointRow::new(
+            table,
+            partition_key.into(),
+            row_key.into(),
+        ))))
     }
 
     const fn at(home: Home) -> Self {
