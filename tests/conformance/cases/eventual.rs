@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use support::clock::with_clock;
 use table_orm::layer::{Fault, Faults};
+use table_orm::query::Span;
 use table_orm::repo::{Problem, SkipReason};
 use table_orm::store::{Action, ErrorCode, IfMatch, Operation};
-use table_orm::{DynamicEntity, ETag, Repo, ScanPermit, TableEntity, Tables};
+use table_orm::{DynamicEntity, ETag, Repo, ScanPermit, TableEntity, TableUnion, Tables};
 
 fn consume(row_key: &str, etag: &ETag) -> Operation {
     let action = Action::Delete(IfMatch::ETag(etag.clone()));
@@ -223,6 +224,65 @@ pub async fn what_an_ended_writer_left_is_named_in_the_register(subject: Subject
     let both = [member("ann", 1, "kitchen"), member("bob", 1, "kitchen")];
     assert_eq!(in_room(&members, "kitchen").await, both);
     subject.store.delete_table(register.table()).await.unwrap();
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "members", partition = "{room}", row = "A:{number:02}")]
+struct Sign {
+    room: String,
+    number: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "members", partition = "{room}", row = "Z:{number:02}")]
+struct Desk {
+    room: String,
+    number: u32,
+}
+
+/// Between signs and desks are rows elsewhere, intents and tickets.
+#[derive(Debug, Clone, PartialEq, TableUnion)]
+enum Furniture {
+    Sign(Sign),
+    Desk(Desk),
+    Member(Member),
+}
+
+pub async fn rows_elsewhere_and_helper_rows_are_in_no_union(subject: Subject) {
+    let tables = subject.tables();
+    let members = tables.repo_in::<Member>(subject.table.clone());
+    let (sign, desk) =
+        (Sign { room: "kitchen".into(), number: 1 }, Desk { room: "kitchen".into(), number: 1 });
+    tables.repo_in(subject.table.clone()).insert(&sign).await.unwrap();
+    tables.repo_in(subject.table.clone()).insert(&desk).await.unwrap();
+    members.insert(&member("ann", 1, "kitchen")).await.unwrap();
+    let reject = Fault::Rejected(ErrorCode::OUT_OF_RANGE_INPUT);
+    let ending =
+        Faults::seeded(1).on("insert", 1, reject).store(Arc::clone(&subject.store)).unwrap();
+    // One who is called as the room is, and whose writer ends before it settles.
+    let ended = Tables::new(ending).repo_in::<Member>(subject.table.clone());
+    let kitchen = member("kitchen", 1, "cellar");
+    ended.insert(&kitchen).await.unwrap();
+    subject.insert("kitchen", &format!("TKT:{:032x}", 1), r#""For":"x""#).await;
+    let starts = |keys: Vec<(String, String)>| {
+        let start = |(_, row_key): (String, String)| row_key.split(':').next().map(str::to_owned);
+        keys.into_iter().filter_map(start).collect::<Vec<_>>()
+    };
+    let exact = Span::Exact("kitchen".to_owned());
+    let keys = subject.keys(subject.query(exact, Span::All)).await;
+    assert_eq!(starts(keys), ["A", "DUE", "ROOM", "TKT", "USER", "Z"]);
+
+    let room = || tables.union_in::<Furniture>(subject.table.clone(), Sign::partition("kitchen"));
+    let expected = [Furniture::Sign(sign), Furniture::Member(kitchen), Furniture::Desk(desk)];
+    assert_eq!(room().collect().await.unwrap(), expected);
+    assert_eq!(room().count().await.unwrap(), 3);
+    let mut pages = room().pages(1);
+    let mut found = Vec::new();
+    while let Some(page) = pages.next().await.unwrap() {
+        found.extend(page.items);
+    }
+    assert_eq!(found, expected);
+    assert_eq!(in_room(&members, "kitchen").await, [member("ann", 1, "kitchen")]);
 }
 
 pub async fn a_joined_verify_finds_what_point_queries_find(subject: Subject) {

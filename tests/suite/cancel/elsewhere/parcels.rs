@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use support::clock::with_clock;
 use table_orm::embedded::EmbeddedStore;
 use table_orm::entity::EntityKey;
 use table_orm::layer::{Layer as _, Retry};
-use table_orm::model::DateTime;
 use table_orm::outbox::{Event, HandlerError};
-use table_orm::store::{Middleware, Store};
 use table_orm::{
     DynamicEntity, EntityKeys as _, Repo, Result, ScanPermit, Sum, TableEntity, TableName, Tables,
 };
@@ -94,21 +93,6 @@ pub fn permit() -> ScanPermit {
 
 /// Table, PartitionKey and RowKey.
 type Key = (&'static str, String, String);
-
-/// A store in which all leases are over, and all names are old.
-#[derive(Debug)]
-struct Later(Arc<EmbeddedStore>);
-
-impl Middleware for Later {
-    fn inner(&self) -> &dyn Store {
-        &*self.0
-    }
-
-    fn service_time(&self) -> Option<DateTime> {
-        const HOUR: i64 = 3600 * 10_000_000;
-        DateTime::from_ticks(DateTime::now().ticks() + HOUR).ok()
-    }
-}
 
 /// A client of the parcels.
 #[derive(Clone)]
@@ -201,8 +185,10 @@ impl Depot {
 
     /// A client that comes when everything that was begun is old. Its retries know their mark in a row.
     pub fn later(&self) -> Client {
-        let store = Retry::interactive().write_id("WriteId").around(Arc::new(Later(self.store())));
-        self.client(Tables::new(store.unwrap()).on_virtual_time(1))
+        let (store, clock) = with_clock(self.store());
+        clock.forward(3600);
+        let store = Retry::interactive().write_id("WriteId").around(Arc::new(store)).unwrap();
+        self.client(Tables::new(store).on_virtual_time(1))
     }
 
     /// Sweeps once, and checks that everything is right then.
