@@ -151,7 +151,7 @@ impl Accounts {
     /// writes nothing to a wrong place.
     ///
     /// Only the slots of the new accounts move: of two accounts, a third takes a third of the slots. It waits for a
-    /// minute, then moves a slot after the other, and 8 partitions of it at once. Writes to a partition fail
+    /// minute, then moves a few slots at a time. Writes to a partition fail
     /// with `ServerBusy` while its rows are copied, and [`Retry`](crate::layer::Retry) waits for that. An
     /// entity gets another ETag on its way, so a writer that loaded it before gets `Conflict`.
     ///

@@ -110,10 +110,11 @@ fn check(operations: &[Operation]) -> Answer<()> {
     }
     if operations.len() > MAX_OPERATIONS {
         let message = format!(
-            "{MAX_OPERATIONS}:A transaction of these accounts has at most {MAX_OPERATIONS} operations. \
-             Nothing was written."
+            "{}:A transaction of these accounts has at most {MAX_OPERATIONS} operations. \
+             Nothing was written.",
+            MAX_OPERATIONS - 1
         );
-        return Err(StoreError::new(ErrorCode::INVALID_INPUT, message).at(MAX_OPERATIONS));
+        return Err(StoreError::new(ErrorCode::INVALID_INPUT, message).at(MAX_OPERATIONS - 1));
     }
     Ok(())
 }

@@ -1,6 +1,8 @@
 //! Accounts over embedded stores.
 
 mod fixed;
+mod simulation;
+mod tampering;
 
 use crate::embedded::EmbeddedStore;
 use crate::entity::DynamicEntity;
