@@ -129,7 +129,7 @@ impl Accounts {
     /// - a transaction carries one more operation, so it has at most 99 of its own, and a single write is
     ///   a transaction of two;
     /// - a partition has two more rows, hidden from each reader, with the RowKeys `ACC:MADE` and
-    ///   `ACC:OPEN`, and one in the table of the map; the first write of a partition takes four requests more;
+    ///   `ACC:OPEN`, and one in the table of the map; the first write of a partition takes three requests more;
     /// - a query counts the hidden rows for its page, so a page has fewer rows than it could have.
     ///
     /// Every process must use the accounts in this way, and from the first row on. RowKeys that begin with

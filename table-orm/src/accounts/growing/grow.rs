@@ -26,12 +26,17 @@ pub struct Growth {
 
 impl Growing {
     pub async fn grow(&self) -> Result<Growth, AccountsError> {
-        self.begin().await?;
         let mut growth = Growth::default();
-        let mut seen = self.map.now().await?;
-        if !seen.map.is_moving() {
-            return Ok(growth);
+        // What an earlier call began may have been for fewer accounts.
+        while self.begin().await? {
+            self.move_marked(&mut growth).await?;
         }
+        Ok(growth)
+    }
+
+    /// Moves the slots that are marked.
+    async fn move_marked(&self, growth: &mut Growth) -> Result<(), StoreError> {
+        let mut seen = self.map.now().await?;
         // From now on, who reads by an older map gets no answer.
         tokio::time::sleep(SETTLE).await;
         let moving: Vec<_> = (0..).zip(seen.map.slots.clone()).collect();
@@ -60,16 +65,18 @@ impl Growing {
                 }
             }
         }
-        Ok(growth)
+        Ok(())
     }
 
-    /// Marks the slots that move.
-    async fn begin(&self) -> Result<(), StoreError> {
+    /// Marks the slots that move; returns whether there are any.
+    async fn begin(&self) -> Result<bool, StoreError> {
         loop {
             let seen = self.map.now().await?;
-            let Some(grown) = seen.map.grown(self.stores.len()) else { return Ok(()) };
+            let Some(grown) = seen.map.grown(self.stores.len()) else {
+                return Ok(seen.map.is_moving());
+            };
             match self.map.replace(&seen, &grown).await {
-                Ok(()) => return Ok(()),
+                Ok(()) => return Ok(true),
                 Err(error) => changed_by_another(error)?,
             }
         }

@@ -1,6 +1,7 @@
 //! Accounts over embedded stores.
 
 mod fixed;
+mod growing;
 mod simulation;
 mod tampering;
 
