@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use support::azurite::Azurite;
+use table_orm::TableName;
 use table_orm::accounts::{Accounts, AccountsError};
 use table_orm::azure::AzureStore;
 use table_orm::embedded::EmbeddedStore;
@@ -13,6 +14,11 @@ pub fn of_memory(
 ) -> Accounts {
     let store = || Arc::new(EmbeddedStore::in_memory().unwrap()) as Arc<dyn Store>;
     make([store(), store()]).unwrap()
+}
+
+/// Accounts with a map of their slots.
+pub fn growing(stores: [Arc<dyn Store>; 2]) -> Result<Accounts, AccountsError> {
+    Accounts::growing(stores, TableName::new("accounts").unwrap())
 }
 
 /// Two accounts of one Azurite.

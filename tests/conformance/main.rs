@@ -81,6 +81,9 @@ fn main() -> ExitCode {
         trials.push(trial(&runtime, format!("accounts::{}", case.name), move || async move {
             run(Subject::new(accounts::of_memory(Accounts::by_partition)).await).await;
         }));
+        trials.push(trial(&runtime, format!("growing::{}", case.name), move || async move {
+            run(Subject::new(accounts::of_memory(accounts::growing)).await).await;
+        }));
         trials.push(trial(&runtime, format!("served::{}", case.name), move || async move {
             let server = Server::start(EmbeddedStore::in_memory().unwrap()).await.unwrap();
             let store = AzureStore::from_connection_string(&server.connection_string());

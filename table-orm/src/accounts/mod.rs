@@ -129,7 +129,7 @@ impl Accounts {
     /// - a transaction carries one more operation, so it has at most 99 of its own, and a single write is
     ///   a transaction of two;
     /// - a partition has two more rows, hidden from each reader, with the RowKeys `ACC:MADE` and
-    ///   `ACC:OPEN`, and one in the table of the map; the first write of a partition takes four requests more;
+    ///   `ACC:OPEN`, and one in the table of the map; the first write of a partition takes three requests more;
     /// - a query counts the hidden rows for its page, so a page has fewer rows than it could have.
     ///
     /// Every process must use the accounts in this way, and from the first row on. RowKeys that begin with
@@ -151,7 +151,7 @@ impl Accounts {
     /// writes nothing to a wrong place.
     ///
     /// Only the slots of the new accounts move: of two accounts, a third takes a third of the slots. It waits for a
-    /// minute, then moves a slot after the other, and 8 partitions of it at once. Writes to a partition fail
+    /// minute, then moves a few slots at a time. Writes to a partition fail
     /// with `ServerBusy` while its rows are copied, and [`Retry`](crate::layer::Retry) waits for that. An
     /// entity gets another ETag on its way, so a writer that loaded it before gets `Conflict`.
     ///

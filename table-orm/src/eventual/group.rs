@@ -14,7 +14,7 @@ use super::share::{Again, MAX_ROWS, Ready, Share, Step, at_once};
 use super::ticket::Ticket;
 use crate::entity::{RowHead, read_row, split_page};
 use crate::error::Result;
-use crate::model::{MAX_TRANSACTION_OPERATIONS, order};
+use crate::model::{COMMON_TRANSACTION_OPERATIONS, order};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{Batch, StoredRow};
 use bytes::Bytes;
@@ -39,7 +39,7 @@ impl Settler<'_> {
         }
         let chunks: Vec<&[usize]> = places
             .values()
-            .flat_map(|indices| indices.chunks(MAX_TRANSACTION_OPERATIONS))
+            .flat_map(|indices| indices.chunks(COMMON_TRANSACTION_OPERATIONS))
             .collect();
         let obtained = at_once(chunks.iter().map(|chunk| self.chunk(open, chunk))).await?;
         let mut tickets: Vec<_> =

@@ -23,7 +23,7 @@ use super::share::{Again, MAX_ROWS, Ready, Share, Step, at_once, groups, individ
 use super::ticket::Ticket;
 use super::unique::Guards;
 use crate::error::{Error, Result};
-use crate::model::MAX_TRANSACTION_OPERATIONS;
+use crate::model::COMMON_TRANSACTION_OPERATIONS;
 use crate::plan::{CanonicalKey, TableClient};
 use crate::query::RowQuery;
 use crate::store::{Action, Batch, IfMatch, Operation};
@@ -158,7 +158,7 @@ impl Settler<'_> {
 
     /// Deletes intents that are settled, each in its version.
     async fn clear(&self, pending: &[Pending]) -> Result<()> {
-        for together in pending.chunks(MAX_TRANSACTION_OPERATIONS) {
+        for together in pending.chunks(COMMON_TRANSACTION_OPERATIONS) {
             if !self.clear_at_once(together).await? && together.len() > 1 {
                 at_once(together.chunks(1).map(|one| self.clear_at_once(one))).await?;
             }

@@ -4,13 +4,13 @@ use super::foreign_rows::{ForeignKey, ForeignRows};
 use super::intent::DueEntry;
 use super::ticket::Ticket;
 use crate::error::{Error, Result};
-use crate::model::{MAX_TRANSACTION_OPERATIONS, TableName};
+use crate::model::{COMMON_TRANSACTION_OPERATIONS, TableName};
 use crate::store::{Action, IfMatch, Operation};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most rows of one transaction, beside the ticket.
-pub(super) const MAX_ROWS: usize = MAX_TRANSACTION_OPERATIONS - 1;
+pub(super) const MAX_ROWS: usize = COMMON_TRANSACTION_OPERATIONS - 1;
 /// The most requests of one step at a time.
 const PARALLEL: usize = 16;
 
@@ -42,7 +42,7 @@ pub(super) fn groups(ready: Vec<Ready<'_>>) -> Vec<Vec<Ready<'_>>> {
         let operations = 1 + one.share.row_keys.len().min(MAX_ROWS);
         let place = (one.share.table.clone(), one.share.partition_key.clone());
         match open.get_mut(&place) {
-            Some((group, count)) if *count + operations <= MAX_TRANSACTION_OPERATIONS => {
+            Some((group, count)) if *count + operations <= COMMON_TRANSACTION_OPERATIONS => {
                 *count += operations;
                 groups[*group].push(one);
             }

@@ -9,10 +9,7 @@ use crate::entity::{
     foreign_at, index_of, name_of, too_many_elements,
 };
 use crate::error::{Error, Rejection, Result};
-use crate::model::{
-    DateTime, ETag, MAX_COMPARISONS, MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, Metadata,
-    TableName,
-};
+use crate::model::{DateTime, ETag, MAX_COMPARISONS, MAX_TRANSACTION_BYTES, Metadata, TableName};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{
     Action, Batch, ErrorCode, IfMatch, Operation, Page, Store, StoreError, StoredRow,
@@ -333,8 +330,8 @@ impl TableClient {
 
     /// Fails before the store does, with a text about the rows of an entity.
     fn check_size(&self, batch: &Batch) -> Result<()> {
-        let operations = batch.operations.len();
-        let excess = if operations > MAX_TRANSACTION_OPERATIONS {
+        let (operations, most) = (batch.operations.len(), self.store().transaction_operations());
+        let excess = if operations > most {
             Some(Excess::Operations(operations))
         } else {
             self.context.elements.and_then(|_| self.excess_bytes(batch))
@@ -342,7 +339,7 @@ impl TableClient {
         let Some(excess) = excess else { return Ok(()) };
         match self.context.elements.and_then(|elements| elements(batch, excess)) {
             Some(error) => Err(Error::TooManyElements(error)),
-            None if operations > MAX_TRANSACTION_OPERATIONS => Err(self.too_many(batch)),
+            None if operations > most => Err(self.too_many(batch)),
             // A store says so itself.
             None => Ok(()),
         }
@@ -368,8 +365,9 @@ impl TableClient {
     fn too_many(&self, batch: &Batch) -> Error {
         let message = format!(
             "the write needs {} operations, two for each row whose key changes, one for each total and event, \
-             and one for the number of the next event; an entity group transaction takes at most {MAX_TRANSACTION_OPERATIONS}",
-            batch.operations.len()
+             and one for the number of the next event; a transaction of this store takes at most {}",
+            batch.operations.len(),
+            self.store().transaction_operations()
         );
         let cause = StoreError::new(ErrorCode::REQUEST_BODY_TOO_LARGE, message);
         self.rejected(&batch.partition_key, "", None, cause)

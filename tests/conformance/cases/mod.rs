@@ -63,7 +63,7 @@ cases! {
         events_are_found_by_the_register;
     sums: stay_exact_beside_other_writers, are_copied_into_one_partition;
     transactions: apply_every_kind_of_operation, that_fail_name_the_operation_and_change_nothing,
-        hold_100_operations_and_not_101, refuse_a_row_given_twice, stay_in_their_partition,
+        hold_as_many_operations_as_the_store_says, refuse_a_row_given_twice, stay_in_their_partition,
         over_4_mib_are_rejected, of_nothing_are_refused, keep_keys_of_any_characters,
         with_stale_etags_change_nothing, require_a_version_by_a_merge_of_nothing,
         delete_in_one_version_only;

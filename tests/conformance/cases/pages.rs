@@ -9,7 +9,7 @@ const ROWS: usize = 2_500;
 
 async fn fill(subject: &Subject, rows: usize) {
     let keys: Vec<String> = (0..rows).map(|row| format!("{row:05}")).collect();
-    for keys in keys.chunks(100) {
+    for keys in keys.chunks(99) {
         let operations = keys.iter().map(|key| insert("p", key, r#""A":1"#)).collect();
         subject.commit("p", operations).await.unwrap();
     }

@@ -85,14 +85,16 @@ pub async fn with_stale_etags_change_nothing(subject: Subject) {
     assert_eq!(subject.get("p", "x").await, None);
 }
 
-pub async fn hold_100_operations_and_not_101(subject: Subject) {
+pub async fn hold_as_many_operations_as_the_store_says(subject: Subject) {
+    let most = subject.store.transaction_operations();
+    assert!((99..=100).contains(&most), "{most}");
     let operations =
         |count: usize| (0..count).map(|row| insert("p", &format!("{row:03}"), "")).collect();
-    let error = subject.commit("p", operations(101)).await.unwrap_err();
-    assert_eq!((error.code, error.operation), (ErrorCode::INVALID_INPUT, Some(99)));
+    let error = subject.commit("p", operations(most + 1)).await.unwrap_err();
+    assert_eq!((error.code, error.operation), (ErrorCode::INVALID_INPUT, Some(most - 1)));
     assert_eq!(subject.keys(subject.query(Span::All, Span::All)).await, []);
-    let etags = subject.commit("p", operations(100)).await.unwrap();
-    assert_eq!(etags.iter().flatten().count(), 100);
+    let etags = subject.commit("p", operations(most)).await.unwrap();
+    assert_eq!(etags.iter().flatten().count(), most);
 }
 
 pub async fn refuse_a_row_given_twice(subject: Subject) {

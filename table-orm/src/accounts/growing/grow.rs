@@ -4,11 +4,13 @@ use super::super::AccountsError;
 use super::map::Slot;
 use super::{Growing, SETTLE};
 use crate::store::{ErrorCode, StoreError};
+use futures_util::future::try_join_all;
 use futures_util::stream::{self, TryStreamExt as _};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// How many partitions move at once.
-const AT_ONCE: usize = 8;
+/// How many slots move at once, and how many partitions of each.
+const SLOTS_AT_ONCE: usize = 16;
+const AT_ONCE: usize = 4;
 
 /// What [`Accounts::grow`](super::super::Accounts::grow) has moved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,41 +26,57 @@ pub struct Growth {
 
 impl Growing {
     pub async fn grow(&self) -> Result<Growth, AccountsError> {
-        self.begin().await?;
         let mut growth = Growth::default();
-        let mut seen = self.map.now().await?;
-        if !seen.map.is_moving() {
-            return Ok(growth);
+        // What an earlier call began may have been for fewer accounts.
+        while self.begin().await? {
+            self.move_marked(&mut growth).await?;
         }
+        Ok(growth)
+    }
+
+    /// Moves the slots that are marked.
+    async fn move_marked(&self, growth: &mut Growth) -> Result<(), StoreError> {
+        let mut seen = self.map.now().await?;
         // From now on, who reads by an older map gets no answer.
         tokio::time::sleep(SETTLE).await;
-        for (slot, at) in (0..).zip(seen.map.slots.clone()) {
-            let Slot::Moving { from, to } = at else { continue };
-            let (partitions, rows) = self.move_slot(slot, from, to).await?;
-            growth.partitions += partitions;
-            growth.rows += rows;
+        let moving: Vec<_> = (0..).zip(seen.map.slots.clone()).collect();
+        let moving = moving.into_iter().filter_map(|(slot, at)| match at {
+            Slot::Moving { from, to } => Some((slot, from, to)),
+            Slot::At(_) => None,
+        });
+        let moving: Vec<_> = moving.collect();
+        for slots in moving.chunks(SLOTS_AT_ONCE) {
+            let moves = slots.iter().map(|&(slot, from, to)| self.move_slot(slot, from, to));
+            for (partitions, rows) in try_join_all(moves).await? {
+                growth.partitions += partitions;
+                growth.rows += rows;
+            }
             loop {
                 seen = self.map.now().await?;
-                let Some(arrived) = seen.map.arrived(slot) else { break };
+                let Some(arrived) = seen.map.arrived(slots.iter().map(|(slot, ..)| *slot)) else {
+                    break;
+                };
                 match self.map.replace(&seen, &arrived).await {
                     Ok(()) => {
-                        growth.slots += 1;
+                        growth.slots += slots.len() as u32;
                         break;
                     }
                     Err(error) => changed_by_another(error)?,
                 }
             }
         }
-        Ok(growth)
+        Ok(())
     }
 
-    /// Marks the slots that move.
-    async fn begin(&self) -> Result<(), StoreError> {
+    /// Marks the slots that move; returns whether there are any.
+    async fn begin(&self) -> Result<bool, StoreError> {
         loop {
             let seen = self.map.now().await?;
-            let Some(grown) = seen.map.grown(self.stores.len()) else { return Ok(()) };
+            let Some(grown) = seen.map.grown(self.stores.len()) else {
+                return Ok(seen.map.is_moving());
+            };
             match self.map.replace(&seen, &grown).await {
-                Ok(()) => return Ok(()),
+                Ok(()) => return Ok(true),
                 Err(error) => changed_by_another(error)?,
             }
         }

@@ -57,14 +57,18 @@ impl Map {
         (grown.slots != self.slots).then_some(grown)
     }
 
-    /// The same map with a slot that has arrived.
-    pub fn arrived(&self, number: u16) -> Option<Self> {
+    /// The same map with slots that have arrived; `None` if each of them had before.
+    pub fn arrived(&self, numbers: impl Iterator<Item = u16>) -> Option<Self> {
         let mut arrived = self.clone();
-        let slot = arrived.slots.get_mut(usize::from(number))?;
-        let Slot::Moving { to, .. } = *slot else { return None };
-        *slot = Slot::At(to);
+        for number in numbers {
+            if let Some(slot @ &mut Slot::Moving { to, .. }) =
+                arrived.slots.get_mut(usize::from(number))
+            {
+                *slot = Slot::At(to);
+            }
+        }
         arrived.version += 1;
-        Some(arrived)
+        (arrived.slots != self.slots).then_some(arrived)
     }
 
     /// The slots, as `0,1,0>2,..`.
@@ -112,10 +116,7 @@ mod tests {
         let grown = map.grown(3).unwrap();
         let moving = grown.slots.iter().filter(|slot| matches!(slot, Slot::Moving { to: 2, .. }));
         assert!((250..430).contains(&moving.count()));
-        let mut arrived = grown.clone();
-        for slot in 0..SLOTS {
-            arrived = arrived.arrived(slot).unwrap_or(arrived);
-        }
+        let arrived = grown.arrived(0..SLOTS).unwrap();
         assert_eq!(arrived.slots, Map::first(3).slots);
         assert_eq!((arrived.grown(3), arrived.accounts()), (None, 3));
     }

@@ -1,7 +1,7 @@
 //! Writes: where the partition takes them.
 
 use super::super::Answer;
-use super::fence::{OPEN, commit_behind, commit_or_make, is_reserved};
+use super::fence::{OPEN, begin, commit_behind, is_reserved};
 use super::map::Slot;
 use super::{Growing, ROUNDS, is_moving};
 use crate::model::{ETag, MAX_TRANSACTION_OPERATIONS, TableName};
@@ -70,7 +70,8 @@ impl Growing {
         if written.is_some() || !self.register.insert(store, table, partition_key).await? {
             return Ok(written);
         }
-        commit_or_make(store, table, partition_key, operations).await
+        begin(store, table, partition_key, OPEN).await?;
+        commit_behind(store, table, partition_key, OPEN, operations).await
     }
 
     /// Writes where the partition is, while its slot moves: it moves by itself, or is new.
@@ -110,10 +111,11 @@ fn check(operations: &[Operation]) -> Answer<()> {
     }
     if operations.len() > MAX_OPERATIONS {
         let message = format!(
-            "{MAX_OPERATIONS}:A transaction of these accounts has at most {MAX_OPERATIONS} operations. \
-             Nothing was written."
+            "{}:A transaction of these accounts has at most {MAX_OPERATIONS} operations. \
+             Nothing was written.",
+            MAX_OPERATIONS - 1
         );
-        return Err(StoreError::new(ErrorCode::INVALID_INPUT, message).at(MAX_OPERATIONS));
+        return Err(StoreError::new(ErrorCode::INVALID_INPUT, message).at(MAX_OPERATIONS - 1));
     }
     Ok(())
 }

@@ -1,6 +1,9 @@
 //! Accounts over embedded stores.
 
 mod fixed;
+mod growing;
+mod simulation;
+mod tampering;
 
 use crate::embedded::EmbeddedStore;
 use crate::entity::DynamicEntity;

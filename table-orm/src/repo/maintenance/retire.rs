@@ -4,7 +4,7 @@
 
 use crate::entity::{OwnRows, Row, RowHead, RowOf, TableEntity, foreign_at, read_rows, row_span};
 use crate::error::Result;
-use crate::model::{MAX_TRANSACTION_OPERATIONS, Metadata};
+use crate::model::{COMMON_TRANSACTION_OPERATIONS, Metadata};
 use crate::plan::{Plan, Step, TableClient};
 use crate::query::{KeyRange, RowQuery, ScanPermit, Span};
 use crate::repo::Repo;
@@ -114,7 +114,7 @@ fn batches(rows: Vec<RowHead>) -> Vec<Batch> {
         match batches.last_mut() {
             Some(last)
                 if last.partition_key == partition_key
-                    && last.operations.len() < MAX_TRANSACTION_OPERATIONS =>
+                    && last.operations.len() < COMMON_TRANSACTION_OPERATIONS =>
             {
                 last.operations.push(operation);
             }
