@@ -145,7 +145,7 @@ impl Sweep {
         match self.home.send(Batch { partition_key, operations }).await {
             Ok(etags) => {
                 let etag = self.home.version(&key, etags.into_iter().last().flatten())?;
-                Ok(Some(Pending { intent, etag, written, cover: None }))
+                Ok(Some(Pending { intent, etag, written, cover: None, prepared: None }))
             }
             Err(Error::NotFound(_) | Error::Conflict(_)) => Ok(None),
             Err(error) => Err(error),

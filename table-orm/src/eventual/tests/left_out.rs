@@ -3,7 +3,7 @@
 
 use super::chaos::first_violation;
 use super::observer::Observer;
-use super::simulation::{BUSY, Setting, simulate};
+use super::simulation::{BUSY, Setting, TICKETS_FIRST, simulate};
 use super::world::{Change, ENTITY, HOME, KIND, State, client, create, read};
 use crate::embedded::EmbeddedStore;
 use crate::eventual::settle;
@@ -33,6 +33,8 @@ pub(super) enum LeftOut {
     ReadAfterTicket,
     /// The writer of the canonical row reads it again.
     ReadAgain,
+    /// The tickets of a writer that does not read again are made before its transaction.
+    TicketsFirst,
     /// A row that looks right is written too.
     RightRows,
     /// The other rows are written where a row to delete is not there.
@@ -240,6 +242,8 @@ each_part! {
     without_a_ticket_an_older_state_comes_back: Ticket, BUSY, 0..200;
     a_reading_before_the_ticket_brings_an_older_state_back: ReadAfterTicket, BUSY, 780..2000;
     a_writer_that_does_not_read_again_brings_an_older_state_back: ReadAgain, BUSY, 250..2000;
+    tickets_behind_the_transaction_that_counts_as_the_reading_bring_an_older_state_back:
+        TicketsFirst, TICKETS_FIRST, 80..2000;
     a_row_that_looks_right_and_is_not_written_leaves_an_older_ticket: RightRows, BUSY, 190..3000;
     a_row_that_is_not_there_keeps_the_others_from_being_written: RestOfRows, BUSY, 0..50;
 }
