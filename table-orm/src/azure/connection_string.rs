@@ -29,10 +29,12 @@ pub struct ConnectionString {
     pub endpoint: String,
     /// The account key or shared access signature.
     pub credential: Credential,
+    /// The URL of the table service's copy in another region, where the text has `TableSecondaryEndpoint`.
+    pub secondary: Option<String>,
 }
 
 /// The settings that are ignored.
-const OTHERS: [&str; 9] = [
+const OTHERS: [&str; 8] = [
     "AccountKeyName",
     "BlobEndpoint",
     "BlobSecondaryEndpoint",
@@ -40,16 +42,16 @@ const OTHERS: [&str; 9] = [
     "FileEndpoint",
     "FileSecondaryEndpoint",
     "QueueSecondaryEndpoint",
-    "TableSecondaryEndpoint",
     "WebEndpoint",
 ];
 
 /// The settings of tables and queues.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "AccountName",
     "AccountKey",
     "SharedAccessSignature",
     "TableEndpoint",
+    "TableSecondaryEndpoint",
     "QueueEndpoint",
     "EndpointSuffix",
     "DefaultEndpointsProtocol",
@@ -98,7 +100,8 @@ impl ConnectionString {
             Some(_) => return Err(ConnectionStringError::Invalid("UseDevelopmentStorage")),
             None => {}
         }
-        Ok(Self { endpoint: settings.endpoint(service)?, credential: settings.credential()? })
+        let (endpoint, credential) = (settings.endpoint(service)?, settings.credential()?);
+        Ok(Self { endpoint, credential, secondary: settings.secondary(service)? })
     }
 }
 
@@ -148,7 +151,14 @@ impl<'s> Settings<'s> {
         let host = host.trim_end_matches('/');
         let endpoint = format!("{host}:{}/{AZURITE_ACCOUNT}", service.azurite_port());
         let endpoint = checked(endpoint, "DevelopmentStorageProxyUri")?;
-        Ok(ConnectionString { endpoint, credential: shared_key(AZURITE_ACCOUNT, AZURITE_KEY)? })
+        let credential = shared_key(AZURITE_ACCOUNT, AZURITE_KEY)?;
+        Ok(ConnectionString { endpoint, credential, secondary: None })
+    }
+
+    fn secondary(&self, service: AccountService) -> Result<Option<String>, ConnectionStringError> {
+        let name = "TableSecondaryEndpoint";
+        let endpoint = self.get(name).filter(|_| service == AccountService::Tables);
+        endpoint.map(|endpoint| checked(endpoint.to_owned(), name)).transpose()
     }
 
     fn endpoint(&self, service: AccountService) -> Result<String, ConnectionStringError> {

@@ -2,6 +2,7 @@
 
 use super::error::ConnectError;
 use crate::azure::protocol::Dialect;
+use crate::store::Backend;
 use azure_core::http::Url;
 use std::net::IpAddr;
 
@@ -62,6 +63,29 @@ pub(crate) fn is_this_machine(endpoint: &Url) -> bool {
 /// The port of Cosmos DB's emulator (its documentation, `/TableEndpointPort`).
 const COSMOS_EMULATOR_PORT: u16 = 8902;
 
+/// Returns the endpoint of the account's copy in another region: `account-secondary` in place of the account's
+/// name. Cosmos DB has other means.
+pub(crate) fn secondary_endpoint(endpoint: &Url) -> Option<Url> {
+    let name = format!("{}-secondary", account(endpoint)?);
+    let host = endpoint.host_str()?;
+    let mut secondary = endpoint.clone();
+    match host.split_once(".table.") {
+        _ if dialect(endpoint) == Dialect::Cosmos => return None,
+        Some((_, domain)) => secondary.set_host(Some(&format!("{name}.table.{domain}"))).ok()?,
+        None => secondary.set_path(&format!("/{name}")),
+    }
+    Some(secondary)
+}
+
+/// Returns the URL of a secondary endpoint, which gets the secrets that the primary one gets.
+pub(crate) fn parse_secondary(text: &str, endpoint: &Url) -> Result<Url, ConnectError> {
+    let secondary = parse_endpoint(text).map_err(|_| ConnectError::SecondaryEndpoint)?;
+    let encrypted = secondary.scheme() == "https";
+    let is_safe = encrypted || is_this_machine(&secondary) || !is_this_machine(endpoint);
+    let same = secondary.scheme() == endpoint.scheme();
+    if same && is_safe { Ok(secondary) } else { Err(ConnectError::SecondaryEndpoint) }
+}
+
 /// Determines which implementation answers. Hosts of Cosmos DB are
 /// `{account}.table.cosmos.azure.com`, `{account}.table.cosmosdb.azure.com` for old accounts, with
 /// other last labels in other clouds.
@@ -72,9 +96,34 @@ pub(crate) fn dialect(endpoint: &Url) -> Dialect {
     if is_account || is_emulator { Dialect::Cosmos } else { Dialect::Storage }
 }
 
+/// Returns the account at an endpoint: the first label of a host such as `account.table.core.windows.net`,
+/// else the first segment of the path.
+pub(crate) fn account(endpoint: &Url) -> Option<&str> {
+    let host = endpoint.host_str().unwrap_or_default();
+    let in_path = || endpoint.path_segments()?.next().filter(|segment| !segment.is_empty());
+    host.split_once(".table.").map(|(account, _)| account).or_else(in_path)
+}
+
+/// Returns what reports of calls name the store at an endpoint.
+pub(crate) fn backend(endpoint: &Url) -> Backend {
+    let system = match dialect(endpoint) {
+        Dialect::Storage => "azure.table",
+        Dialect::Cosmos => "azure.cosmosdb",
+    };
+    let owned = |text: &str| text.to_owned().into();
+    Backend {
+        system: system.into(),
+        in_process: false,
+        namespace: account(endpoint).map(owned),
+        address: endpoint.host_str().map(owned),
+        port: endpoint.port_or_known_default().filter(|port| *port != 443),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::borrow::Cow;
 
     #[test]
     fn endpoints_are_urls_without_query_or_user() {
@@ -103,5 +152,58 @@ mod tests {
         assert_eq!(dialect("https://a.table.core.windows.net"), Dialect::Storage);
         assert_eq!(dialect("http://127.0.0.1:10002/devstoreaccount1"), Dialect::Storage);
         assert_eq!(dialect("http://azurite:8902/devstoreaccount1"), Dialect::Storage);
+    }
+
+    #[test]
+    fn a_report_names_product_account_host_and_any_port_but_that_of_https() {
+        let backend = |endpoint: &str| {
+            let backend = backend(&parse_endpoint(endpoint).unwrap());
+            let text = |text: Option<Cow<'static, str>>| text.unwrap_or_default().into_owned();
+            let (namespace, address) = (text(backend.namespace), text(backend.address));
+            (backend.system.into_owned(), namespace, address, backend.port)
+        };
+        let expected = |system: &str, namespace: &str, address: &str, port| {
+            (system.to_owned(), namespace.to_owned(), address.to_owned(), port)
+        };
+        let storage = expected("azure.table", "acc", "acc.table.core.windows.net", None);
+        assert_eq!(backend("https://acc.table.core.windows.net"), storage);
+        let cosmos = expected("azure.cosmosdb", "acc", "acc.table.cosmos.azure.com", None);
+        assert_eq!(backend("https://acc.table.cosmos.azure.com:443/"), cosmos);
+        let azurite = expected("azure.table", "devstoreaccount1", "127.0.0.1", Some(10002));
+        assert_eq!(backend("http://127.0.0.1:10002/devstoreaccount1"), azurite);
+        let plain = expected("azure.table", "", "tables.example", Some(80));
+        assert_eq!(backend("http://tables.example"), plain);
+    }
+
+    #[test]
+    fn the_secondary_endpoint_has_the_account_s_name_with_a_suffix() {
+        let secondary = |endpoint: &str| {
+            let url = secondary_endpoint(&parse_endpoint(endpoint).unwrap());
+            url.map(String::from)
+        };
+        let cloud = Some("https://acc-secondary.table.core.windows.net/".to_owned());
+        assert_eq!(secondary("https://acc.table.core.windows.net"), cloud);
+        let azurite = Some("http://127.0.0.1:10002/acc-secondary".to_owned());
+        assert_eq!(secondary("http://127.0.0.1:10002/acc"), azurite);
+        assert_eq!(secondary("http://127.0.0.1:10002"), None);
+        assert_eq!(secondary("https://acc.table.cosmos.azure.com"), None);
+    }
+
+    #[test]
+    fn a_secondary_endpoint_gets_secrets_only_as_safely_as_the_endpoint() {
+        let cloud = parse_endpoint("https://acc.table.core.windows.net").unwrap();
+        let local = parse_endpoint("http://127.0.0.1:10002/acc").unwrap();
+        assert!(parse_secondary("https://b.table.core.windows.net", &cloud).is_ok());
+        assert!(parse_secondary("http://127.0.0.1:10003/acc-secondary", &local).is_ok());
+        for (secondary, endpoint) in [
+            ("http://b.table.core.windows.net", &cloud),
+            ("https://b.example/?sig=x", &cloud),
+            ("b", &cloud),
+            ("http://b.example", &local),
+            ("https://127.0.0.1", &local),
+        ] {
+            let refused = parse_secondary(secondary, endpoint);
+            assert!(matches!(refused, Err(ConnectError::SecondaryEndpoint)), "{secondary}");
+        }
     }
 }

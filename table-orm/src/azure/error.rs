@@ -18,6 +18,12 @@ pub enum ConnectError {
          `https://account.table.core.windows.net`"
     )]
     Endpoint,
+    /// The secondary endpoint is not the URL of a service, or not as safe as the endpoint.
+    #[error(
+        "the secondary endpoint is not a URL without a query, or its scheme is not that of the endpoint; \
+         use one such as `https://account-secondary.table.core.windows.net`"
+    )]
+    SecondaryEndpoint,
     /// The account name is empty, or has other characters than letters, digits and `-`.
     #[error("the account name is empty or has characters other than letters, digits and `-`")]
     AccountName,

@@ -28,6 +28,10 @@ pub struct ConnectOptions {
     /// PEM text with certificates to trust beside the system's, such as that of a company's proxy
     /// or of an Azurite with `--cert`. Empty by default.
     pub root_certificates: String,
+    /// The endpoint of the account's copy in another region, for tables. `None`, the default, stands for the
+    /// account's name with `-secondary` behind it. Its scheme is that of the endpoint. Nothing is sent there
+    /// unless [`ReadFrom`](crate::layer::ReadFrom) says so.
+    pub secondary_endpoint: Option<String>,
     /// Logging, tracing, more policies, or another HTTP client. With another HTTP client the five
     /// settings above have no effect, except on the wait for a token and the size of an answer. The
     /// retry options are ignored.
@@ -42,6 +46,7 @@ impl Default for ConnectOptions {
             max_idle_connections: 64,
             max_answer_bytes: MAX_ANSWER_BYTES,
             root_certificates: String::new(),
+            secondary_endpoint: None,
             client: ClientOptions::default(),
         }
     }

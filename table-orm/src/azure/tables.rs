@@ -4,14 +4,17 @@ use super::auth::Credential;
 use super::body::{TooLong, whole};
 use super::connect;
 use super::connection_string::ConnectionString;
-use super::endpoint::{AccountService, dialect, parse_endpoint};
+use super::endpoint::{
+    AccountService, backend, dialect, parse_endpoint, parse_secondary, secondary_endpoint,
+};
 use super::error::ConnectError;
 use super::options::{ConnectOptions, MAX_ANSWER_BYTES};
-use super::protocol::{CorsRule, Method, TableService, WireRequest, WireResponse};
+use super::protocol::{AccessPolicy, CorsRule, Method, TableService, WireRequest, WireResponse};
 use crate::model::{DateTime, ETag, Metadata, TableName};
 use crate::query::RowQuery;
 use crate::store::{
-    Batch, ErrorCode, Operation, Page, Store, StoreError, StoredRow, estimated_bytes,
+    Backend, Batch, ErrorCode, Middleware, Operation, Page, Replication, Secondary, Store,
+    StoreError, StoredRow, estimated_bytes, tally,
 };
 use async_trait::async_trait;
 use azure_core::error::ErrorKind;
@@ -31,6 +34,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 #[derive(Clone)]
 pub struct AzureStore {
     endpoint: Url,
+    /// The endpoint of the account's copy in another region.
+    secondary: Option<Url>,
     service: TableService,
     pipeline: Pipeline,
     /// What to check when a request is not authorized; empty for an unknown credential.
@@ -57,8 +62,9 @@ impl AzureStore {
     /// Returns [`ConnectError`] when the connection string cannot be read, and as
     /// [`new`](Self::new).
     pub fn from_connection_string(text: &str) -> Result<Self, ConnectError> {
-        let ConnectionString { endpoint, credential } = text.parse()?;
-        Self::new(&endpoint, credential)
+        let ConnectionString { endpoint, credential, secondary } = text.parse()?;
+        let options = ConnectOptions { secondary_endpoint: secondary, ..ConnectOptions::default() };
+        Self::with_options(&endpoint, credential, options)
     }
 
     /// Opens the store at `endpoint`, with other timeouts or another HTTP client. Sends nothing
@@ -76,8 +82,13 @@ impl AzureStore {
         let (help, limit) = (credential.help(), options.request_timeout);
         let authorize = connect::authorization(limit, AccountService::Tables, &url, credential)?;
         let max_answer_bytes = options.max_answer_bytes;
+        let secondary = options.secondary_endpoint.as_deref();
+        let secondary = match secondary.map(|endpoint| parse_secondary(endpoint, &url)) {
+            Some(endpoint) => Some(endpoint?),
+            None => secondary_endpoint(&url),
+        };
         let pipeline = connect::pipeline(&url, vec![authorize], options)?;
-        Ok(Self { max_answer_bytes, ..Self::through(url, pipeline, &help) })
+        Ok(Self { max_answer_bytes, secondary, ..Self::through(url, pipeline, &help) })
     }
 
     /// Returns the store at an endpoint whose requests go through a pipeline. `help` says what to
@@ -86,7 +97,8 @@ impl AzureStore {
         let service = TableService::new(endpoint.as_str(), dialect(&endpoint));
         let (help, answered) = (help.into(), Arc::default());
         let max_answer_bytes = MAX_ANSWER_BYTES;
-        Self { endpoint, service, pipeline, help, answered, max_answer_bytes }
+        let secondary = None;
+        Self { endpoint, secondary, service, pipeline, help, answered, max_answer_bytes }
     }
 
     /// Reads the rules for browsers of the account's table service. Cosmos DB does not support
@@ -108,6 +120,40 @@ impl AzureStore {
     /// [`cors_rules`](Self::cors_rules).
     pub async fn set_cors_rules(&self, rules: &[CorsRule]) -> Result<(), StoreError> {
         self.send(self.service.set_cors_rules(rules)?).await?.done()
+    }
+
+    /// Reads the access policies of a table. Cosmos DB does not support them.
+    ///
+    /// # Errors
+    /// Returns [`StoreError`] when the table does not exist, or the service cannot be reached or
+    /// rejects the request. No shared access signature suffices.
+    pub async fn access_policies(
+        &self,
+        table: &TableName,
+    ) -> Result<Vec<AccessPolicy>, StoreError> {
+        self.send(self.service.access_policies(table)).await?.access_policies()
+    }
+
+    /// Replaces the access policies of a table, all of them. Signatures of a policy that is removed
+    /// or given another id end; those of one that is changed follow it. Either takes up to 30
+    /// seconds ("Set Table ACL").
+    ///
+    /// # Errors
+    /// Fails with `InvalidInput` before anything is sent when there are more than 5 policies, two
+    /// of one id, or a policy exceeds a limit of [`AccessPolicy`]; and as
+    /// [`access_policies`](Self::access_policies).
+    pub async fn set_access_policies(
+        &self,
+        table: &TableName,
+        policies: &[AccessPolicy],
+    ) -> Result<(), StoreError> {
+        self.send(self.service.set_access_policies(table, policies)?).await?.done()
+    }
+
+    /// Returns the store at another endpoint of the account, over connections of the same pool.
+    fn at(&self, endpoint: Url) -> Self {
+        let service = TableService::new(endpoint.as_str(), dialect(&endpoint));
+        Self { endpoint, service, secondary: None, ..self.clone() }
     }
 
     async fn send(&self, request: WireRequest) -> Result<WireResponse, StoreError> {
@@ -143,6 +189,7 @@ impl AzureStore {
         let body = whole(body, most).await.map_err(unanswered)?;
         let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let response = WireResponse::new(status.into(), headers, body);
+        tally::answered(response.request_id.as_deref());
         if let Some(date) = response.date {
             self.answered.store(date.ticks(), Ordering::Relaxed);
         }
@@ -168,6 +215,23 @@ impl fmt::Debug for AzureStore {
         f.debug_struct("AzureStore")
             .field("endpoint", &self.service.endpoint())
             .finish_non_exhaustive()
+    }
+}
+
+/// The account's copy in another region.
+#[derive(Debug)]
+struct AzureSecondary(AzureStore);
+
+impl Middleware for AzureSecondary {
+    fn inner(&self) -> &dyn Store {
+        &self.0
+    }
+}
+
+#[async_trait]
+impl Secondary for AzureSecondary {
+    async fn replication(&self) -> Result<Replication, StoreError> {
+        self.0.send(self.0.service.replication()).await?.replication()
     }
 }
 
@@ -212,6 +276,14 @@ fn no_progress() -> StoreError {
 impl Store for AzureStore {
     fn hidden_property(&self) -> Option<&str> {
         None
+    }
+
+    fn backend(&self) -> Backend {
+        backend(&self.endpoint)
+    }
+
+    fn secondary(&self) -> Option<Arc<dyn Secondary>> {
+        Some(Arc::new(AzureSecondary(self.at(self.secondary.clone()?))))
     }
 
     fn service_time(&self) -> Option<DateTime> {

@@ -42,7 +42,9 @@ pub use open::OpenError;
 
 use crate::model::{ETag, Metadata, PARTITION_KEY, ROW_KEY, TableName};
 use crate::query::RowQuery;
-use crate::store::{Batch, Operation, Page, Store, StoreError, StoredRow, limits};
+#[cfg(doc)]
+use crate::store::ErrorCode;
+use crate::store::{Backend, Batch, Operation, Page, Store, StoreError, StoredRow, limits};
 use apply::Change;
 use async_trait::async_trait;
 use commit::CommitQueue;
@@ -180,13 +182,37 @@ impl EmbeddedStore {
             inner.engine.compact()?;
             Ok((before, inner.file_bytes()))
         };
-        match Handle::try_current() {
-            Ok(runtime) => match runtime.spawn_blocking(compact).await {
-                Ok(sizes) => sizes,
-                Err(error) => Err(engine::abandoned(error)),
-            },
-            Err(_) => compact(),
-        }
+        blocking(compact).await
+    }
+
+    /// Brings all answered writes to the disk, and says whether that succeeded. Does nothing in memory, and
+    /// nothing that [`Durability::Immediate`] has not done already.
+    ///
+    /// Dropping the last clone brings them to the disk, too, but cannot return an error. So with
+    /// [`Durability::Eventual`], await this before: after it, a close loses nothing.
+    ///
+    /// ```
+    /// use table_orm::embedded::{Durability, EmbeddedStore};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("race.redb");
+    /// let store = EmbeddedStore::open_with(&path, Durability::Eventual)?;
+    /// let tables = table_orm::Tables::new(store.clone());
+    /// // .. write ..
+    /// store.sync().await?;
+    /// drop((tables, store));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorCode::ANSWERED_WRITES_LOST`] when the disk failed before answered writes were synced, now or earlier,
+    /// and no write has said so yet: those of the last second may be lost.
+    pub async fn sync(&self) -> Result<(), StoreError> {
+        let inner = Arc::clone(&self.inner);
+        blocking(move || inner.engine.sync_and_tell()).await
     }
 
     fn new(engine: Arc<Engine>, syncer: Option<Syncer>, path: Option<PathBuf>) -> Self {
@@ -195,10 +221,27 @@ impl EmbeddedStore {
     }
 }
 
+/// Runs work on the file where it blocks no task, if there is a runtime.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    match Handle::try_current() {
+        Ok(runtime) => match runtime.spawn_blocking(work).await {
+            Ok(done) => done,
+            Err(error) => Err(engine::abandoned(error)),
+        },
+        Err(_) => work(),
+    }
+}
+
 #[async_trait]
 impl Store for EmbeddedStore {
     fn hidden_property(&self) -> Option<&str> {
         None
+    }
+
+    fn backend(&self) -> Backend {
+        Backend { system: "table_orm.embedded".into(), in_process: true, ..Backend::default() }
     }
 
     fn commit_bytes(&self, _: &TableName, partition_key: &str, operations: &[Operation]) -> usize {

@@ -10,9 +10,11 @@ use super::error::SettleError;
 use super::foreign_rows::{ForeignKey, ForeignRows};
 use super::foreign_type::ForeignType;
 use super::prepared::Prepared;
+use super::sum_copies::{ROW, key_of_copy};
 use super::unique_value::UniqueValue;
-use crate::entity::DynamicEntity;
+use crate::entity::{DynamicEntity, Total};
 use crate::error::Result;
+use crate::key::KeyError;
 use crate::model::{
     DateTime, ETag, Edm, MAX_ENTITY_BYTES, MAX_STRING_UNITS, TableName, entity_size, order,
     property_size,
@@ -51,9 +53,30 @@ impl DueEntry {
         (!keys.is_empty()).then_some(Self { canonical, keys, values: Vec::new() })
     }
 
+    /// The copy of one of the rows of a total in the partition `home`.
+    pub fn of_copy(
+        table: &TableName,
+        home: &str,
+        total: &Total,
+        shard: u8,
+    ) -> Result<Self, KeyError> {
+        let keys = vec![(ROW.to_owned(), key_of_copy(table, home, total, shard)?)];
+        Ok(Self { canonical: total.row_key(shard)?, keys, values: Vec::new() })
+    }
+
     /// How many keys and values it has.
     pub fn len(&self) -> usize {
         self.keys.len() + self.values.len()
+    }
+
+    /// The first values of some entries, that many.
+    pub fn first_values(entries: &[Self], mut count: usize) -> Vec<Self> {
+        let first = |entry: &Self| {
+            let values: Vec<_> = entry.values.iter().take(count).cloned().collect();
+            count -= values.len();
+            Self::of_values(&entry.canonical, values)
+        };
+        entries.iter().filter_map(first).collect()
     }
 
     /// Values alone; `None` where there are none.
@@ -97,7 +120,7 @@ impl Intent {
         partition_key: &str,
         due: Vec<DueEntry>,
     ) -> Self {
-        let row_key = format!("{start}{}", ulid(connection.clock.now(), &connection.random));
+        let row_key = name(start, connection);
         Self { partition_key: partition_key.to_owned(), row_key, due }
     }
 
@@ -272,6 +295,11 @@ fn split(text: &str) -> impl Iterator<Item = &str> {
         rest = after;
         (!part.is_empty()).then_some(part)
     })
+}
+
+/// A new RowKey that begins so.
+pub(crate) fn name(start: &str, connection: &Connection) -> String {
+    format!("{start}{}", ulid(connection.clock.now(), &connection.random))
 }
 
 /// 26 characters: 48 bits of the time in milliseconds, then 80 random bits, in base 32.

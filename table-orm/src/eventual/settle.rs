@@ -98,13 +98,17 @@ pub(super) struct Settler<'c> {
 
 impl Settler<'_> {
     /// Makes the tickets of an intent that is to be inserted, or shares those that are there. `rows` are those of
-    /// its entities as they will be. `None` where a ticket cannot be had: settling will make it.
+    /// its entities as they will be. `None` where one is not known, or a ticket cannot be had: settling will make it.
     pub async fn prepare(
         &self,
         intent: &Intent,
         rows: &BTreeMap<String, ForeignRows>,
     ) -> Option<Prepared> {
         let shares = shares(&intent.due);
+        // What the copy of a total is to be is known after the transaction.
+        if !shares.iter().all(|share| rows.contains_key(&share.canonical)) {
+            return None;
+        }
         let tickets = self.tickets(&shares, false).await.ok()?;
         let place = |(share, ticket): (Share, Result<_, _>)| {
             Some((share.table, share.partition_key, ticket.ok()?))

@@ -61,6 +61,11 @@ pub enum LayerError {
          `list_tables`"
     )]
     FaultOperation(&'static str),
+    /// Reads shall come from the copy of a store that has none.
+    #[error(
+        "reads shall come from the secondary location, but the store has none; use `ReadFrom::PrimaryOnly`"
+    )]
+    NoSecondary,
     /// The error of a layer that is not part of this crate.
     #[error("{0}")]
     Custom(String),

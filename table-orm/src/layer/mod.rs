@@ -6,6 +6,7 @@
 //! | [`Limit`] | limits how many requests run at once, to a number or by how long they take |
 //! | `Observe` | emits spans for `tracing` and counters for `metrics` (features of those names) |
 //! | [`Rate`] | limits how many entities a second are read and written; warms up, slows down when throttled, reports hot partitions |
+//! | [`ReadFrom`] | reads from the copy of the account in another region |
 //! | [`Retry`] | retries after transient faults, and finds out whether a write whose answer was lost took effect |
 //! | `Throttle` | rejects what exceeds a rate, as the service does (feature `testing`) |
 //!
@@ -23,8 +24,8 @@ pub mod limit;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 pub mod observe;
 pub mod rate;
+pub mod read_from;
 pub mod retry;
-mod tally;
 #[cfg(test)]
 #[cfg(feature = "embedded")]
 mod tests;
@@ -40,6 +41,7 @@ pub use limit::Limit;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 pub use observe::Observe;
 pub use rate::{HotPartition, Rate};
+pub use read_from::ReadFrom;
 pub use retry::{Retry, Strategy};
 #[cfg(any(test, feature = "testing"))]
 pub use throttle::Throttle;

@@ -186,12 +186,52 @@ impl Filter {
         }
     }
 
-    fn operand(&self, f: &mut fmt::Formatter<'_>, parent: &Self) -> fmt::Result {
-        if self.precedence() < parent.precedence() {
-            write!(f, "({self})")
-        } else {
-            write!(f, "{self}")
+    /// The expression with `?` for each value, for logs and reports.
+    ///
+    /// ```
+    /// use table_orm::query::{Comparison, Filter};
+    /// let city = Filter::compare("City", Comparison::Equal, "Boston");
+    /// assert_eq!((!city).without_values(), "not (City eq ?)");
+    /// ```
+    #[must_use]
+    pub fn without_values(&self) -> String {
+        let mut text = String::new();
+        // Text takes all that is written to it.
+        let _ = self.write(&mut text, false);
+        text
+    }
+
+    fn write(&self, to: &mut impl fmt::Write, values: bool) -> fmt::Result {
+        match self {
+            Self::Compare { property, comparison, value } => {
+                write!(to, "{property} {} ", comparison.name())?;
+                if values { write!(to, "{value}") } else { to.write_char('?') }
+            }
+            Self::And(left, right) => {
+                left.operand(to, self, values)?;
+                to.write_str(" and ")?;
+                right.operand(to, self, values)
+            }
+            Self::Or(left, right) => {
+                left.operand(to, self, values)?;
+                to.write_str(" or ")?;
+                right.operand(to, self, values)
+            }
+            Self::Not(inner) => {
+                to.write_str("not (")?;
+                inner.write(to, values)?;
+                to.write_char(')')
+            }
         }
+    }
+
+    fn operand(&self, to: &mut impl fmt::Write, parent: &Self, values: bool) -> fmt::Result {
+        if self.precedence() >= parent.precedence() {
+            return self.write(to, values);
+        }
+        to.write_char('(')?;
+        self.write(to, values)?;
+        to.write_char(')')
     }
 }
 
@@ -206,21 +246,6 @@ impl std::ops::Not for Filter {
 
 impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Compare { property, comparison, value } => {
-                write!(f, "{property} {} {value}", comparison.name())
-            }
-            Self::And(left, right) => {
-                left.operand(f, self)?;
-                f.write_str(" and ")?;
-                right.operand(f, self)
-            }
-            Self::Or(left, right) => {
-                left.operand(f, self)?;
-                f.write_str(" or ")?;
-                right.operand(f, self)
-            }
-            Self::Not(inner) => write!(f, "not ({inner})"),
-        }
+        self.write(f, true)
     }
 }

@@ -13,6 +13,7 @@ mod named_rows;
 mod page_place;
 mod permit;
 mod range;
+mod read_mark;
 mod state;
 mod token;
 mod typed_key;
@@ -22,6 +23,7 @@ pub use filter::{Comparison, Filter};
 pub use key_builder::KeyBuilder;
 pub use permit::ScanPermit;
 pub use range::{Below, IntoSpan, KeyRange, QueryClass, RowRange, Span};
+pub use read_mark::ReadMark;
 pub use state::{Complete, KeyState, Needs, Open};
 pub use token::{PageToken, TokenError};
 #[doc(hidden)]
@@ -54,6 +56,8 @@ pub struct RowQuery {
     /// Whether the caller paces itself by the refusals of the service, as a scan does:
     /// [layers](crate::layer) hand it throttling at once, and hold none of its requests back.
     pub self_paced: bool,
+    /// What the read is for.
+    pub mark: ReadMark,
 }
 
 impl RowQuery {
@@ -69,6 +73,7 @@ impl RowQuery {
             continuation: None,
             metadata: Metadata::None,
             self_paced: false,
+            mark: ReadMark::NONE,
         }
     }
 
@@ -96,11 +101,20 @@ impl RowQuery {
     /// The `$filter` expression; `None` for a query of every row.
     #[must_use]
     pub fn filter_text(&self) -> Option<String> {
-        let filter = match (self.keys.filter(), self.filter.clone()) {
+        Some(self.whole_filter()?.to_string())
+    }
+
+    /// The same with `?` for each value, for logs and reports.
+    #[must_use]
+    pub fn filter_without_values(&self) -> Option<String> {
+        Some(self.whole_filter()?.without_values())
+    }
+
+    fn whole_filter(&self) -> Option<Filter> {
+        Some(match (self.keys.filter(), self.filter.clone()) {
             (Some(keys), Some(filter)) => keys.and(filter),
             (keys, filter) => keys.or(filter)?,
-        };
-        Some(filter.to_string())
+        })
     }
 
     /// The number of comparisons in the `$filter` expression.

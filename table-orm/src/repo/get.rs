@@ -217,7 +217,9 @@ where
     T: FromRow<R>,
 {
     let own = const { OwnRows::of::<R>() };
-    let Some(row) = client.row(&reading::<T>(client.query_of::<R>(keys), &own)).await? else {
+    let mut query = reading::<T>(client.query_of::<R>(keys), &own);
+    query.mark.may_be_old = true;
+    let Some(row) = client.recent_row(&query).await? else {
         return Ok(None);
     };
     Ok(read_own::<T>(&own, &row.body, None)?.map(|(value, _)| value))

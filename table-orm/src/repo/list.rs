@@ -238,6 +238,26 @@ impl<R: Row, C, T> List<R, C, T> {
         self.map(|listing| listing.take(rows))
     }
 
+    /// Reads from the primary location, whatever the connection's [`ReadFrom`](crate::layer::ReadFrom).
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "tracks", partition = "{album}", row = "{number:02}")]
+    /// # struct Track { album: String, number: u8, title: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tracks = Tables::in_memory()?.repo::<Track>();
+    /// # tracks.create_table().await?;
+    /// // Sees what was written before, even where the connection reads from another region.
+    /// assert!(!tracks.list(Track::partition("Blue")).from_primary().exists().await?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn from_primary(self) -> Self {
+        self.map(|listing| Listing { from_primary: true, ..listing })
+    }
+
     /// Returns whether the query matches a row: reads one row, without its properties.
     ///
     /// # Errors
@@ -303,7 +323,7 @@ impl<R: Row, C, T> List<R, C, T> {
     {
         let own = const { OwnRows::of::<R>() };
         self.listing.query = self.listing.query.map(|query| reading::<T>(query, &own));
-        self.listing.pages(PageReader::each(own), size)
+        self.listing.may_be_old().pages(PageReader::each(own), size)
     }
 
     last_methods! {

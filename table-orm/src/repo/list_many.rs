@@ -157,7 +157,7 @@ impl<R: Row, C, T> ListMany<R, C, T> {
         })
     }
 
-    /// Returns the rows one after another, query by query. Holds one page of at most 1000 rows in memory.
+    /// Returns the rows one after another, query by query. Holds two pages of at most 1000 rows in memory.
     #[must_use]
     pub fn stream(self) -> RowStream<T>
     where
@@ -171,7 +171,7 @@ impl<R: Row, C, T> ListMany<R, C, T> {
     /// Returns the rows of all queries in the order of `key`, such as the latest of all shards. Each
     /// query must return its rows in that order. Equal rows come in the order of the queries.
     ///
-    /// Holds one page of at most 1000 rows of each query in memory; [`take_each`](Self::take_each)
+    /// Holds two pages of at most 1000 rows of each query in memory; [`take_each`](Self::take_each)
     /// makes the pages smaller.
     ///
     /// ```

@@ -16,11 +16,13 @@ pub(super) struct Listing {
     pub query: Result<RowQuery, Invalid>,
     pub limit: Option<usize>,
     pub skip: Option<SkipUnreadable>,
+    /// Whether only the primary location may answer.
+    pub from_primary: bool,
 }
 
 impl Listing {
     pub const fn new(client: TableClient, query: Result<RowQuery, Invalid>) -> Self {
-        Self { client, query, limit: None, skip: None }
+        Self { client, query, limit: None, skip: None, from_primary: false }
     }
 
     /// Keeps the rows that meet this condition and the earlier ones.
@@ -42,6 +44,14 @@ impl Listing {
 
     pub fn skipping(self, skip: SkipUnreadable) -> Self {
         Self { skip: Some(skip), ..self }
+    }
+
+    /// Reads from a copy in another region too, where the connection has one.
+    pub fn may_be_old(mut self) -> Self {
+        if let Ok(query) = &mut self.query {
+            query.mark.may_be_old = !self.from_primary;
+        }
+        self
     }
 
     /// The pages of the answer, of at most `size` rows; `None` for the page size of the store.
@@ -77,7 +87,7 @@ macro_rules! last_methods {
             self.ask(Some(size))
         }
 
-        #[doc = concat!("Returns the ", $what, " one after another. Holds one page of at most 1000 rows in memory.")]
+        #[doc = concat!("Returns the ", $what, " one after another. Reads one page ahead: holds two pages of at most 1000 rows in memory.")]
         #[must_use]
         pub fn stream(self) -> $crate::repo::RowStream<$item>
         where

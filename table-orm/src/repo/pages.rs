@@ -1,5 +1,6 @@
 //! The answers of a query, page by page or row by row.
 
+use super::ahead::PageAhead;
 use crate::entity::{OwnRows, ReadRow, RowHead, SkipUnreadable, cut_page, first_head, read_rows};
 use crate::error::{Error, Result};
 use crate::model::{Continuation, MAX_PAGE_ROWS};
@@ -64,6 +65,8 @@ pub struct Pages<T> {
     /// Whether a page had rows that were left out. The next request then asks for a full page, even if
     /// few rows are wanted. Otherwise many left-out rows would cost many small requests.
     left_out: bool,
+    /// The next page, where a stream reads ahead.
+    ahead: PageAhead,
 }
 
 /// What a page's rows are read into.
@@ -131,7 +134,8 @@ impl<T> Pages<T> {
             Ok(query)
         });
         let (query, place) = (Some(query), Some(PagePlace::default()));
-        Self { client, reader, query, place, left: limit, skip: None, left_out: false }
+        let (skip, left_out, ahead) = (None, false, PageAhead::default());
+        Self { client, reader, query, place, left: limit, skip, left_out, ahead }
     }
 
     /// The same, without rows that cannot be read.
@@ -231,7 +235,10 @@ impl<T> Pages<T> {
         }
         let Some((request, place)) = self.request() else { return Ok(None) };
         let place = place.clone();
-        let page = self.client.page(&request).await?;
+        let page = match self.ahead.take().await {
+            Some(page) => page?,
+            None => self.client.page(&request).await?,
+        };
         let page = self.read(&request, &place, page);
         if page.is_err() {
             self.query = None;
@@ -274,12 +281,24 @@ impl<T> Pages<T> {
         Ok(rows)
     }
 
+    /// Asks for the next page, before it is wanted.
+    fn ask_ahead(&mut self) {
+        if let Some((request, _)) = self.request() {
+            self.ahead.ask(&self.client, request);
+        }
+    }
+
     pub(super) fn into_stream(self) -> RowStream<T>
     where
         T: Send + 'static,
     {
         let pages = stream::try_unfold(self, |mut pages| async move {
-            Ok::<_, Error>(pages.next().await?.map(|page| (page.items, pages)))
+            let page = pages.next().await?;
+            // An empty page is used up at once.
+            if page.as_ref().is_some_and(|page| !page.items.is_empty()) {
+                pages.ask_ahead();
+            }
+            Ok::<_, Error>(page.map(|page| (page.items, pages)))
         });
         let rows = pages.flat_map(|page| {
             let (items, error) = match page {
@@ -305,8 +324,8 @@ fn page_size(size: usize) -> Result<u16> {
     }
 }
 
-/// The rows of a query, one after another. The next page is read when the rows of the one before are
-/// used up. Implements `futures::Stream` too.
+/// The rows of a query, one after another. The next page is read while the rows of the one before are
+/// used, where a tokio runtime runs; dropping the stream ends that request. Implements `futures::Stream` too.
 ///
 /// ```
 /// # use table_orm::{TableEntity, Tables};

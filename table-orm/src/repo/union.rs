@@ -125,14 +125,14 @@ impl<U: TableUnion> UnionList<U> {
             let (rows, whole) = canonical_rows::<U>(page)?;
             Ok((rows.into_iter().take(most).map(drop).collect::<Vec<()>>(), whole))
         });
-        self.listing.pages(reader, None).count().await
+        self.listing.may_be_old().pages(reader, None).count().await
     }
 
     /// A page reads at most `size` rows, index rows included. It may hold fewer entities or no entity,
     /// and not be the last.
     fn ask(self, size: Option<usize>) -> Pages<U> {
         let reader = PageReader::some(|_, page, skip, most| read_union(page, skip, most));
-        self.listing.pages(reader, size)
+        self.listing.may_be_old().pages(reader, size)
     }
 
     last_methods! { U, U::NAME, "entities" where [U: TableUnion,] [U: Send + 'static,] }

@@ -4,7 +4,10 @@
 //! Invariant: the one list of forwarded methods is here. A method added to [`Store`] reaches the store
 //! below through every layer, those without a request included.
 
-use super::{Batch, Operation, Page, Store, StoreAnswer, StoreError, StoreRequest, StoredRow};
+use super::{
+    Backend, Batch, Operation, Page, Secondary, Store, StoreAnswer, StoreError, StoreRequest,
+    StoredRow,
+};
 use crate::model::{DateTime, ETag, Metadata, TableName};
 use crate::query::RowQuery;
 use async_trait::async_trait;
@@ -95,6 +98,16 @@ pub trait Middleware: fmt::Debug + Send + Sync {
         self.inner().hidden_property()
     }
 
+    /// As [`Store::backend`].
+    fn backend(&self) -> Backend {
+        self.inner().backend()
+    }
+
+    /// As [`Store::secondary`].
+    fn secondary(&self) -> Option<Arc<dyn Secondary>> {
+        self.inner().secondary()
+    }
+
     /// As [`Store::service_time`].
     fn service_time(&self) -> Option<DateTime> {
         self.inner().service_time()
@@ -108,6 +121,11 @@ pub trait Middleware: fmt::Debug + Send + Sync {
         operations: &[Operation],
     ) -> usize {
         self.inner().commit_bytes(table, partition_key, operations)
+    }
+
+    /// As [`Store::transaction_operations`].
+    fn transaction_operations(&self) -> usize {
+        self.inner().transaction_operations()
     }
 
     /// As [`Store::create_table`].
@@ -187,6 +205,14 @@ macro_rules! store_by {
                 $by::hidden_property($target)
             }
 
+            fn backend(&$self) -> Backend {
+                $by::backend($target)
+            }
+
+            fn secondary(&$self) -> Option<Arc<dyn Secondary>> {
+                $by::secondary($target)
+            }
+
             fn service_time(&$self) -> Option<DateTime> {
                 $by::service_time($target)
             }
@@ -198,6 +224,10 @@ macro_rules! store_by {
                 operations: &[Operation],
             ) -> usize {
                 $by::commit_bytes($target, table, partition_key, operations)
+            }
+
+            fn transaction_operations(&$self) -> usize {
+                $by::transaction_operations($target)
             }
 
             async fn create_table(&$self, table: &TableName) -> Answer<()> {

@@ -40,7 +40,7 @@
 //! - check the service's limits before it sends or stores anything, so that an app tested with it also
 //!   runs on the service;
 //! - leave retries, timeouts and rate limits to [layers](crate::layer);
-//! - return `retry_after` and `request_id` where it knows them, and [`Page::scanned`] where it knows how
+//! - return its name as [`backend`](Store::backend), `retry_after` and `request_id` where it knows them, and [`Page::scanned`] where it knows how
 //!   many rows it looked at;
 //! - not block the thread of the calling task for longer than a few page reads.
 //!
@@ -49,6 +49,7 @@
 //! Implement [`Middleware`], which forwards everything to the store below, and write only what the
 //! layer adds.
 
+mod backend;
 mod error;
 #[cfg(any(feature = "azure", feature = "embedded"))]
 pub(crate) mod limits;
@@ -56,19 +57,24 @@ mod middleware;
 mod operation;
 mod page;
 mod request;
+mod secondary;
+pub(crate) mod tally;
 
+pub use backend::Backend;
 pub use error::{Ambiguity, ErrorCode, StoreError};
 pub use middleware::Middleware;
 pub use operation::{Action, Batch, IfMatch, Operation};
 pub use page::{Page, StoredRow};
 pub use request::{StoreAnswer, StoreRequest};
+pub use secondary::{Replication, ReplicationStatus, Secondary};
 
 pub(crate) use operation::estimated_bytes;
 
-use crate::model::{DateTime, ETag, Metadata, TableName};
+use crate::model::{DateTime, ETag, MAX_TRANSACTION_OPERATIONS, Metadata, TableName};
 use crate::query::RowQuery;
 use async_trait::async_trait;
 use std::fmt;
+use std::sync::Arc;
 
 /// A backend that speaks the Table service's data model.
 ///
@@ -98,6 +104,12 @@ pub trait Store: fmt::Debug + Send + Sync {
         estimated_bytes(partition_key, operations)
     }
 
+    /// Returns how many operations a transaction of this store can have: the service's limit, less those that a
+    /// store around a store adds.
+    fn transaction_operations(&self) -> usize {
+        MAX_TRANSACTION_OPERATIONS
+    }
+
     /// Creates a table.
     ///
     /// # Errors
@@ -120,6 +132,18 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// [`Repo::verify`](crate::Repo::verify) ignores it when it compares rows. A store around a store
     /// returns that of the store below, unless it adds its own.
     fn hidden_property(&self) -> Option<&str>;
+
+    /// What reports of calls name the store. A backend of your own returns its name and address; a store
+    /// around a store returns that of the store below.
+    fn backend(&self) -> Backend {
+        Backend::default()
+    }
+
+    /// The copy of the store in another region, if it has one that can be read. A store around a store
+    /// returns that of the store below: what it does, it does to its own requests only.
+    fn secondary(&self) -> Option<Arc<dyn Secondary>> {
+        None
+    }
 
     /// The time of the service's clock in its latest answer; `None` before the first one, or where
     /// answers have no time.

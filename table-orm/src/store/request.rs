@@ -2,7 +2,7 @@
 
 use super::{Operation, Page, StoredRow};
 use crate::model::{ETag, TableName};
-use crate::query::{QueryClass, RowQuery, Span};
+use crate::query::{QueryClass, ReadMark, RowQuery, Span};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -25,6 +25,12 @@ pub struct StoreRequest<'r> {
     pub bytes: usize,
     /// Whether the caller paces itself: [`RowQuery::self_paced`].
     pub self_paced: bool,
+    /// What a `get` or a `query` is for.
+    pub mark: ReadMark,
+    /// The query of a `query`.
+    pub query: Option<&'r RowQuery>,
+    /// The name of the write that all operations of a `commit` are.
+    pub common: Option<&'static str>,
 }
 
 impl<'r> StoreRequest<'r> {
@@ -37,6 +43,9 @@ impl<'r> StoreRequest<'r> {
             entities: 0,
             bytes: 0,
             self_paced: false,
+            mark: ReadMark::NONE,
+            query: None,
+            common: None,
         }
     }
 
@@ -58,13 +67,14 @@ impl<'r> StoreRequest<'r> {
         Self::on_table("list_tables", None)
     }
 
-    /// A [`Store::get`](super::Store::get).
+    /// A [`Store::get`](super::Store::get), with the [mark](ReadMark::of_this_get) of this task.
     #[must_use]
-    pub const fn get(table: &'r TableName, partition_key: &'r str) -> Self {
+    pub fn get(table: &'r TableName, partition_key: &'r str) -> Self {
         Self {
             partition_key: Some(partition_key),
             class: Some(QueryClass::Point),
             entities: 1,
+            mark: ReadMark::of_this_get(),
             ..Self::on_table("get", Some(table))
         }
     }
@@ -81,6 +91,8 @@ impl<'r> StoreRequest<'r> {
             class: Some(query.keys.class()),
             entities: 1,
             self_paced: query.self_paced,
+            mark: query.mark,
+            query: Some(query),
             ..Self::on_table("query", Some(&query.table))
         }
     }
@@ -103,6 +115,7 @@ impl<'r> StoreRequest<'r> {
             partition_key: Some(partition_key),
             entities: operations.len(),
             bytes: operations.iter().map(body_len).sum(),
+            common: common(operations),
             ..Self::on_table("commit", Some(table))
         }
     }
@@ -118,6 +131,13 @@ impl<'r> StoreRequest<'r> {
     pub fn is_write(&self) -> bool {
         !matches!(self.operation, "get" | "query" | "list_tables")
     }
+}
+
+/// The name that all operations have.
+fn common(operations: &[Operation]) -> Option<&'static str> {
+    let mut names = operations.iter().map(|operation| operation.action.name());
+    let first = names.next()?;
+    names.all(|name| name == first).then_some(first)
 }
 
 fn body_len(operation: &Operation) -> usize {

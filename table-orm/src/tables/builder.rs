@@ -4,7 +4,7 @@ use super::Tables;
 use crate::error::Result;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 use crate::layer::Observe;
-use crate::layer::{Layer, Limit, Rate, Retry};
+use crate::layer::{Layer, Limit, Rate, ReadFrom, Retry};
 use crate::store::Store;
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ use std::sync::Arc;
 ///
 /// | Layer | Default |
 /// |---|---|
+/// | [`ReadFrom`] | the primary location alone |
 /// | [`Limit`] | at most 64 requests at once, and [fewer](Limit::adaptive) at a slow service |
 /// | [`Rate`] | 20,000 entities a second, 2,000 in one partition; slower when throttled |
 /// | [`Retry`] | [`Retry::interactive`] |
@@ -38,31 +39,58 @@ use std::sync::Arc;
 #[must_use = "nothing is connected until `build`"]
 pub struct TablesBuilder {
     store: Arc<dyn Store>,
+    read_from: ReadFrom,
     limit: Option<Limit>,
     rate: Option<Rate>,
     retry: Option<Retry>,
     #[cfg(any(feature = "metrics", feature = "tracing"))]
     observe: Option<Observe>,
+    #[cfg(feature = "cache")]
+    cache_bytes: u64,
 }
 
 impl TablesBuilder {
     pub(super) fn new(store: Arc<dyn Store>) -> Self {
         Self {
             store,
+            read_from: ReadFrom::PrimaryOnly,
             limit: Some(Limit::default().adaptive()),
             rate: Some(Rate::default()),
             retry: Some(Retry::interactive()),
             #[cfg(any(feature = "metrics", feature = "tracing"))]
             observe: Some(Observe),
+            #[cfg(feature = "cache")]
+            cache_bytes: crate::cache::DEFAULT_CACHE_BYTES,
         }
     }
 
-    /// Leaves out all layers: each call is one request, and its first fault is its error.
+    /// Leaves out all layers but [`ReadFrom`]: each call is one request, and its first fault is its error.
     pub fn bare(self) -> Self {
         let bare = self.limit(None).rate(None).retry(None);
         #[cfg(any(feature = "metrics", feature = "tracing"))]
         let bare = bare.observe(None);
         bare
+    }
+
+    /// Sets which location answers reads, where the account has a readable copy in another region.
+    ///
+    /// ```
+    /// # #[cfg(feature = "azure")]
+    /// # fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// use table_orm::Tables;
+    /// use table_orm::azure::AzureStore;
+    /// use table_orm::layer::ReadFrom;
+    ///
+    /// let store = AzureStore::from_connection_string("AccountName=runs;AccountKey=a2V5")?;
+    /// let tables = Tables::builder(store).read_from(ReadFrom::PrimaryThenSecondary).build()?;
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(feature = "azure")]
+    /// # run().unwrap();
+    /// ```
+    pub fn read_from(mut self, location: ReadFrom) -> Self {
+        self.read_from = location;
+        self
     }
 
     /// Sets how many requests run at once.
@@ -90,17 +118,28 @@ impl TablesBuilder {
         self
     }
 
+    /// Sets how many bytes of rows and keys the cache keeps: 32 MiB by default. It keeps rows only of types and
+    /// repositories that are [cached](crate::Repo::cached).
+    #[cfg(feature = "cache")]
+    pub fn cache_bytes(mut self, bytes: u64) -> Self {
+        self.cache_bytes = bytes;
+        self
+    }
+
     /// Returns the tables behind these layers. Sends nothing.
     ///
     /// # Errors
     /// When the settings of a layer make no sense: [`Error::Layer`](crate::Error::Layer).
     pub fn build(self) -> Result<Tables> {
-        let mut store = self.store;
+        let mut store = self.read_from.around(self.store)?;
         add(&mut store, self.limit)?;
         add(&mut store, self.rate)?;
         add(&mut store, self.retry)?;
         #[cfg(any(feature = "metrics", feature = "tracing"))]
         add(&mut store, self.observe)?;
+        #[cfg(feature = "cache")]
+        return Ok(Tables::with_cache(store, self.cache_bytes));
+        #[cfg(not(feature = "cache"))]
         Ok(Tables::of(store))
     }
 }

@@ -1,10 +1,10 @@
 //! How tables are connected to a store.
 
 use super::{Tables, TablesBuilder};
-use crate::error::Result;
+use crate::error::{Result, rejected};
 use crate::layer::Layer;
 use crate::plan::Connection;
-use crate::store::Store;
+use crate::store::{Replication, Store};
 use std::sync::Arc;
 
 impl Tables {
@@ -145,6 +145,11 @@ impl Tables {
         Self { connection: Arc::new(Connection::new(store)) }
     }
 
+    #[cfg(feature = "cache")]
+    pub(super) fn with_cache(store: Arc<dyn Store>, bytes: u64) -> Self {
+        Self { connection: Arc::new(Connection::new(store).with_cache(bytes)) }
+    }
+
     /// Adds a [layer](crate::layer): every request passes it on the way to the store. The layer
     /// added last sees a request first; the layer added first is next to the store.
     ///
@@ -167,6 +172,30 @@ impl Tables {
         let store = layer.around(Arc::clone(&self.connection.store))?;
         // A layer may itself write through the tables below it, and must not wait for those above.
         Ok(Self { connection: Arc::new(self.connection.with_store(store)) })
+    }
+
+    /// Asks how far the account's copy in another region has followed, which tells how old the answers can be
+    /// that [`ReadFrom`](crate::layer::ReadFrom) lets it give: one request, without retries, to that region.
+    /// `None` where the store has no such copy.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// let tables = table_orm::Tables::in_memory()?;
+    /// if let Some(replication) = tables.replication().await? {
+    ///     // What was written later may be missing there.
+    ///     println!("{:?}: written before {:?}", replication.status, replication.last_sync);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When the other region cannot be reached, or the account has no copy that can be read:
+    /// [`Error::Unavailable`](crate::Error::Unavailable) or [`Error::Unauthorized`](crate::Error::Unauthorized).
+    pub async fn replication(&self) -> Result<Option<Replication>> {
+        let Some(secondary) = self.connection.store.secondary() else { return Ok(None) };
+        secondary.replication().await.map(Some).map_err(|cause| rejected("", cause))
     }
 
     /// Waits on tokio's clock instead of the system's. Under a paused clock, waits for other calls and after

@@ -5,10 +5,10 @@ use crate::hostile::exchange;
 use std::sync::Arc;
 use table_orm::azure::AzureStore;
 use table_orm::embedded::EmbeddedStore;
-use table_orm::layer::Faults;
+use table_orm::layer::{Faults, ReadFrom};
 use table_orm::model::Metadata;
-use table_orm::store::{ErrorCode, Store as _};
-use table_orm::{DynamicEntity, TableName, Tables};
+use table_orm::store::{ErrorCode, ReplicationStatus, Store as _};
+use table_orm::{DynamicEntity, Error, TableEntity, TableName, Tables};
 use table_server::{Server, StartError};
 
 #[tokio::test]
@@ -108,4 +108,46 @@ async fn a_busy_store_says_how_long_to_wait() {
         waits.push(error.retry_after);
     }
     assert!(waits.contains(&None) && waits.iter().any(Option::is_some));
+}
+
+#[derive(Debug, PartialEq, TableEntity)]
+#[table(name = "people", partition = "{city}", row = "{name}")]
+struct Person {
+    city: String,
+    name: String,
+    age: u32,
+}
+
+#[tokio::test]
+async fn an_app_reads_on_from_the_secondary_location_while_the_primary_one_fails() {
+    let store = EmbeddedStore::in_memory().unwrap();
+    let failing = Faults::seeded(1).lost_replies(1.0).store(Arc::new(store.clone())).unwrap();
+    failing.disable();
+    let primary = Server::start(failing.clone()).await.unwrap();
+    let copy = Server::start(store).await.unwrap();
+    let secondary = format!("http://{}/devstoreaccount1-secondary", copy.address());
+    let text = format!("{};TableSecondaryEndpoint={secondary}", primary.connection_string());
+    let account = AzureStore::from_connection_string(&text).unwrap();
+    let connect = |from| Tables::builder(account.clone()).bare().read_from(from).build().unwrap();
+
+    let tables = connect(ReadFrom::PrimaryThenSecondary);
+    let people = tables.repo::<Person>();
+    people.create_table().await.unwrap();
+    let ann = Person { city: "Boston".into(), name: "Ann".into(), age: 55 };
+    people.insert(&ann).await.unwrap();
+    failing.enable();
+    assert_eq!(people.list(Person::partition("Boston")).one().await.unwrap(), ann);
+    let key = || Person::partition("Boston").row().name("Ann");
+    assert_eq!(people.get(key()).await.unwrap().as_ref(), Some(&ann));
+    let written = people.upsert(&ann).await;
+    assert!(matches!(written, Err(Error::Unavailable(_))), "{written:?}");
+    assert!(people.load(key()).await.is_err(), "what decides a write is not read from there");
+
+    failing.disable();
+    let elsewhere = connect(ReadFrom::SecondaryOnly).repo::<Person>();
+    people.upsert(&ann).await.unwrap();
+    assert_eq!(elsewhere.get(key()).await.unwrap(), Some(ann));
+    let replication = tables.replication().await.unwrap().unwrap();
+    assert_eq!(replication.status, ReplicationStatus::Live);
+    assert!(replication.last_sync.is_some());
 }

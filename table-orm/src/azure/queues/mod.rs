@@ -91,7 +91,7 @@ impl AzureQueues {
     /// Returns [`ConnectError`] when the connection string cannot be read, and as
     /// [`new`](Self::new).
     pub fn from_connection_string(text: &str) -> Result<Self, ConnectError> {
-        let ConnectionString { endpoint, credential } = ConnectionString::queues(text)?;
+        let ConnectionString { endpoint, credential, .. } = ConnectionString::queues(text)?;
         Self::new(&endpoint, credential)
     }
 

@@ -9,11 +9,10 @@ use super::evidence::{Evidence, Sent, is_stored, superseded};
 use super::policy::RetryPolicy;
 use super::strategy::{MAX_RETRIES, MAX_WAIT};
 use super::write_id::WriteIdProperty;
-use crate::layer::tally;
 use crate::model::{ETag, Metadata, TableName};
 use crate::query::RowQuery;
 use crate::store::{
-    Ambiguity, Batch, ErrorCode, Middleware, Operation, Page, Store, StoreError, StoredRow,
+    Ambiguity, Batch, ErrorCode, Middleware, Operation, Page, Store, StoreError, StoredRow, tally,
 };
 use crate::sync::{Flight, Random};
 use futures_util::future::{Either, select};

@@ -3,6 +3,8 @@
 mod bench;
 mod chains;
 mod clock;
+#[cfg(all(feature = "azure", feature = "metrics", feature = "tracing"))]
+mod conventions;
 mod faults;
 mod lists;
 mod load;
@@ -12,6 +14,7 @@ mod outage;
 mod own_rows;
 mod pacing;
 mod policy;
+mod read_from;
 mod retry;
 mod script;
 mod slow_server;

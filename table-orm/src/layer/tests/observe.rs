@@ -9,7 +9,7 @@ use crate::store::{ErrorCode, Store};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One test at a time: tracing caches for all threads which spans have a subscriber.
-fn exclusive() -> MutexGuard<'static, ()> {
+pub(super) fn exclusive() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -88,7 +88,7 @@ mod spans {
         ] {
             assert!(lines[0].contains(field), "{field}: {}", lines[0]);
         }
-        assert!(lines[1].contains("db.response.status_code=409"), "{}", lines[1]);
+        assert!(lines[1].contains("db.response.status_code=\"409\""), "{}", lines[1]);
         assert!(lines[1].contains("error.type=\"EntityAlreadyExists\""), "{}", lines[1]);
         assert!(!lines.concat().contains("secret"), "keys are not reported");
     }

@@ -35,7 +35,7 @@ impl<R> OtherRows<R> {
         reader: PageReader<FoundRow>,
         ask: impl FnOnce(RowQuery) -> RowQuery,
     ) -> Self {
-        let Listing { client, query, limit, skip } = listing;
+        let Listing { client, query, limit, skip, .. } = listing;
         let filter = query.as_ref().ok().and_then(|query| query.filter.clone());
         let query = query.map(ask).map_err(Error::from);
         // Some rows may be left out, so a small limit asks for some more.

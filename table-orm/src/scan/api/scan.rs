@@ -132,6 +132,14 @@ impl<T, R> Clone for Scan<T, R> {
 }
 
 impl<T: ReadRow, R> Scan<T, R> {
+    /// Reads from a copy in another region too, where the connection has one.
+    pub(super) fn may_be_old(mut self) -> Self {
+        if let Ok(query) = &mut self.query {
+            query.mark.may_be_old = true;
+        }
+        self
+    }
+
     pub(super) fn with(
         store: Arc<dyn Store>,
         table: TableName,

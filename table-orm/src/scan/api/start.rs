@@ -35,7 +35,7 @@ impl<E: TableEntity> Repo<E> {
     /// ```
     pub fn scan(&self, permit: ScanPermit) -> Scan<E, E::Canonical> {
         let TableClient { connection, table, .. } = &self.client;
-        Scan::typed(Arc::clone(&connection.store), table.clone(), &permit)
+        Scan::typed(Arc::clone(&connection.store), table.clone(), &permit).may_be_old()
     }
 }
 
@@ -60,7 +60,7 @@ impl Table {
     /// ```
     pub fn scan(&self, permit: ScanPermit) -> Scan<DynamicEntity> {
         let TableClient { connection, table, .. } = &self.client;
-        Scan::untyped(Arc::clone(&connection.store), table.clone(), &permit)
+        Scan::untyped(Arc::clone(&connection.store), table.clone(), &permit).may_be_old()
     }
 }
 

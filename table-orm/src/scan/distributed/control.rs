@@ -74,7 +74,7 @@ impl Control {
     pub async fn is_open(&self) -> Result<bool> {
         retry_transient(&self.random, || async {
             let open = RangeRow::partition(&self.scan).row().state(RangeState::Open);
-            self.ranges.list(open).exists().await
+            self.ranges.list(open).from_primary().exists().await
         })
         .await
     }

@@ -7,7 +7,7 @@ use super::retry::{Tries, is_transient, retry_transient};
 use super::rows::{RangeRow, RangeState, ScanRow, VERSION};
 use super::rows_left::rows_left;
 use super::{DistributedScanError, DistributedStatus, LEASE, MOST_LISTED, clock};
-use crate::entity::{ReadRow, TableEntity};
+use crate::entity::{Loaded, ReadRow, TableEntity};
 use crate::error::{Error, Result};
 use crate::plan::TableClient;
 use crate::queue::{QueueError, QueueErrorKind, Queues, check_name};
@@ -315,7 +315,8 @@ impl Control {
     /// The scan's row, if this version can read it.
     pub async fn started(&self) -> Result<ScanRow> {
         let row = retry_transient(&self.random, || async {
-            self.scans.get(ScanRow::partition(&self.scan).row()).await
+            let row = self.scans.load(ScanRow::partition(&self.scan).row()).await?;
+            Ok(row.optional()?.map(Loaded::into_inner))
         });
         match row.await? {
             None => Err(DistributedScanError::NotStarted(self.scan.clone()).into()),

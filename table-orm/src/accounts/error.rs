@@ -1,0 +1,27 @@
+//! Accounts that cannot be one store.
+
+use super::MAX_ACCOUNTS;
+use crate::store::StoreError;
+
+/// Accounts that cannot be one store.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AccountsError {
+    /// No account, or too many.
+    #[error("1 to {MAX_ACCOUNTS} accounts make one store, not {0}")]
+    Number(usize),
+    /// Some accounts add a property to rows that others do not add.
+    #[error(
+        "the accounts hide different properties of rows: give each account the same layers, with the \
+         same `write_id`"
+    )]
+    HiddenProperties,
+    /// The accounts were not made to grow.
+    #[error(
+        "these accounts cannot grow: make them with `Accounts::growing`, from the first row on"
+    )]
+    Fixed,
+    /// A request failed. The next call goes on where this one stopped.
+    #[error("the accounts grew only in part: call `grow` again, which goes on; {0}")]
+    Store(#[from] StoreError),
+}

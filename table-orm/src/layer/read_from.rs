@@ -1,0 +1,156 @@
+//! Reads from the copy of a store in another region.
+//!
+//! Invariants: only a read whose mark says that an older answer will do goes to the copy, so no write and
+//! nothing that decides a write does. A query stays with the copy that gave it its continuation.
+
+use super::LayerError;
+use super::retry::is_transient;
+use crate::model::{Continuation, Metadata, TableName};
+use crate::query::{ReadMark, RowQuery};
+use crate::store::{Middleware, Page, Secondary, Store, StoreError, StoredRow, tally};
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How long a read waits for the primary location before it asks the secondary one.
+pub const PRIMARY_TIME: Duration = Duration::from_secs(10);
+
+/// What the continuations of the secondary location begin with, above this store. Those of the service
+/// begin with a digit.
+const OF_SECONDARY: &str = "secondary/";
+
+/// Which location of an account answers reads, where the account has a readable copy in another region
+/// (RA-GRS, RA-GZRS). Writes always go to the primary location.
+///
+/// Only the calls that return entities without their versions read from the secondary location: `get`,
+/// `get_many`, `list`, `list_many`, unions, scans and exports. Their answers may then be minutes old:
+/// [`Tables::replication`](crate::Tables::replication) says how old. All other reads decide a write, so they
+/// go to the primary location: `load`, `.loaded()`, `.checked()`, `get` and `list` of
+/// [untyped tables](crate::repo::Table), and those in writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum ReadFrom {
+    /// The primary location alone.
+    #[default]
+    PrimaryOnly,
+    /// The primary location; when it fails, or does not answer within [`PRIMARY_TIME`], the secondary one.
+    /// A query goes on where it began: one that has read a page fails with its location.
+    PrimaryThenSecondary,
+    /// The secondary location alone.
+    SecondaryOnly,
+}
+
+impl ReadFrom {
+    /// Returns the store that reads from there.
+    pub(crate) fn around(self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError> {
+        if self == Self::PrimaryOnly {
+            return Ok(store);
+        }
+        let secondary = store.secondary().ok_or(LayerError::NoSecondary)?;
+        let falls_back = self == Self::PrimaryThenSecondary;
+        Ok(Arc::new(Located { primary: store, secondary, falls_back }))
+    }
+}
+
+#[derive(Debug)]
+struct Located {
+    primary: Arc<dyn Store>,
+    secondary: Arc<dyn Secondary>,
+    /// Whether the primary location is asked first.
+    falls_back: bool,
+}
+
+impl Located {
+    /// The answer of the primary location, or when it fails, that of the secondary one.
+    async fn either<T>(
+        &self,
+        self_paced: bool,
+        primary: impl Future<Output = Result<T, StoreError>>,
+        secondary: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        if !self.falls_back {
+            tally::from_secondary();
+            return secondary.await;
+        }
+        let mut error = match timeout(PRIMARY_TIME, primary).await {
+            // A caller that paces itself slows down by it.
+            Ok(Err(error)) if self_paced && error.is_throttling() => return Err(error),
+            Ok(Err(error)) if is_transient(&error) => error,
+            Ok(answer) => return answer,
+            Err(_) => StoreError::no_answer(format!("no answer within {PRIMARY_TIME:?}")),
+        };
+        match secondary.await {
+            Ok(answer) => {
+                tally::from_secondary();
+                Ok(answer)
+            }
+            Err(of_secondary) => {
+                let message = error.message.trim_end_matches('.');
+                error.message =
+                    format!("{message}; the secondary location failed too: {of_secondary}");
+                Err(error)
+            }
+        }
+    }
+
+    async fn page_of_secondary(&self, query: &RowQuery) -> Result<Page, StoreError> {
+        let mut page = self.secondary.query(query).await?;
+        page.continuation = page.continuation.map(tagged);
+        Ok(page)
+    }
+}
+
+/// The continuation above this store.
+fn tagged(continuation: Continuation) -> Continuation {
+    let partition = continuation.next_partition_key.unwrap_or_default();
+    let next_partition_key = Some(format!("{OF_SECONDARY}{partition}"));
+    Continuation { next_partition_key, ..continuation }
+}
+
+/// The continuation of the secondary location, if it is one.
+fn untagged(continuation: &Continuation) -> Option<Continuation> {
+    let partition = continuation.next_partition_key.as_deref()?.strip_prefix(OF_SECONDARY)?;
+    let next_partition_key = (!partition.is_empty()).then(|| partition.to_owned());
+    Some(Continuation { next_partition_key, next_row_key: continuation.next_row_key.clone() })
+}
+
+impl Middleware for Located {
+    fn inner(&self) -> &dyn Store {
+        &*self.primary
+    }
+
+    async fn get(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        row_key: &str,
+        select: Option<&[&str]>,
+        metadata: Metadata,
+    ) -> Result<Option<StoredRow>, StoreError> {
+        let primary = self.primary.get(table, partition_key, row_key, select, metadata);
+        if !ReadMark::of_this_get().may_be_old {
+            return primary.await;
+        }
+        let secondary = self.secondary.get(table, partition_key, row_key, select, metadata);
+        self.either(false, primary, secondary).await
+    }
+
+    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+        match &query.continuation {
+            None if query.mark.may_be_old => {
+                let primary = self.primary.query(query);
+                self.either(query.self_paced, primary, self.page_of_secondary(query)).await
+            }
+            None => self.primary.query(query).await,
+            Some(continuation) => match untagged(continuation) {
+                None => self.primary.query(query).await,
+                Some(continuation) => {
+                    tally::from_secondary();
+                    let continuation = Some(continuation);
+                    self.page_of_secondary(&RowQuery { continuation, ..query.clone() }).await
+                }
+            },
+        }
+    }
+}

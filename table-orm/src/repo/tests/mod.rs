@@ -1,0 +1,3 @@
+//! How the calls of a repository read.
+
+mod read_ahead;
