@@ -6,6 +6,7 @@ use crate::derive::table_entity;
 use crate::nearest::nearest;
 use crate::template::Template;
 use proc_macro2::Span;
+use quote::{format_ident, quote};
 use syn::{LitStr, parse_quote};
 
 #[test]
@@ -102,4 +103,54 @@ fn names_and_key_characters_are_those_of_the_runtime() {
             assert!(!accepts(rule, text), "{rule} {text:?}");
         }
     }
+}
+
+/// How many rows too many the derive finds in an entity with that many own rows, rows elsewhere, and further
+/// attributes of its table.
+fn excess(own: usize, elsewhere: usize, table: &str) -> Option<usize> {
+    let table: proc_macro2::TokenStream = table.parse().unwrap();
+    let rows = (0..own).map(|row| {
+        let (name, key) = (format_ident!("r{row}"), format!("{row:03}:{{day:05}}"));
+        quote!(#[row(#name, key = #key)])
+    });
+    let others = (0..elsewhere).map(|row| {
+        let (name, key) = (format_ident!("e{row}"), format!("E{row:03}:{{day:05}}__{{club}}"));
+        quote!(#[row(#name, partition = "all", key = #key, eventual)])
+    });
+    let input = parse_quote! {
+        #[table(name = "runs", partition = "{club}" #table)]
+        #(#rows)*
+        #(#others)*
+        struct Run { club: String, day: u32 }
+    };
+    let code = table_entity(&input).to_string();
+    let Some((_, message)) = code.split_once("the entity has ") else {
+        assert!(!code.contains("compile_error"), "{own} {elsewhere}: {code}");
+        return None;
+    };
+    let (rows, _) = message.split_once(" rows with its helper rows").unwrap();
+    Some(rows.parse::<usize>().unwrap() - 100)
+}
+
+#[test]
+fn an_entity_has_as_many_rows_as_one_transaction_writes_with_its_helper_rows() {
+    let (outbox, across) = (", outbox", ", unique(day, across)");
+    // The most own rows beside rows elsewhere.
+    for (most, elsewhere, table) in [
+        (100, 0, ""),
+        // The intent.
+        (99, 1, ""),
+        // The event and its number.
+        (98, 0, outbox),
+        (97, 1, outbox),
+        // The ticket, and the intent of a value that is given up.
+        (98, 0, across),
+        (98, 1, across),
+    ] {
+        assert_eq!(excess(most, elsewhere, table), None, "{most} {elsewhere} {table}");
+        assert_eq!(excess(most + 1, elsewhere, table), Some(1), "{most} {elsewhere} {table}");
+    }
+    // The ticket of the partition elsewhere.
+    assert_eq!(excess(1, 99, ""), None);
+    assert_eq!(excess(1, 100, ""), Some(1));
 }

@@ -7,6 +7,7 @@ pub mod linear;
 pub mod python;
 pub mod recorder;
 pub mod reference;
+pub mod stops;
 pub mod worker;
 
 use std::env;

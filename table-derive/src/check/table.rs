@@ -25,14 +25,15 @@ pub fn name(table: &LitStr, errors: &mut Errors) {
 /// One transaction writes all rows of an entity.
 pub fn rows(entity: &Entity<'_>, errors: &mut Errors) {
     let elsewhere = entity.rows.iter().filter(|row| row.elsewhere.is_some()).count();
-    // The transaction of an entity with rows elsewhere also writes a helper row, and so does theirs. An
-    // outbox takes an event and its number.
-    let helpers = usize::from(elsewhere > 0) + 2 * usize::from(entity.outbox.is_some());
+    let across = entity.uniques.iter().any(|unique| unique.across.is_some());
+    // The transaction also writes an intent, in place of a guard elsewhere a ticket, and an event and its
+    // number. That of rows elsewhere deletes a ticket.
+    let helpers = usize::from(across || elsewhere > 0) + 2 * usize::from(entity.outbox.is_some());
     let own = entity.rows.len() - elsewhere + entity.uniques.len() + helpers;
     let rows = own.max(elsewhere + 1);
     if let Some(row) = entity.rows.last().filter(|_| rows > MAX_ROWS) {
-        mistake!(errors, row.name => "the entity has {rows} rows, but one transaction writes at most {MAX_ROWS}",
-            help: "remove some of the rows");
+        mistake!(errors, row.name => "the entity has {rows} rows with its helper rows, but one transaction writes at most {MAX_ROWS}",
+            help: "remove some of the rows; `eventual`, `across` and `outbox` add helper rows");
     }
 }
 

@@ -9,6 +9,7 @@
 use super::error::SettleError;
 use super::foreign_rows::{ForeignKey, ForeignRows};
 use super::foreign_type::ForeignType;
+use super::prepared::Prepared;
 use super::sum_copies::{ROW, key_of_copy};
 use super::unique_value::UniqueValue;
 use crate::entity::{DynamicEntity, Total};
@@ -102,6 +103,8 @@ pub(crate) struct Pending {
     pub written: Option<DateTime>,
     /// What names its partition in a register, if this process wrote it and has one.
     pub cover: Option<Arc<Cover>>,
+    /// The tickets that were made before it was written.
+    pub prepared: Option<Box<Prepared>>,
 }
 
 impl Intent {
@@ -230,6 +233,7 @@ impl Pending {
             etag,
             written,
             cover: None,
+            prepared: None,
         }))
     }
 }

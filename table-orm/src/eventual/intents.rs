@@ -11,6 +11,8 @@
 use super::foreign_rows::ForeignRows;
 use super::foreign_type::ForeignType;
 use super::intent::{DueEntry, Intent, Pending};
+use super::prepared::Prepared;
+use super::settle::Settler;
 use super::settled::{Group, Settling};
 use super::unique::{Guards, Reservation, TICKET};
 use super::unique_value::{UniqueValue, unique_values};
@@ -26,7 +28,7 @@ use crate::register::cover;
 use crate::store::{Action, Batch, IfMatch, Operation, StoredRow};
 use crate::sync::Backoff;
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,6 +50,10 @@ pub(crate) struct Intents {
     shard: Option<u64>,
     /// What names the partition in the register of the table.
     covers: Vec<(&'static str, Arc<Cover>)>,
+    /// The rows elsewhere of the entities as they will be, by the RowKey of the canonical row.
+    rows: BTreeMap<String, ForeignRows>,
+    /// The tickets that are made before the transaction, in the order of the intents.
+    prepared: Vec<Option<Prepared>>,
 }
 
 /// What the entity of one canonical row has in other partitions.
@@ -118,6 +124,8 @@ impl Intents {
             let start = super::intent::START;
             of_kind::<E>(&mut self.intents, start, client, partition_key).due.push(entry);
         }
+        self.rows.extend(old.map(|old| (old.row_key.clone(), none)));
+        self.rows.extend(new.map(|new| (new.row_key.clone(), after.rows)));
         self.add_copies::<E>(client, partition_key, old, new)
     }
 
@@ -259,10 +267,35 @@ impl Intents {
         Ok(Plan { steps: steps.collect() })
     }
 
-    /// Sends a transaction with its intents, after its values are reserved. Returns the versions that its
-    /// operations returned, in order. `canonical` is as for
+    /// Sends a transaction with its intents, after its values are reserved, and with `tickets_first` the tickets
+    /// are made. Returns the versions that its operations returned, in order. `canonical` is as for
     /// [`send_changes`](TableClient::send_changes).
     pub async fn send(
+        &mut self,
+        client: &TableClient,
+        batch: Batch,
+        canonical: Option<&str>,
+        settling: &Settling,
+    ) -> Result<Vec<Option<ETag>>> {
+        if !settling.tickets_first {
+            return self.send_prepared(client, batch, canonical).await;
+        }
+        for (kind, intent) in &self.intents {
+            let partition_key = &intent.partition_key;
+            let settler = Settler { home: client, kind: *kind, partition_key };
+            self.prepared.push(settler.prepare(intent, &self.rows).await);
+        }
+        let sent = self.send_prepared(client, batch, canonical).await;
+        // One that is not answered may take effect, and use them.
+        if sent.as_ref().is_err_and(|error| !error.is_unanswered() || error.is_refused_as_busy()) {
+            for prepared in self.prepared.drain(..).flatten() {
+                prepared.give_up(client).await;
+            }
+        }
+        sent
+    }
+
+    async fn send_prepared(
         &mut self,
         client: &TableClient,
         batch: Batch,
@@ -386,14 +419,16 @@ impl Intents {
         let first = etags.len().saturating_sub(self.intents.len());
         let inserted = etags[first..].iter().cloned();
         let covers = self.covers;
-        let group = |((kind, intent), etag): ((ForeignType, Intent), Option<ETag>)| {
+        let mut prepared = self.prepared.into_iter();
+        let mut group = |((kind, intent), etag): ((ForeignType, Intent), Option<ETag>)| {
+            let prepared = prepared.next().flatten().map(Box::new);
             let cover = covers.iter().find(|(other, _)| *other == kind.entity);
             let cover = cover.map(|(_, cover)| Arc::clone(cover));
-            Some((kind, vec![Pending { intent, etag: etag?, written: None, cover }]))
+            Some((kind, vec![Pending { intent, etag: etag?, written: None, cover, prepared }]))
         };
         let kinds: Vec<_> = self.intents.iter().map(|(kind, _)| kind.entity).collect();
         let groups: Option<Vec<Group>> =
-            self.intents.into_iter().zip(inserted).map(group).collect();
+            self.intents.into_iter().zip(inserted).map(&mut group).collect();
         // What only took values has left nothing.
         let ended = covers.iter().filter(|(kind, _)| !kinds.contains(kind));
         ended.for_each(|(_, cover)| cover.end());

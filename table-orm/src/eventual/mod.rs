@@ -33,6 +33,7 @@ mod group;
 mod intent;
 mod intents;
 mod left_ticket;
+mod prepared;
 mod registered;
 mod scope;
 mod settle;
@@ -76,6 +77,7 @@ pub(crate) use self::{
     foreign_rows::ForeignRows,
     gathered::{MAX_ENTITIES, MAX_WAITING},
     intent::{Intent, Pending},
+    prepared::Prepared,
     settle::{settle, settle_together},
     settled::Group,
 };

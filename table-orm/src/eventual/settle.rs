@@ -8,17 +8,21 @@
 //!    key, even one that looks right: leaving it alone would leave an older settler's ticket valid;
 //! 4. delete the intent in its version.
 //!
+//! Tickets may also be made before the entity is written (`prepared`): then its transaction is the reading.
+//!
 //! Of many entities, the tickets of one partition share transactions (`group`); so do the rows, the canonical
 //! rows share queries, and the intents that are settled together one transaction. This changes nothing of the
 //! order.
 //!
 //! A partition whose ticket is gone starts again at 1. Partitions that gain a row come before those that
-//! only lose one: a reader sees a moving entity rather twice than not at all.
+//! only lose one, which wait for all of the gained rows: a reader sees a moving entity rather twice than not at
+//! all.
 
 use super::error::SettleError;
 use super::foreign_rows::ForeignRows;
 use super::foreign_type::ForeignType;
 use super::intent::{Intent, Pending};
+use super::prepared::Prepared;
 use super::share::{Again, MAX_ROWS, Ready, Share, Step, at_once, groups, individually, shares};
 use super::ticket::Ticket;
 use super::unique::Guards;
@@ -28,6 +32,7 @@ use crate::plan::{CanonicalKey, TableClient};
 use crate::query::RowQuery;
 use crate::store::{Action, Batch, IfMatch, Operation};
 use crate::sync::Backoff;
+use std::collections::BTreeMap;
 use std::slice;
 use std::time::Duration;
 
@@ -52,7 +57,7 @@ pub(crate) async fn settle(
         let settler = Settler { home, kind, partition_key: &intent.partition_key };
         for entry in &intent.due {
             // The error of one of them is known.
-            let _written = settler.write_rows(shares([entry])).await;
+            let _written = settler.write_rows(shares([entry]), None).await;
         }
     }
     settled
@@ -71,7 +76,8 @@ pub(crate) async fn settle_together(
         return Ok(());
     };
     let settler = Settler { home, kind, partition_key };
-    settler.write_rows(shares(pending.iter().flat_map(|one| &one.intent.due))).await?;
+    let prepared = if let [one] = pending { one.prepared.as_deref() } else { None };
+    settler.write_rows(shares(pending.iter().flat_map(|one| &one.intent.due)), prepared).await?;
     let guards = Guards { home: home.clone(), kind };
     let values = pending.iter().flat_map(|one| one.intent.values());
     let release = values.map(|(row_key, value)| {
@@ -91,14 +97,39 @@ pub(super) struct Settler<'c> {
 }
 
 impl Settler<'_> {
-    /// Writes all rows, in rounds.
-    pub async fn write_rows(&self, mut open: Vec<Share>) -> Result<(), SettleError> {
+    /// Makes the tickets of an intent that is to be inserted, or shares those that are there. `rows` are those of
+    /// its entities as they will be. `None` where one is not known, or a ticket cannot be had: settling will make it.
+    pub async fn prepare(
+        &self,
+        intent: &Intent,
+        rows: &BTreeMap<String, ForeignRows>,
+    ) -> Option<Prepared> {
+        let shares = shares(&intent.due);
+        // What the copy of a total is to be is known after the transaction.
+        if !shares.iter().all(|share| rows.contains_key(&share.canonical)) {
+            return None;
+        }
+        let tickets = self.tickets(&shares, false).await.ok()?;
+        let place = |(share, ticket): (Share, Result<_, _>)| {
+            Some((share.table, share.partition_key, ticket.ok()?))
+        };
+        let tickets = shares.into_iter().zip(tickets).map(place).collect::<Option<_>>()?;
+        Some(Prepared { tickets, rows: rows.clone() })
+    }
+
+    /// Writes all rows, in rounds: the first with the tickets that were made before the entities were written, if
+    /// there are such.
+    pub async fn write_rows(
+        &self,
+        mut open: Vec<Share>,
+        mut prepared: Option<&Prepared>,
+    ) -> Result<(), SettleError> {
         let connection = &self.home.connection;
         let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
         while !open.is_empty() {
             // After a first failure, each entity is on its own: those together would disturb more others.
             let together = backoff.waits() == 0;
-            if let Err(again) = self.round(&mut open, together).await? {
+            if let Err(again) = self.round(&mut open, together, prepared.take()).await? {
                 let rounds = backoff.waits() + 1;
                 if rounds == MAX_ROUNDS {
                     return Err(match again {
@@ -114,9 +145,19 @@ impl Settler<'_> {
     }
 
     /// One round over the open shares. Removes what it wrote from them. Returns why some of them start again.
-    async fn round(&self, open: &mut [Share], together: bool) -> Step<()> {
+    async fn round(
+        &self,
+        open: &mut [Share],
+        together: bool,
+        prepared: Option<&Prepared>,
+    ) -> Step<()> {
         let mut again = Ok(());
-        let tickets = self.tickets(open, together).await?;
+        let tickets = match prepared {
+            Some(prepared) => {
+                prepared.tickets.iter().map(|(.., ticket)| Ok(ticket.clone())).collect()
+            }
+            None => self.tickets(open, together).await?,
+        };
         let mut ready = Vec::with_capacity(open.len());
         for (share, ticket) in open.iter_mut().zip(tickets) {
             match ticket {
@@ -126,20 +167,28 @@ impl Settler<'_> {
         }
         // Now that all tickets are answered, and not before.
         let canonical = ready.iter().map(|(share, _)| &*share.canonical).collect();
-        let rows = match self.entities(&canonical).await? {
-            Ok(rows) => rows,
-            Err(reason) => return Ok(Err(reason)),
+        let read;
+        let rows = match prepared {
+            // The transaction was the reading.
+            Some(prepared) => &prepared.rows,
+            None => match self.entities(&canonical).await? {
+                Ok(rows) => {
+                    read = rows;
+                    &read
+                }
+                Err(reason) => return Ok(Err(reason)),
+            },
         };
         let none = ForeignRows::default();
         let wanted = |share: &Share| rows.get(&share.canonical).unwrap_or(&none);
         let (gaining, losing): (Vec<_>, Vec<_>) =
             ready.into_iter().partition(|(share, _)| share.gains(wanted(share)));
-        for shares in [gaining, losing] {
+        for mut shares in [gaining, losing] {
             let ready: Vec<_> = shares
-                .into_iter()
+                .iter_mut()
                 .map(|(share, ticket)| {
                     let wanted = wanted(share);
-                    Ready { share, ticket, wanted }
+                    Ready { share, ticket: ticket.clone(), wanted }
                 })
                 .collect();
             let groups = if together { groups(ready) } else { individually(ready) };
@@ -149,7 +198,8 @@ impl Settler<'_> {
                     again = Err(reason);
                 }
             }
-            if again.is_err() {
+            // One transaction may be too small for the rows of an entity.
+            if again.is_err() || shares.iter().any(|(share, _)| !share.row_keys.is_empty()) {
                 break;
             }
         }

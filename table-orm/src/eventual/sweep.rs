@@ -160,7 +160,7 @@ impl Sweep {
         let insert = intent.insert(&self.home, self.kind)?;
         let ticket = (&*row_key, IfMatch::ETag(etag));
         let handed_over = hand_over(&self.home, &intent.partition_key, ticket, insert).await?;
-        Ok(handed_over.map(|etag| Pending { intent, etag, written, cover: None }))
+        Ok(handed_over.map(|etag| Pending { intent, etag, written, cover: None, prepared: None }))
     }
 
     /// Whether the intent is younger than the grace, both times by the service's clock.

@@ -18,7 +18,7 @@ pub(super) const FOR: &str = "For";
 const ATTEMPTS: usize = 4;
 
 /// A ticket in a version.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ticket {
     row_key: String,
     etag: ETag,

@@ -26,7 +26,7 @@ pub(crate) async fn settle_keys(
     partition_key: &str,
     due: &[DueEntry],
 ) -> Result<(), SettleError> {
-    Settler { home, kind, partition_key }.write_rows(shares(due)).await
+    Settler { home, kind, partition_key }.write_rows(shares(due), None).await
 }
 
 /// The keys that intents of a partition list: whoever wrote their entities may be settling them. Leaves out

@@ -31,7 +31,7 @@ pub(crate) async fn run_and_settle<E: TableEntity, X: From<Error>>(
         };
         added.map_err(Error::from)?;
         let written = new.and_then(|row| batch.last_on(&row.row_key));
-        match intents.send(client, batch, Some(&write.key().row_key)).await {
+        match intents.send(client, batch, Some(&write.key().row_key), settling).await {
             Ok(etags) => {
                 let etag = written.and_then(|index| etags.get(index).cloned().flatten());
                 break (intents, Outcome { loaded, canonical, etag, etags });

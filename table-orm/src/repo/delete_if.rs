@@ -111,7 +111,7 @@ impl<E: TableEntity> DeleteIf<E> {
     async fn run(self) -> Result<()> {
         match self.prepare()? {
             Prepared::OneRow(batch) => {
-                Intents::default().send(&self.client, batch, None).await?;
+                Intents::default().send(&self.client, batch, None, &self.settling).await?;
                 self.settling.done();
                 Ok(())
             }

@@ -75,7 +75,9 @@ impl<E: TableEntity> InsertLoaded<E> {
         let row = row.ok_or_else(|| self.client.not_found(&rows.partition_key, ""))?;
         let key = CanonicalKey::in_partition(&rows.partition_key, &row);
         // The canonical row comes first.
-        let etags = intents.send(&self.client, insert_all(rows), Some(&row.row_key)).await?;
+        let etags = intents
+            .send(&self.client, insert_all(rows), Some(&row.row_key), &self.settling)
+            .await?;
         intents.settle(&self.client, &etags, &self.settling).await;
         loaded.written(row.body, self.client.version(&key, etags.into_iter().next().flatten())?);
         Ok(loaded)

@@ -286,7 +286,9 @@ impl<E: TableEntity> Merge<E> {
     async fn run(self) -> Result<ETag> {
         match self.prepare()? {
             Prepared::OneRow { key, batch } => {
-                let sent = Intents::default().send(&self.client, batch, Some(&key.row_key)).await;
+                let sent = Intents::default()
+                    .send(&self.client, batch, Some(&key.row_key), &self.settling)
+                    .await;
                 let etags = sent?;
                 self.settling.done();
                 self.client.version(&key, etags.into_iter().next().flatten())

@@ -146,7 +146,8 @@ impl<E: TableEntity, L: AsLoaded<E>> Save<'_, E, L> {
             return Ok(self.loaded);
         };
         let written = batch.last_on(&canonical.row_key);
-        let etags = intents.send(&self.client, batch, Some(&canonical.row_key)).await?;
+        let etags =
+            intents.send(&self.client, batch, Some(&canonical.row_key), &self.settling).await?;
         if let Some(etag) = written.and_then(|index| etags.get(index).cloned().flatten()) {
             self.loaded.loaded_mut().written(canonical.body.clone(), etag);
         }
@@ -247,7 +248,7 @@ impl<E: TableEntity + 'static> IntoFuture for Delete<E> {
         Box::pin(async move {
             let (batch, mut intents) = self.prepare_all()?;
             // Only the canonical row is deleted under its ETag.
-            let etags = intents.send(&self.client, batch, None).await?;
+            let etags = intents.send(&self.client, batch, None, &self.settling).await?;
             intents.settle(&self.client, &etags, &self.settling).await;
             Ok(())
         })

@@ -293,9 +293,10 @@ impl<E: TableEntity> Repo<E> {
         intents.add_totals::<E>(&self.client, partition_key, &row_keys)?;
         let operations = row_keys.into_iter().map(operation).collect::<Result<_>>()?;
         let batch = Batch { partition_key: partition_key.to_owned(), operations };
-        match intents.send(&self.client, batch, None).await {
+        let settling = Settling::default();
+        match intents.send(&self.client, batch, None, &settling).await {
             Ok(etags) => {
-                intents.settle(&self.client, &etags, &Settling::default()).await;
+                intents.settle(&self.client, &etags, &settling).await;
                 Ok(true)
             }
             Err(Error::Conflict(_) | Error::AlreadyExists(_) | Error::NotFound(_)) => Ok(false),

@@ -7,9 +7,12 @@
 mod across;
 mod beside;
 mod checked;
+mod costs;
 mod joined;
 mod leftover;
+mod limits;
 mod maintenance;
+mod moves;
 mod queries;
 mod registered;
 mod rows;

@@ -172,7 +172,8 @@ fn intent(client: &TableClient, partition_key: &str, entities: usize) -> Vec<Gro
     };
     let due = (0..entities).map(entry).collect();
     let intent = Intent::new(&client.connection, partition_key, due);
-    vec![(KIND, vec![Pending { intent, etag: ETag::new("1"), written: None, cover: None }])]
+    let etag = ETag::new("1");
+    vec![(KIND, vec![Pending { intent, etag, written: None, cover: None, prepared: None }])]
 }
 
 /// The intents that are settled together, by their names.

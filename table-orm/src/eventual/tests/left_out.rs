@@ -3,7 +3,7 @@
 
 use super::chaos::first_violation;
 use super::observer::Observer;
-use super::simulation::{BUSY, Setting, simulate};
+use super::simulation::{BUSY, Setting, TICKETS_FIRST, simulate};
 use super::tampering::{LeftOut, Tampering};
 use super::world::{Change, KIND, State, Thing, client, create, read};
 use crate::embedded::EmbeddedStore;
@@ -39,6 +39,8 @@ each_part! {
     without_a_ticket_an_older_state_comes_back: Ticket, BUSY, 0..200;
     a_reading_before_the_ticket_brings_an_older_state_back: ReadAfterTicket, BUSY, 780..2000;
     a_writer_that_does_not_read_again_brings_an_older_state_back: ReadAgain, BUSY, 250..2000;
+    tickets_behind_the_transaction_that_counts_as_the_reading_bring_an_older_state_back:
+        TicketsFirst, TICKETS_FIRST, 80..2000;
     a_row_that_looks_right_and_is_not_written_leaves_an_older_ticket: RightRows, BUSY, 190..3000;
     a_row_that_is_not_there_keeps_the_others_from_being_written: RestOfRows, BUSY, 0..50;
 }

@@ -33,6 +33,8 @@ pub(super) struct Setting {
     pub faults: f64,
     /// The probability that a client ends in the midst of a write or a sweep.
     pub deaths: f64,
+    /// Whether writers make their tickets before their transactions.
+    pub tickets_first: bool,
 }
 
 pub(super) const BUSY: Setting = Setting {
@@ -43,7 +45,11 @@ pub(super) const BUSY: Setting = Setting {
     bulk_writers: 0,
     faults: 0.04,
     deaths: 0.2,
+    tickets_first: false,
 };
+
+/// Transactions that count as the reading, beside sweepers that read.
+pub(super) const TICKETS_FIRST: Setting = Setting { tickets_first: true, ..BUSY };
 
 /// Bulk writes beside a writer and a sweeper. More entities than are read one by one.
 pub(super) const BULK: Setting =
@@ -105,6 +111,7 @@ struct Actor {
     number: u64,
     /// Its sweeps leave younger intents.
     grace: Duration,
+    left_out: Option<LeftOut>,
 }
 
 impl Actor {
@@ -114,7 +121,7 @@ impl Actor {
         let client_seed = dice.seed();
         let client = client(WrongClock::around(Arc::new(store), client_seed), client_seed);
         let grace = left_out.map_or_else(|| grace(client_seed), |_| Duration::ZERO);
-        Self { client, dice, number, grace }
+        Self { client, dice, number, grace, left_out }
     }
 
     async fn write_all(self, setting: Setting) {
@@ -144,14 +151,26 @@ impl Actor {
         if change.batch.operations.is_empty() {
             return Ok(());
         }
-        let pending = match change.send(&self.client).await {
+        let first = setting.tickets_first && self.left_out != Some(LeftOut::TicketsFirst);
+        let mut prepared = if first { change.prepare(&self.client).await } else { None };
+        let sent = change.send(&self.client).await;
+        if let (Err(error), Some(prepared)) = (&sent, &prepared)
+            && !error.is_unanswered()
+        {
+            prepared.give_up(&self.client).await;
+        }
+        let pending = match sent {
             // The network or the client sends it again as it is.
             Err(Error::Unavailable(_)) if self.dice.happens(0.5) => {
                 change.send(&self.client).await?
             }
             sent => sent?,
         };
-        if let Some(pending) = pending {
+        if let Some(mut pending) = pending {
+            if setting.tickets_first && !first {
+                prepared = change.prepare(&self.client).await;
+            }
+            pending.prepared = prepared.map(Box::new);
             // An error leaves the intent to the sweepers.
             let _settled = settle(&self.client, KIND, &pending).await;
         }
@@ -220,6 +239,11 @@ impl Actor {
 #[test]
 fn rows_elsewhere_follow_whatever_is_lost_or_late_or_ends() {
     all_hold(dose(200, 10_000), |seed| simulate(seed, BUSY, None));
+}
+
+#[test]
+fn rows_elsewhere_follow_writers_that_make_their_tickets_first() {
+    all_hold(dose(200, 10_000), |seed| simulate(seed, TICKETS_FIRST, None));
 }
 
 #[test]

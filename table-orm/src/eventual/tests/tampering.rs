@@ -26,6 +26,8 @@ pub(super) enum LeftOut {
     ReadAfterTicket,
     /// The writer of the canonical row reads it again.
     ReadAgain,
+    /// The tickets of a writer that does not read again are made before its transaction.
+    TicketsFirst,
     /// A row that looks right is written too.
     RightRows,
     /// The other rows are written where a row to delete is not there.

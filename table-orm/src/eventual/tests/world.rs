@@ -9,10 +9,12 @@ use super::observer::Observed;
 use crate::entity::{DynamicEntity, read_row};
 use crate::error::Result;
 use crate::eventual::foreign_rows::ForeignContent;
-use crate::eventual::{DueEntry, ForeignKey, ForeignRows, ForeignType, Intent, Pending};
+use crate::eventual::settle::Settler;
+use crate::eventual::{DueEntry, ForeignKey, ForeignRows, ForeignType, Intent, Pending, Prepared};
 use crate::model::{ETag, Edm, Metadata, TableName};
 use crate::plan::{CanonicalKey, Connection, TableClient};
 use crate::store::{Action, Batch, IfMatch, Operation, Store, StoredRow};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The partition of all entities.
@@ -133,6 +135,8 @@ pub(super) async fn read(client: &TableClient, entity: &str) -> Result<Option<Re
 pub(super) struct Change {
     pub batch: Batch,
     pub intent: Option<Intent>,
+    /// The rows elsewhere as they will be.
+    pub rows: BTreeMap<String, ForeignRows>,
 }
 
 impl Change {
@@ -143,6 +147,7 @@ impl Change {
     ) -> Result<Self> {
         let mut operations = Vec::new();
         let mut due = Vec::new();
+        let mut rows = BTreeMap::new();
         for (entity, old, new) in entities {
             let body = |state: &State| state.row(entity).body();
             let action = match (old, new) {
@@ -157,12 +162,19 @@ impl Change {
             let before = old.as_ref().map(|old| old.state.rows()).unwrap_or_default();
             let after = new.as_ref().map(State::rows).unwrap_or_default();
             due.extend(DueEntry::of(entity, &before, &after));
+            rows.insert((*entity).to_owned(), after);
         }
         let intent = (!due.is_empty()).then(|| Intent::new(&client.connection, HOME, due));
         if let Some(intent) = &intent {
             operations.push(intent.insert(client, KIND)?);
         }
-        Ok(Self { batch: Batch { partition_key: HOME.to_owned(), operations }, intent })
+        Ok(Self { batch: Batch { partition_key: HOME.to_owned(), operations }, intent, rows })
+    }
+
+    /// Makes the tickets of what it will write elsewhere.
+    pub async fn prepare(&self, client: &TableClient) -> Option<Prepared> {
+        let settler = Settler { home: client, kind: KIND, partition_key: HOME };
+        settler.prepare(self.intent.as_ref()?, &self.rows).await
     }
 
     /// Sends the transaction. Returns the intent that is to be settled.
@@ -171,6 +183,6 @@ impl Change {
         let Some(intent) = self.intent.clone() else { return Ok(None) };
         let key = CanonicalKey { partition_key: HOME.to_owned(), row_key: intent.row_key.clone() };
         let etag = client.version(&key, etags.into_iter().last().flatten())?;
-        Ok(Some(Pending { intent, etag, written: None, cover: None }))
+        Ok(Some(Pending { intent, etag, written: None, cover: None, prepared: None }))
     }
 }

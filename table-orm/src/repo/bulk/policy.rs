@@ -109,7 +109,7 @@ impl<E: Send + 'static> BatchPolicy<E> {
                     let sent = async {
                         let (batch, mut intents) = (Batch { partition_key, operations }, intents?);
                         // Canonical rows are written under a condition that no index row's deletion has.
-                        let etags = intents.send(&client, batch, None).await?;
+                        let etags = intents.send(&client, batch, None, &settling).await?;
                         intents.settle(&client, &etags, &settling).await;
                         Ok(())
                     };

@@ -164,7 +164,7 @@ impl<'a> Writes<'a> {
         let sent = match batch.operations.len() {
             0 => Ok(Vec::new()),
             // Only canonical rows are deleted under their ETag.
-            _ => intents.send(&client, batch, None).await,
+            _ => intents.send(&client, batch, None, &settling).await,
         };
         let etags = sent.map_err(|error| {
             let failed = error.rejection().and_then(|rejection| rejection.operation);
