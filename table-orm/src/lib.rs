@@ -75,6 +75,7 @@
 //! | `embedded` | a database file, or memory |
 //! | `data_tables` | a store over a client of the `azure_data_tables` crate |
 //! | [`layer`] | behaviour around a store: retries, limits, tracing |
+//! | [`accounts`] | one store over several storage accounts |
 //! | `testing` | a service on virtual time, and keys of typical applications |
 //! | `error` | [`Error`] and the errors that it wraps |
 //! | [`plan`] | what a call will send, and the code that sends it |
@@ -131,6 +132,8 @@ pub mod embedded;
 pub mod data_tables;
 
 pub mod layer;
+
+pub mod accounts;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

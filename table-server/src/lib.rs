@@ -28,7 +28,7 @@
 //! |---|---|
 //! | `error` | errors, with the service's codes and texts |
 //! | `message` | requests and responses as values |
-//! | `uri`, `instant`, `media` | texts in requests |
+//! | `uri`, `media` | texts in requests |
 //! | `filter` | `$filter`, read into a filter and a key range |
 //! | `entity` | entities as JSON, at each level of metadata |
 //! | `batch` | bodies of transactions |
@@ -44,8 +44,6 @@
 mod error;
 
 mod message;
-
-mod instant;
 
 mod media;
 

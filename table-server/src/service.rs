@@ -17,6 +17,7 @@ use crate::uri::Parameters;
 use http::Method;
 use std::sync::Arc;
 use table_orm::azure::SharedKey;
+use table_orm::azure::protocol::instant;
 use table_orm::model::DateTime;
 use table_orm::store::{Store, StoreError};
 
@@ -130,7 +131,7 @@ impl TableService {
 
     fn check_version(&self, request: &Request) -> Result<(), ServiceError> {
         let Some(version) = request.header("x-ms-version") else { return Ok(()) };
-        let date = version.len() == 10 && crate::instant::parse(version).is_some();
+        let date = version.len() == 10 && instant::parse(version).is_some();
         if date && (self.any_version || (OLDEST_VERSION..=LATEST_VERSION).contains(&version)) {
             Ok(())
         } else {

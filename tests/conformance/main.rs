@@ -1,7 +1,7 @@
 //! What every store promises, checked against every store; and what every `Queues` promises.
 //!
 //! Each (store, behaviour) is a test of its own: `embedded-memory`, `embedded-file`, the Azure store
-//! against a server of this repository (`served`), and the Azure store and queues against Azurite, which
+//! against a server of this repository (`served`), several stores as one (`accounts`), and the Azure store and queues against Azurite, which
 //! is started here; queues in `memory`; with the feature
 //! `azure-data-tables`, the store through a client of that crate too. A scripted server replaces
 //! the service where Azurite behaves differently. Without Node, or before `npm ci` in
@@ -10,6 +10,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod accounts;
 mod cases;
 #[path = "../../table-cli/src/copy/content.rs"]
 mod content;
@@ -35,6 +36,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use subject::Subject;
 use support::azurite::Azurite;
+use table_orm::accounts::Accounts;
 use table_orm::azure::AzureQueues;
 use table_orm::azure::AzureStore;
 use table_orm::embedded::EmbeddedStore;
@@ -75,6 +77,9 @@ fn main() -> ExitCode {
         ));
         trials.push(trial(&runtime, format!("embedded-file::{}", case.name), move || async move {
             run(Subject::new(EmbeddedStore::open(file).unwrap()).await).await;
+        }));
+        trials.push(trial(&runtime, format!("accounts::{}", case.name), move || async move {
+            run(Subject::new(accounts::of_memory(Accounts::by_partition)).await).await;
         }));
         trials.push(trial(&runtime, format!("served::{}", case.name), move || async move {
             let server = Server::start(EmbeddedStore::in_memory().unwrap()).await.unwrap();
@@ -119,6 +124,16 @@ fn main() -> ExitCode {
             Box::new(move |azurite| {
                 let store = AzureStore::from_connection_string(&azurite.connection_string());
                 Box::pin(async move { run(Subject::new(store.unwrap()).await).await })
+            }),
+        );
+    }
+    for case in cases::all() {
+        let run = case.run;
+        on_azurite(
+            format!("azure-accounts::{}", case.name),
+            Box::new(move |azurite| {
+                let store = accounts::of_azurite(azurite);
+                Box::pin(async move { run(Subject::new(store).await).await })
             }),
         );
     }

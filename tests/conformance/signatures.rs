@@ -9,7 +9,7 @@ use std::sync::Arc;
 use support::azurite::{ACCOUNT, Azurite, KEY};
 use table_orm::azure::AzureQueues;
 use table_orm::azure::{
-    AzureStore, ConnectionString, Credential, Permissions, SharedKey, TableSas,
+    AccessPolicy, AzureStore, ConnectionString, Credential, Permissions, SharedKey, TableSas,
 };
 use table_orm::model::Metadata;
 use table_orm::query::Span;
@@ -20,11 +20,12 @@ use time::{Duration, OffsetDateTime};
 
 type Case = (&'static str, fn(&Azurite) -> Run);
 
-pub fn all() -> [Case; 6] {
+pub fn all() -> [Case; 7] {
     [
         ("signatures::grant_what_they_say", |azurite| Box::pin(grants(azurite.clone()))),
         ("signatures::of_the_account_commit", |azurite| Box::pin(account(azurite.clone()))),
         ("signatures::of_the_account_open_queues", |azurite| Box::pin(queues(azurite.clone()))),
+        ("signatures::of_a_policy_follow_it", |azurite| Box::pin(policy(azurite.clone()))),
         ("signatures::expire", |azurite| Box::pin(expires(azurite.clone()))),
         ("keys::that_are_wrong_are_refused", |azurite| Box::pin(wrong_key(azurite.clone()))),
         ("metadata::is_left_out_of_typed_pages", |azurite| Box::pin(metadata(azurite.clone()))),
@@ -106,6 +107,45 @@ async fn queues(azurite: Azurite) {
     let wrong = SharedKey::new(ACCOUNT, "d3Jvbmc=").unwrap();
     let wrong = AzureQueues::new(&azurite.queue_endpoint(), wrong).unwrap();
     assert_eq!(wrong.create("jobs").await.unwrap_err().kind, QueueErrorKind::Forbidden);
+}
+
+/// The signature stays as it is; the policy decides what it is worth.
+async fn policy(azurite: Azurite) {
+    let subject = subject(&azurite).await;
+    let owner = AzureStore::from_connection_string(&azurite.connection_string()).unwrap();
+    let table = &subject.table;
+    assert_eq!(owner.access_policies(table).await.unwrap(), []);
+    let hour = OffsetDateTime::now_utc().replace_nanosecond(0).unwrap() + Duration::hours(1);
+    // Azurite refuses a policy that does not state all three.
+    let start = Some(hour - Duration::hours(2));
+    let of = |permissions| {
+        let policy = AccessPolicy::new("spectators & more", permissions, hour);
+        AccessPolicy { start, ..policy }
+    };
+    let signature = TableSas::of_policy(table.clone(), "spectators & more").allow_http();
+    let credential = signature.credential(&key()).unwrap();
+    let client = AzureStore::new(&azurite.endpoint(), credential).unwrap();
+    let read = || client.get(table, "p", "r", None, Metadata::None);
+    let write = || client.write(table, "p", insert("p", "r", ""));
+    assert_unauthorized(&read().await.unwrap_err());
+
+    let others = AccessPolicy { id: "others".into(), ..of(Permissions::DELETE) };
+    let policies = [of(Permissions::READ), others.clone()];
+    owner.set_access_policies(table, &policies).await.unwrap();
+    assert_eq!(owner.access_policies(table).await.unwrap(), policies);
+    assert!(read().await.unwrap().is_none());
+    assert_unauthorized(&write().await.unwrap_err());
+
+    let both = Permissions::READ | Permissions::ADD;
+    owner.set_access_policies(table, &[of(both), others.clone()]).await.unwrap();
+    write().await.unwrap();
+    assert!(read().await.unwrap().is_some());
+
+    owner.set_access_policies(table, &[others]).await.unwrap();
+    assert_unauthorized(&read().await.unwrap_err());
+    assert_unauthorized(&client.access_policies(table).await.unwrap_err());
+    owner.set_access_policies(table, &[]).await.unwrap();
+    assert_eq!(owner.access_policies(table).await.unwrap(), []);
 }
 
 async fn expires(azurite: Azurite) {

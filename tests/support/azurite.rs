@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 pub const ACCOUNT: &str = "devstoreaccount1";
+/// The second account that it serves, with the same key.
+pub const SECOND_ACCOUNT: &str = "devstoreaccount2";
 /// The key of every Azurite; no secret.
 pub const KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
@@ -53,6 +55,7 @@ impl Azurite {
         }
         let mut process = Command::new("node")
             .current_dir(&directory)
+            .env("AZURITE_ACCOUNTS", format!("{ACCOUNT}:{KEY};{SECOND_ACCOUNT}:{KEY}"))
             .arg("start.js")
             .args(options)
             // Azurite ends when this pipe closes, however the tests end.
@@ -93,6 +96,14 @@ impl Azurite {
             "AccountName={ACCOUNT};AccountKey={KEY};TableEndpoint={};QueueEndpoint={};",
             self.endpoint(),
             self.queue_endpoint()
+        )
+    }
+
+    /// The connection string of the tables of the second account.
+    pub fn second_connection_string(&self) -> String {
+        format!(
+            "AccountName={SECOND_ACCOUNT};AccountKey={KEY};TableEndpoint={}/{SECOND_ACCOUNT};",
+            self.addresses.tables
         )
     }
 

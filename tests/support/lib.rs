@@ -1,6 +1,7 @@
 //! Code that several tests share.
 
 pub mod azurite;
+pub mod clock;
 pub mod history;
 pub mod linear;
 pub mod python;

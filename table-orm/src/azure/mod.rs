@@ -30,7 +30,7 @@ mod tables;
 mod tests;
 mod transport;
 
-pub use auth::{Credential, Permissions, SasError, SharedKey, TableSas};
+pub use auth::{Credential, SasError, SharedKey, TableSas};
 /// The error of a [`TokenCredential`] or a [`Policy`]: `azure_core::Error`.
 #[doc(inline)]
 pub use azure_core::Error as CoreError;
@@ -64,7 +64,7 @@ pub use azure_core::http::policies::PolicyResult;
 pub use connection_string::ConnectionString;
 pub use error::{ConnectError, ConnectionStringError};
 pub use options::ConnectOptions;
-pub use protocol::{CorsMethod, CorsRule};
+pub use protocol::{AccessPolicy, CorsMethod, CorsRule, Permissions};
 #[cfg(feature = "azure-queue")]
 pub use queues::AzureQueues;
 pub use tables::AzureStore;

@@ -9,7 +9,7 @@ use super::endpoint::{
 };
 use super::error::ConnectError;
 use super::options::{ConnectOptions, MAX_ANSWER_BYTES};
-use super::protocol::{CorsRule, Method, TableService, WireRequest, WireResponse};
+use super::protocol::{AccessPolicy, CorsRule, Method, TableService, WireRequest, WireResponse};
 use crate::model::{DateTime, ETag, Metadata, TableName};
 use crate::query::RowQuery;
 use crate::store::{
@@ -126,6 +126,34 @@ impl AzureStore {
     fn at(&self, endpoint: Url) -> Self {
         let service = TableService::new(endpoint.as_str(), dialect(&endpoint));
         Self { endpoint, service, secondary: None, ..self.clone() }
+    }
+
+    /// Reads the access policies of a table. Cosmos DB does not support them.
+    ///
+    /// # Errors
+    /// Returns [`StoreError`] when the table does not exist, or the service cannot be reached or
+    /// rejects the request. No shared access signature suffices.
+    pub async fn access_policies(
+        &self,
+        table: &TableName,
+    ) -> Result<Vec<AccessPolicy>, StoreError> {
+        self.send(self.service.access_policies(table)).await?.access_policies()
+    }
+
+    /// Replaces the access policies of a table, all of them. Signatures of a policy that is removed
+    /// or given another id end; those of one that is changed follow it. Either takes up to 30
+    /// seconds ("Set Table ACL").
+    ///
+    /// # Errors
+    /// Fails with `InvalidInput` before anything is sent when there are more than 5 policies, two
+    /// of one id, or a policy exceeds a limit of [`AccessPolicy`]; and as
+    /// [`access_policies`](Self::access_policies).
+    pub async fn set_access_policies(
+        &self,
+        table: &TableName,
+        policies: &[AccessPolicy],
+    ) -> Result<(), StoreError> {
+        self.send(self.service.set_access_policies(table, policies)?).await?.done()
     }
 
     async fn send(&self, request: WireRequest) -> Result<WireResponse, StoreError> {

@@ -55,6 +55,16 @@ impl DueEntry {
         self.keys.len() + self.values.len()
     }
 
+    /// The first values of some entries, that many.
+    pub fn first_values(entries: &[Self], mut count: usize) -> Vec<Self> {
+        let first = |entry: &Self| {
+            let values: Vec<_> = entry.values.iter().take(count).cloned().collect();
+            count -= values.len();
+            Self::of_values(&entry.canonical, values)
+        };
+        entries.iter().filter_map(first).collect()
+    }
+
     /// Values alone; `None` where there are none.
     pub fn of_values(canonical: &str, values: Vec<UniqueValue>) -> Option<Self> {
         let canonical = canonical.to_owned();
@@ -94,7 +104,7 @@ impl Intent {
         partition_key: &str,
         due: Vec<DueEntry>,
     ) -> Self {
-        let row_key = format!("{start}{}", ulid(connection.clock.now(), &connection.random));
+        let row_key = name(start, connection);
         Self { partition_key: partition_key.to_owned(), row_key, due }
     }
 
@@ -268,6 +278,11 @@ fn split(text: &str) -> impl Iterator<Item = &str> {
         rest = after;
         (!part.is_empty()).then_some(part)
     })
+}
+
+/// A new RowKey that begins so.
+pub(crate) fn name(start: &str, connection: &Connection) -> String {
+    format!("{start}{}", ulid(connection.clock.now(), &connection.random))
 }
 
 /// 26 characters: 48 bits of the time in milliseconds, then 80 random bits, in base 32.

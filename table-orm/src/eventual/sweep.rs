@@ -6,14 +6,14 @@ use super::error::SettleError;
 use super::foreign_type::ForeignType;
 use super::intent::{self, Intent, Pending};
 use super::settle::settle;
-use super::unique::TICKET;
+use super::unique::{TICKET, hand_over};
 use crate::entity::{DynamicEntity, read_row, split_page};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{Metadata, TableName};
-use crate::plan::{CanonicalKey, TableClient};
+use crate::plan::TableClient;
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::register;
-use crate::store::{Action, Batch, IfMatch, Operation};
+use crate::store::IfMatch;
 use std::time::Duration;
 
 /// The age below which [`Repo::settle`](crate::Repo::settle) leaves an intent to the process that wrote it,
@@ -28,21 +28,25 @@ pub struct SettleReport {
     pub settled: u64,
     /// The intents that were left because they are young: their writers may be settling them.
     pub young: u64,
-    /// The intents that were left because of an error.
+    /// What was left because of an error.
     pub failures: Vec<SettleFailure>,
 }
 
-/// An intent that stays.
+/// An intent that stays, or a partition that was not looked through.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot settle {row_key:?} in partition {partition_key:?}: {error}")]
+#[error("cannot settle {}partition {partition_key:?}: {error}", place(row_key))]
 #[non_exhaustive]
 pub struct SettleFailure {
     /// The intent's PartitionKey.
     pub partition_key: String,
-    /// The intent's RowKey.
+    /// The intent's RowKey; empty for the whole partition. The register then still names it.
     pub row_key: String,
     /// Why it stays.
     pub error: SettleError,
+}
+
+fn place(row_key: &str) -> String {
+    if row_key.is_empty() { String::new() } else { format!("{row_key:?} in ") }
 }
 
 /// A sweep of the intents of one type in one table.
@@ -88,20 +92,35 @@ impl Sweep {
     }
 
     /// Settles the partitions that pointers name which are older than the grace. Deletes the pointers to those
-    /// where nothing is left.
+    /// where nothing is left. A partition that fails holds up no other.
     pub async fn registered(&self, register: &TableName, report: &mut SettleReport) -> Result<()> {
         let pointers = register::pointers(&self.home, register, self.kind.entity).await?;
         for (partition_key, pointers) in pointers {
             if pointers.iter().all(|pointer| pointer.age < self.grace) {
                 continue;
             }
-            let left = report.young + report.failures.len() as u64;
-            self.partition(&partition_key, report).await?;
-            if report.young + report.failures.len() as u64 == left {
-                let old = pointers.into_iter().filter(|pointer| pointer.age >= register::GRACE);
-                for pointer in old {
-                    register::remove(&self.home, register, pointer).await?;
-                }
+            if let Err(error) = self.named(&partition_key, pointers, register, report).await {
+                let (row_key, error) = (String::new(), error.into());
+                report.failures.push(SettleFailure { partition_key, row_key, error });
+            }
+        }
+        Ok(())
+    }
+
+    /// Settles a partition that pointers name.
+    async fn named(
+        &self,
+        partition_key: &str,
+        pointers: Vec<register::Found>,
+        register: &TableName,
+        report: &mut SettleReport,
+    ) -> Result<()> {
+        let left = report.young + report.failures.len() as u64;
+        self.partition(partition_key, report).await?;
+        if report.young + report.failures.len() as u64 == left {
+            let old = pointers.into_iter().filter(|pointer| pointer.age >= register::GRACE);
+            for pointer in old {
+                register::remove(&self.home, register, pointer).await?;
             }
         }
         Ok(())
@@ -137,19 +156,11 @@ impl Sweep {
     /// taken any more. `None` where the ticket is gone.
     async fn hand_over(&self, ticket: Pending) -> Result<Option<Pending>> {
         let Pending { intent: Intent { partition_key, row_key, due }, etag, written, .. } = ticket;
-        let action = Action::Delete(IfMatch::ETag(etag));
         let intent = Intent::new(&self.home.connection, &partition_key, due);
-        let operations = vec![Operation { row_key, action }, intent.insert(&self.home, self.kind)?];
-        let key =
-            CanonicalKey { partition_key: partition_key.clone(), row_key: intent.row_key.clone() };
-        match self.home.send(Batch { partition_key, operations }).await {
-            Ok(etags) => {
-                let etag = self.home.version(&key, etags.into_iter().last().flatten())?;
-                Ok(Some(Pending { intent, etag, written, cover: None }))
-            }
-            Err(Error::NotFound(_) | Error::Conflict(_)) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let insert = intent.insert(&self.home, self.kind)?;
+        let ticket = (&*row_key, IfMatch::ETag(etag));
+        let handed_over = hand_over(&self.home, &partition_key, ticket, insert).await?;
+        Ok(handed_over.map(|etag| Pending { intent, etag, written, cover: None }))
     }
 
     /// Whether the intent is younger than the grace, both times by the service's clock.

@@ -13,7 +13,7 @@ use crate::store::{Action, Batch, IfMatch, Operation};
 /// What the RowKey of every ticket begins with.
 pub(crate) const START: &str = "TKT:";
 /// The property that says whose ticket it is.
-const FOR: &str = "For";
+pub(super) const FOR: &str = "For";
 /// How often a ticket that is deleted between two requests is asked for.
 const ATTEMPTS: usize = 4;
 

@@ -11,15 +11,14 @@ use crate::dose::dose;
 use crate::embedded::EmbeddedStore;
 use crate::entity::{EVENTS, EventRowKey, HEAD, Head, read_row};
 use crate::eventual::tests::chaos::{self, Dice, all_hold, first_violation};
-use crate::eventual::tests::registering::{
-    AllNamed, LIVES, LeftOut, Process, Registering, write_all,
-};
+use crate::eventual::tests::process::{LIVES, Process, Written, write_all};
+use crate::eventual::tests::registering::{AllNamed, LeftOut, Registering, tampering};
 use crate::eventual::tests::stamped::Stamped;
-use crate::layer::{FaultStore, Faults};
+use crate::layer::Faults;
 use crate::model::{Metadata, TableName};
 use crate::outbox::{DispatchReport, Event, HandlerError};
 use crate::register::GRACE;
-use crate::store::Store as _;
+use crate::store::Store;
 use futures_util::future::{join, join_all};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -49,14 +48,17 @@ const REFUSAL: LeftOut = LeftOut::Refusal { row_key: HEAD };
 impl Registering for Order {
     const TABLES: [&'static str; 2] = ["orders", "ordersDue"];
     const POINTERS: &'static str = EVENTS;
-    const LONGEST_LIFE: Duration = Duration::from_secs(400);
-    // Long enough that pointers get old, or short enough that they are used again.
-    const PAUSES: (f64, Duration, Duration) =
-        (0.4, Duration::from_secs(200), Duration::from_secs(40));
 
     fn is_left(row_key: &str) -> bool {
         EventRowKey::read(row_key).is_some()
     }
+}
+
+impl Written for Order {
+    const LONGEST_LIFE: Duration = Duration::from_secs(400);
+    // Long enough that pointers get old, or short enough that they are used again.
+    const PAUSES: (f64, Duration, Duration) =
+        (0.4, Duration::from_secs(200), Duration::from_secs(40));
 
     async fn write(Process { repo, dice, .. }: &Process<Self>) -> crate::Result<()> {
         let customer = CUSTOMERS[dice.below(3) as usize];
@@ -102,15 +104,15 @@ async fn run(seed: u64, left_out: Option<LeftOut>) -> Result<usize, String> {
     let faults = faults.lost_requests(0.03).lost_replies(0.03).late(0.1);
     let network = faults.store(observer.clone()).unwrap();
     let taken = Taken::default();
-    let processes =
-        (0..PROCESSES).map(|number| write_all::<Order>(seed, number, &network, left_out));
+    let reached = |_: &Dice| tampering::<Order>(&network, left_out);
+    let processes = (0..PROCESSES).map(|number| write_all::<Order>(seed, number, reached));
     let dispatchers = (PROCESSES..PROCESSES + DISPATCHERS)
-        .map(|number| dispatch_all(seed, number, &network, left_out, &taken));
+        .map(|number| dispatch_all(seed, number, reached, &taken));
     join(join_all(processes), join_all(dispatchers)).await;
     // What is still on its way arrives, what is named gets old, and leases are over.
     sleep(LATEST + GRACE).await;
     network.disable();
-    let last = Process::start(Dice::of(seed, 99), &network, None).await;
+    let last = Process::start(Dice::of(seed, 99), Arc::new(network)).await;
     let mut reports = Vec::new();
     for _ in 0..2 {
         reports.push(hand_on(&last, &taken, false).await.map_err(|error| error.to_string())?);
@@ -152,14 +154,14 @@ async fn hand_on(
 async fn dispatch_all(
     seed: u64,
     number: u64,
-    network: &FaultStore,
-    left_out: Option<LeftOut>,
+    network: impl Fn(&Dice) -> Arc<dyn Store>,
     taken: &Taken,
 ) {
     for life in 0..4 * LIVES {
         let dice = Dice::of(seed, 20 * number + life);
         sleep(dice.time(Order::LONGEST_LIFE / 3)).await;
-        let process = Process::start(dice, network, left_out).await;
+        let network = network(&dice);
+        let process = Process::start(dice, network).await;
         let work = hand_on(&process, taken, true);
         process.dice.mortal(0.3, Duration::from_secs(10), work).await;
         process.end();

@@ -33,7 +33,7 @@ pub use typed_key::{PartitionKey, RowKey};
 pub(crate) use page_place::{PagePlace, PageStart};
 pub(crate) use token::fingerprint;
 
-use crate::model::{Continuation, Metadata, TableName};
+use crate::model::{Continuation, Metadata, ROW_KEY, TableName};
 use std::borrow::Cow;
 
 /// One page request of a query.
@@ -85,6 +85,17 @@ impl RowQuery {
             None => condition,
         });
         self
+    }
+
+    /// The same query, which also reads the rows of another range of RowKeys, with the same requests.
+    #[must_use]
+    pub(crate) fn with_rows(mut self, other: Span) -> Self {
+        let either = self.keys.row.filter(ROW_KEY).zip(other.filter(ROW_KEY));
+        self.keys.row = self.keys.row.hull(other);
+        match either {
+            Some((own, other)) => self.and(own.or(other)),
+            None => self,
+        }
     }
 
     /// The `$filter` expression; `None` for a query of every row.

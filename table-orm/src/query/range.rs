@@ -114,7 +114,7 @@ impl Span {
         }
     }
 
-    fn filter(&self, property: &'static str) -> Option<Filter> {
+    pub(super) fn filter(&self, property: &'static str) -> Option<Filter> {
         let compare = |comparison, key: &String| Filter::compare(property, comparison, key.clone());
         match self {
             Self::All => None,

@@ -2,12 +2,11 @@
 
 use super::{Access, Grant, KeyLimits, Permissions, StoredPolicy, is_signed};
 use crate::error::ServiceError;
-use crate::instant;
 use crate::message::Client;
 use crate::uri::Parameters;
 use std::net::{IpAddr, Ipv4Addr};
 use table_orm::azure::SharedKey;
-use table_orm::azure::protocol::signature;
+use table_orm::azure::protocol::{instant, signature};
 use table_orm::model::DateTime;
 
 /// The oldest version whose signatures cover addresses and protocols.

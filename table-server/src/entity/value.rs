@@ -3,9 +3,9 @@
 //! The service reads values of a declared type from JSON strings, too: `"23"` as an `Edm.Int32`.
 
 use crate::error::ServiceError;
-use crate::instant;
 use serde_json::Value;
 use std::borrow::Cow;
+use table_orm::azure::protocol::instant;
 use table_orm::model::EdmType;
 use uuid::Uuid;
 

@@ -1,7 +1,7 @@
 //! The tokens of a filter.
 
 use super::FilterError;
-use crate::instant;
+use table_orm::azure::protocol::instant;
 use table_orm::model::Edm;
 use uuid::Uuid;
 

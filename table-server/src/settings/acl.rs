@@ -3,13 +3,7 @@
 use super::{DECLARATION, root, text};
 use crate::access::{Permissions, StoredPolicy};
 use crate::error::ServiceError;
-use crate::instant;
-use table_orm::azure::protocol::xml;
-
-/// The most policies of a table.
-const MAX_POLICIES: usize = 5;
-/// The most characters of a policy's id.
-const MAX_ID: usize = 64;
+use table_orm::azure::protocol::{MAX_ACCESS_POLICIES, MAX_POLICY_ID, instant, xml};
 
 /// The policies of a table, in the order in which they were set.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -34,7 +28,8 @@ impl AccessPolicies {
         let mut policies: Vec<AccessPolicy> = Vec::new();
         while let Some((identifier, rest)) = xml::element(content, "SignedIdentifier") {
             let policy = AccessPolicy::read(identifier)?;
-            if policies.len() == MAX_POLICIES || policies.iter().any(|known| known.id == policy.id)
+            if policies.len() == MAX_ACCESS_POLICIES
+                || policies.iter().any(|known| known.id == policy.id)
             {
                 return Err(ServiceError::INVALID_XML);
             }
@@ -66,7 +61,7 @@ impl AccessPolicies {
 
 impl AccessPolicy {
     fn read(identifier: &str) -> Result<Self, ServiceError> {
-        let id = text(identifier, "Id")?.filter(|id| id.chars().count() <= MAX_ID);
+        let id = text(identifier, "Id")?.filter(|id| id.chars().count() <= MAX_POLICY_ID);
         let id = id.ok_or(ServiceError::INVALID_XML_VALUE)?;
         let policy = xml::element(identifier, "AccessPolicy").map_or("", |(policy, _)| policy);
         let instant = |name| match text(policy, name)? {

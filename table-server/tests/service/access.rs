@@ -4,8 +4,11 @@ use crate::client::{Client, code, key, request, signed, text};
 use http::HeaderValue;
 use table_orm::TableName;
 use table_orm::azure::protocol::{percent_encode, signature};
-use table_orm::azure::{Permissions, TableSas};
-use table_server::{EMULATOR_ACCOUNT, Request, Response};
+use table_orm::azure::{AccessPolicy, AzureStore, Permissions, TableSas};
+use table_orm::embedded::EmbeddedStore;
+use table_orm::model::Metadata;
+use table_orm::store::{ErrorCode, Store as _};
+use table_server::{EMULATOR_ACCOUNT, Request, Response, Server};
 use time::{Duration, OffsetDateTime};
 
 fn soon() -> OffsetDateTime {
@@ -215,6 +218,29 @@ async fn an_account_signature_grants_its_permissions_in_its_scopes() {
     let blobs = account_sas("sco", "rwdlacu", "b");
     let response = client.answer(with(&blobs, "GET", "/Tables", &[], "")).await;
     assert_eq!(code(&response), "AuthorizationServiceMismatch");
+}
+
+#[tokio::test]
+async fn a_client_revokes_signatures_by_their_policy() {
+    let server = Server::start(EmbeddedStore::in_memory().unwrap()).await.unwrap();
+    let owner = AzureStore::from_connection_string(&server.connection_string()).unwrap();
+    let people = TableName::new("people").unwrap();
+    assert_eq!(owner.access_policies(&people).await.unwrap_err().code, ErrorCode::TABLE_NOT_FOUND);
+    owner.create_table(&people).await.unwrap();
+    let expiry = soon().replace_nanosecond(0).unwrap();
+    let policy = AccessPolicy::new("readers", Permissions::READ | Permissions::DELETE, expiry);
+    let policies = [policy, AccessPolicy::new("b", Permissions::ADD, expiry)];
+    owner.set_access_policies(&people, &policies).await.unwrap();
+    assert_eq!(owner.access_policies(&people).await.unwrap(), policies);
+
+    let signature = TableSas::of_policy(people.clone(), "readers").allow_http();
+    let endpoint = format!("http://{}/{EMULATOR_ACCOUNT}", server.address());
+    let reader = AzureStore::new(&endpoint, signature.credential(&key()).unwrap()).unwrap();
+    let read = || reader.get(&people, "p", "r", None, Metadata::None);
+    assert_eq!(read().await.unwrap(), None);
+    assert_eq!(reader.access_policies(&people).await.unwrap_err().status, 403);
+    owner.set_access_policies(&people, &policies[1..]).await.unwrap();
+    assert_eq!(read().await.unwrap_err().status, 403);
 }
 
 #[tokio::test]

@@ -4,10 +4,12 @@ use crate::subject::{Subject, delete, row};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
+use support::clock::with_clock;
 use table_orm::eventual::Settled;
 use table_orm::layer::{Fault, Faults};
+use table_orm::repo::{Problem, SkipReason};
 use table_orm::store::{Action, ErrorCode, IfMatch, Operation};
-use table_orm::{ETag, Repo, ScanPermit, TableEntity, Tables};
+use table_orm::{DynamicEntity, ETag, Repo, ScanPermit, TableEntity, Tables};
 
 fn consume(row_key: &str, etag: &ETag) -> Operation {
     let action = Action::Delete(IfMatch::ETag(etag.clone()));
@@ -247,4 +249,47 @@ pub async fn a_joined_verify_finds_what_point_queries_find(subject: Subject) {
     let report = by_room().join(permit()).await.unwrap();
     assert_eq!(report.findings, by_room().await.unwrap().findings);
     assert_eq!((report.entities, report.findings.len()), (28, 1));
+}
+
+pub async fn tickets_that_a_late_insert_left_are_found_and_deleted_when_old(subject: Subject) {
+    let reject = Fault::Rejected(ErrorCode::OUT_OF_RANGE_INPUT);
+    let ending =
+        Faults::seeded(1).on("commit", 2, reject).store(Arc::clone(&subject.store)).unwrap();
+    let ended = Tables::new(ending).repo_in::<Member>(subject.table.clone());
+    let (store, clock) = with_clock(Arc::clone(&subject.store));
+    let members = Tables::new(store).repo_in::<Member>(subject.table.clone());
+    // The writer ends after it made its ticket.
+    ended.insert(&member("ann", 1, "kitchen")).await.unwrap();
+    let rows = subject.dynamic();
+    let tickets = || rows.list("kitchen", "TKT:"..="TKT;").collect();
+    let ticket = tickets().await.unwrap().remove(0);
+    let settled = members.settle(Member::partition("ann")).grace(Duration::ZERO).await.unwrap();
+    assert_eq!((settled.settled, tickets().await.unwrap().len()), (1, 0));
+    // The insert of the ticket was sent twice, and takes effect again.
+    rows.insert(&DynamicEntity { etag: None, timestamp: None, ..ticket }).await.unwrap();
+    // As is the ticket of a value, which settling finds.
+    let reserved = DynamicEntity::new("kitchen", "TKT:01ARYZ6S410000000000000042");
+    rows.insert(&reserved.with("Entity", "Member").with("Due", "[]")).await.unwrap();
+
+    let kitchen = || members.verify_eventual(Member::by_room("kitchen"));
+    assert_eq!(kitchen().await.unwrap().findings, [], "it may be in use");
+    clock.forward(3600);
+    let report = kitchen().await.unwrap();
+    assert_eq!((report.entities, report.findings.len()), (1, 1));
+    let found = report.findings[0].clone();
+    let Problem::Leftover { seconds } = found.problem else { panic!("{found}") };
+    assert!((3590..4000).contains(&seconds), "{seconds}");
+    assert_eq!(found.canonical.as_deref(), Some("ROOM:00001"));
+    let skipped = members.repair([found.clone()]).await.skipped;
+    assert_eq!(skipped.iter().map(|one| one.reason).collect::<Vec<_>>(), [SkipReason::Young]);
+    assert_eq!(tickets().await.unwrap().len(), 2);
+
+    clock.forward(24 * 3600);
+    let permit = ScanPermit::because("test");
+    let all = members.verify_eventual_table::<MemberByRoom>(permit).await.unwrap().findings;
+    assert_eq!((all.len(), &all[0].row_key), (1, &found.row_key));
+    assert_eq!(members.repair(all).await.all().unwrap(), 1);
+    let left: Vec<_> = tickets().await.unwrap().into_iter().map(|row| row.row_key).collect();
+    assert_eq!(left, ["TKT:01ARYZ6S410000000000000042"]);
+    assert_eq!(in_room(&members, "kitchen").await, [member("ann", 1, "kitchen")]);
 }

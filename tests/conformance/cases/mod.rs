@@ -81,7 +81,8 @@ cases! {
         the_etag_of_a_row_never_returns, rows_elsewhere_follow_their_entity,
         rows_elsewhere_are_settled_after_their_writer_ended,
         what_an_ended_writer_left_is_named_in_the_register,
-        a_joined_verify_finds_what_point_queries_find;
+        a_joined_verify_finds_what_point_queries_find,
+        tickets_that_a_late_insert_left_are_found_and_deleted_when_old;
     open: properties_keep_their_types_when_read, properties_keep_their_types_when_written_back;
     histories: of_single_rows_are_linearizable, under_faults_are_linearizable,
         under_faults_lose_no_acknowledged_transaction;

@@ -8,6 +8,7 @@ mod across;
 mod beside;
 mod checked;
 mod joined;
+mod leftover;
 mod maintenance;
 mod queries;
 mod registered;
@@ -86,7 +87,12 @@ struct Shop {
 impl Shop {
     async fn empty() -> Self {
         let store = Arc::new(EmbeddedStore::in_memory().unwrap());
-        let (tables, record) = recorded_around(Arc::clone(&store));
+        Self::behind(Arc::clone(&store), store).await
+    }
+
+    /// A shop on a store, and what stands before it.
+    async fn behind(store: Arc<EmbeddedStore>, front: impl Store + 'static) -> Self {
+        let (tables, record) = recorded_around(front);
         let orders = tables.repo::<Order>();
         for table in ["orders", "couriers", "archive"] {
             tables.create(&TableName::new(table).unwrap()).await.unwrap();

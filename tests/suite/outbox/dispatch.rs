@@ -2,43 +2,20 @@
 
 use super::{Line, Order, Taken, dispatch, line, orders_in, outbox_rows, said};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
+use support::clock::with_clock;
 use support::recorder::{recorded, recorded_around};
 use table_orm::embedded::EmbeddedStore;
-use table_orm::model::DateTime;
 use table_orm::outbox::{Change, DispatchError, Event, HandlerError};
-use table_orm::store::{Middleware, Store};
 use table_orm::{DynamicEntity, Repo, ScanPermit, Tables};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-/// A store whose clock can be put forward.
-#[derive(Debug)]
-struct Clock {
-    inner: EmbeddedStore,
-    ahead: Arc<AtomicI64>,
-}
-
-impl Middleware for Clock {
-    fn inner(&self) -> &dyn Store {
-        &self.inner
-    }
-
-    fn service_time(&self) -> Option<DateTime> {
-        let ticks = DateTime::now().ticks() + self.ahead.load(SeqCst);
-        DateTime::from_ticks(ticks).ok()
-    }
-}
-
 /// Tables, and a way to put their clock forward by seconds.
-fn with_clock() -> (Tables, impl Fn(i64)) {
-    let ahead = Arc::<AtomicI64>::default();
-    let store = Clock { inner: EmbeddedStore::in_memory().unwrap(), ahead: Arc::clone(&ahead) };
-    let forward = move |seconds: i64| {
-        ahead.fetch_add(seconds * 10_000_000, SeqCst);
-    };
-    (Tables::new(store), forward)
+fn tables_with_clock() -> (Tables, impl Fn(i64)) {
+    let (store, clock) = with_clock(Arc::new(EmbeddedStore::in_memory().unwrap()));
+    (Tables::new(store), move |seconds| clock.forward(seconds))
 }
 
 async fn insert(tables: &Tables, numbers: impl IntoIterator<Item = u32>) {
@@ -108,7 +85,7 @@ async fn all_partitions_are_found_by_a_scan() {
 
 #[tokio::test]
 async fn after_an_error_the_event_stays_and_its_partition_waits() {
-    let (tables, forward) = with_clock();
+    let (tables, forward) = tables_with_clock();
     let orders = orders_in(&tables).await;
     insert(&tables, 0..5).await;
     let acme = Order::partition("acme");
@@ -178,7 +155,7 @@ async fn while_one_process_hands_on_another_leaves_the_partition() {
 
 #[tokio::test]
 async fn events_of_a_process_that_ended_are_taken_over_when_its_lease_is_over() {
-    let (tables, forward) = with_clock();
+    let (tables, forward) = tables_with_clock();
     let orders = orders_in(&tables).await;
     insert(&tables, 0..3).await;
     let acme = Order::partition("acme");
@@ -202,7 +179,7 @@ async fn events_of_a_process_that_ended_are_taken_over_when_its_lease_is_over() 
 
 #[tokio::test]
 async fn a_process_that_lost_its_lease_removes_nothing_and_stops() {
-    let (tables, forward) = with_clock();
+    let (tables, forward) = tables_with_clock();
     let orders = orders_in(&tables).await;
     insert(&tables, 0..3).await;
     let acme = Order::partition("acme");

@@ -2,14 +2,12 @@
 
 use super::{Line, LinePatch, Order, OrderPatch, Taken, line, order, orders_in, outbox_rows};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
 use std::time::Duration;
+use support::clock::{Clock, with_clock};
 use support::recorder::{Record, recorded_around};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::eventual::Registered;
-use table_orm::model::DateTime;
 use table_orm::outbox::{DispatchReport, Event, HandlerError};
-use table_orm::store::Middleware;
 use table_orm::{DynamicEntity, Error, Repo, ScanPermit, TableName, Tables};
 use tokio::time::sleep;
 
@@ -17,46 +15,27 @@ fn pointers_table() -> TableName {
     TableName::new("ordersDue").unwrap()
 }
 
-/// A store whose clock can be put forward.
-#[derive(Debug)]
-struct Clock {
-    inner: EmbeddedStore,
-    ahead: Arc<AtomicI64>,
-}
-
-impl Middleware for Clock {
-    fn inner(&self) -> &dyn table_orm::store::Store {
-        &self.inner
-    }
-
-    fn service_time(&self) -> Option<DateTime> {
-        let ticks = DateTime::now().ticks() + self.ahead.load(SeqCst);
-        DateTime::from_ticks(ticks).ok()
-    }
-}
-
 struct Shop {
     tables: Tables,
     orders: Repo<Order>,
     register: Registered,
     record: Record,
-    ahead: Arc<AtomicI64>,
+    clock: Clock,
 }
 
 impl Shop {
     async fn open() -> Self {
-        let ahead = Arc::<AtomicI64>::default();
-        let clock = Clock { inner: EmbeddedStore::in_memory().unwrap(), ahead: Arc::clone(&ahead) };
-        let (tables, record) = recorded_around(clock);
+        let (store, clock) = with_clock(Arc::new(EmbeddedStore::in_memory().unwrap()));
+        let (tables, record) = recorded_around(store);
         let tables = tables.on_virtual_time(1);
         let orders = orders_in(&tables).await;
         let register = orders.register().await.unwrap();
         record.take();
-        Self { tables, orders, register, record, ahead }
+        Self { tables, orders, register, record, clock }
     }
 
     fn forward(&self, seconds: i64) {
-        self.ahead.fetch_add(seconds * 10_000_000, SeqCst);
+        self.clock.forward(seconds);
     }
 
     fn sent(&self) -> usize {

@@ -7,7 +7,7 @@ mod credential;
 mod sas;
 
 pub use credential::{Credential, SharedKey};
-pub use sas::{Permissions, SasError, TableSas};
+pub use sas::{SasError, TableSas};
 
 pub(super) use authorize::{AppendSas, SignSharedKey, TokenInTime};
 pub(super) use credential::{CredentialKind, allows_http, is_account_name};

@@ -1,57 +1,19 @@
 //! Shared access signatures of a table: limited access to hand to a client.
 
 use super::credential::{Credential, CredentialKind, SharedKey};
-use crate::azure::protocol::{API_VERSION, percent_encode, signature};
+use crate::azure::protocol::{
+    API_VERSION, Permissions, instant, is_policy_id, percent_encode, signature,
+};
 use crate::key::{KeyFault, check_key};
-use crate::model::{DateTime, DateTimeRangeError, TableName, order};
-use std::fmt;
+use crate::model::{DateTimeRangeError, TableName, order};
 use std::net::Ipv4Addr;
-use std::ops::BitOr;
 use time::OffsetDateTime;
-
-/// The operations that a signature grants. `|` joins them.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Permissions(u8);
-
-impl Permissions {
-    /// Allows queries.
-    pub const READ: Self = Self(1);
-    /// Allows inserts.
-    pub const ADD: Self = Self(2);
-    /// Allows updates and merges. Upserts need `ADD` too.
-    pub const UPDATE: Self = Self(4);
-    /// Allows deletes.
-    pub const DELETE: Self = Self(8);
-}
-
-impl BitOr for Permissions {
-    type Output = Self;
-
-    fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-}
-
-/// Writes the letters of `sp`, in the order that the service requires.
-impl fmt::Display for Permissions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let letters =
-            [(Self::READ, "r"), (Self::ADD, "a"), (Self::UPDATE, "u"), (Self::DELETE, "d")];
-        let granted = letters.into_iter().filter(|(permission, _)| self.0 & permission.0 != 0);
-        granted.map(|(_, letter)| letter).try_for_each(|letter| f.write_str(letter))
-    }
-}
-
-impl fmt::Debug for Permissions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Permissions({self})")
-    }
-}
 
 /// A grant of access to one table, or a range of its keys, until an expiry.
 ///
-/// Signing it with the account's key returns the query string to hand out. Only a change of the
-/// account key revokes a signature. Azurite checks the signature of a range of keys, but does not
+/// Signing it with the account's key returns the query string to hand out. A change of the account
+/// key revokes it, and for a signature [of a stored policy](Self::of_policy) a change of the policy.
+/// Azurite checks the signature of a range of keys, but does not
 /// enforce the range.
 ///
 /// The guide's chapter [Direct access](crate::guide::run::direct_access) shows what to grant, how
@@ -73,9 +35,11 @@ impl fmt::Debug for Permissions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableSas {
     table: TableName,
-    permissions: Permissions,
+    /// Permissions and expiry, if the signature states them.
+    granted: Option<(Permissions, OffsetDateTime)>,
+    /// The stored policy that states what the signature does not.
+    policy: Option<String>,
     start: Option<OffsetDateTime>,
-    expiry: OffsetDateTime,
     addresses: Option<String>,
     allow_http: bool,
     from: RangeEnd,
@@ -104,6 +68,11 @@ pub enum SasError {
     /// No row can have a key of the range.
     #[error("a key of the range {0}")]
     Key(KeyFault),
+    /// The policy's id is not one that a table can have.
+    #[error(
+        "the id of the stored access policy is empty, longer than 64 characters, or has spaces at an end"
+    )]
+    Policy,
     /// The addresses have another form.
     #[error(
         "the addresses are not an IPv4 address such as `168.1.5.60`, or an ascending range such as \
@@ -124,12 +93,36 @@ pub enum SasError {
 impl TableSas {
     /// Grants access to a whole table from now on, over https only.
     #[must_use]
-    pub const fn new(table: TableName, permissions: Permissions, expiry: OffsetDateTime) -> Self {
+    pub fn new(table: TableName, permissions: Permissions, expiry: OffsetDateTime) -> Self {
+        Self { granted: Some((permissions, expiry)), ..Self::of(table) }
+    }
+
+    /// Grants what a stored access policy of the table grants, from now on, over https only. The
+    /// policy states the permissions and the expiry: see
+    /// [`AzureStore::set_access_policies`](crate::azure::AzureStore::set_access_policies). To
+    /// revoke every signature of the policy, remove or change the policy.
+    ///
+    /// ```
+    /// use table_orm::TableName;
+    /// use table_orm::azure::{SharedKey, TableSas};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let key = SharedKey::new("account", "a2V5")?;
+    /// let signature = TableSas::of_policy(TableName::new("results")?, "spectators").sign(&key)?;
+    /// assert!(signature.contains("&si=spectators&"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn of_policy(table: TableName, policy: impl Into<String>) -> Self {
+        Self { policy: Some(policy.into()), ..Self::of(table) }
+    }
+
+    const fn of(table: TableName) -> Self {
         Self {
             table,
-            permissions,
+            granted: None,
+            policy: None,
             start: None,
-            expiry,
             addresses: None,
             allow_http: false,
             from: (None, None),
@@ -137,7 +130,8 @@ impl TableSas {
         }
     }
 
-    /// Grants access from `start` on. Clocks differ, so leave it out for access from now on.
+    /// Grants access from `start` on. Clocks differ, so leave it out for access from now on. The
+    /// service refuses a signature whose stored policy states a start too.
     #[must_use]
     pub const fn starting(mut self, start: OffsetDateTime) -> Self {
         self.start = Some(start);
@@ -226,9 +220,12 @@ impl TableSas {
             _ => false,
         };
         let ((from_partition, from_row), (to_partition, to_row)) = (&self.from, &self.to);
-        if self.permissions.0 == 0 {
+        let expiry = self.granted.map(|(_, expiry)| expiry);
+        if self.granted.is_some_and(|(permissions, _)| permissions.is_empty()) {
             Err(SasError::NoPermission)
-        } else if self.start.is_some_and(|start| start >= self.expiry) {
+        } else if !self.policy.as_deref().is_none_or(is_policy_id) {
+            Err(SasError::Policy)
+        } else if self.start.zip(expiry).is_some_and(|(start, expiry)| start >= expiry) {
             Err(SasError::NeverValid)
         } else if !self.addresses.as_deref().is_none_or(are_addresses) {
             Err(SasError::Addresses)
@@ -244,19 +241,27 @@ impl TableSas {
 
     fn parameters(&self) -> Result<Parameters, SasError> {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let moment = |moment: Option<OffsetDateTime>| {
+            Ok::<_, DateTimeRangeError>(
+                moment.map(instant::to_the_second).transpose()?.unwrap_or_default(),
+            )
+        };
         Ok([
             ("sv", API_VERSION.to_owned()),
             ("tn", self.table.as_str().to_owned()),
-            ("sp", self.permissions.to_string()),
-            ("st", self.start.map(instant).transpose()?.unwrap_or_default()),
-            ("se", instant(self.expiry)?),
+            (
+                "sp",
+                self.granted.map_or_else(String::new, |(permissions, _)| permissions.to_string()),
+            ),
+            ("st", moment(self.start)?),
+            ("se", moment(self.granted.map(|(_, expiry)| expiry))?),
             ("sip", text(&self.addresses)),
             ("spr", if self.allow_http { "https,http" } else { "https" }.to_owned()),
             ("spk", text(&self.from.0)),
             ("srk", text(&self.from.1)),
             ("epk", text(&self.to.0)),
             ("erk", text(&self.to.1)),
-            ("si", String::new()),
+            ("si", text(&self.policy)),
         ])
     }
 }
@@ -280,19 +285,6 @@ fn are_addresses(text: &str) -> bool {
         (Ok(first), Ok(last)) => first <= last,
         _ => false,
     }
-}
-
-/// Formats an instant to the second, in UTC.
-fn instant(instant: OffsetDateTime) -> Result<String, DateTimeRangeError> {
-    let utc = OffsetDateTime::from(DateTime::try_from(instant)?);
-    let (date, clock) = (utc.date(), utc.time());
-    let (hour, minute, second) = clock.as_hms();
-    Ok(format!(
-        "{:04}-{:02}-{:02}T{hour:02}:{minute:02}:{second:02}Z",
-        date.year(),
-        u8::from(date.month()),
-        date.day()
-    ))
 }
 
 #[cfg(test)]
@@ -334,7 +326,7 @@ mod tests {
     fn a_signature_that_grants_nothing_is_refused() {
         let rejected = |sas: TableSas| sas.sign(&key()).unwrap_err();
         let late = OffsetDateTime::UNIX_EPOCH + Duration::hours(2);
-        assert!(matches!(rejected(sas(Permissions(0))), SasError::NoPermission));
+        assert!(matches!(rejected(sas(Permissions::NONE)), SasError::NoPermission));
         assert!(matches!(rejected(sas(Permissions::READ).starting(late)), SasError::NeverValid));
         let range = sas(Permissions::READ).partitions("b", "a");
         assert!(matches!(rejected(range), SasError::EmptyRange));
@@ -402,7 +394,19 @@ mod tests {
     }
 
     #[test]
-    fn permissions_show_their_letters() {
-        assert_eq!(format!("{:?}", Permissions::ADD | Permissions::READ), "Permissions(ra)");
+    fn a_signature_of_a_policy_states_only_its_id() {
+        let table = || TableName::new("People").unwrap();
+        let sas = TableSas::of_policy(table(), "a b");
+        assert_eq!(
+            string_to_sign(&sas.parameters().unwrap(), &sas.table, "acc"),
+            "\n\n\n/table/acc/people\na b\n\nhttps\n2020-12-06\n\n\n\n"
+        );
+        let query = sas.sign(&key()).unwrap();
+        assert!(query.starts_with("sv=2020-12-06&tn=People&spr=https&si=a%20b&sig="), "{query}");
+        assert!(TableSas::of_policy(table(), "x".repeat(64)).sign(&key()).is_ok());
+        for id in ["", " a", "a\n", &"x".repeat(65)] {
+            let refused = TableSas::of_policy(table(), id).sign(&key());
+            assert!(matches!(refused, Err(SasError::Policy)), "{id}");
+        }
     }
 }

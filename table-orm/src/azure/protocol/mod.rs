@@ -5,19 +5,22 @@
 //! clocks or credentials: a transport adds the date and the signature and sends the bytes.
 //!
 //! What both ends of the wire need is public as well, for a server that answers these requests:
-//! [`http_date`], [`json`], [`signature`] and [`xml`].
+//! [`http_date`], [`instant`], [`json`], [`signature`] and [`xml`].
 //!
 //! Invariants: a built request keeps the service's rules for keys, names, counts and sizes; the
 //! text of a value never changes the meaning of the request around it.
 
+mod acl;
 mod batch;
 mod cors;
 mod dialect;
 mod encode;
 mod fault;
 pub mod http_date;
+pub mod instant;
 pub mod json;
 mod message;
+mod permissions;
 mod read;
 mod row_keys;
 mod service;
@@ -27,10 +30,14 @@ mod stats;
 mod write;
 pub mod xml;
 
+pub use acl::{AccessPolicy, MAX_ACCESS_POLICIES, MAX_POLICY_ID};
 pub use cors::{CorsMethod, CorsRule, MAX_CORS_BYTES, MAX_CORS_RULES};
 pub use dialect::Dialect;
 pub use message::{Method, WireRequest, WireResponse};
+pub use permissions::Permissions;
 pub use service::TableService;
+
+pub(crate) use acl::is_policy_id;
 
 pub use encode::percent_encode;
 

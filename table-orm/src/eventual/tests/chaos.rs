@@ -119,7 +119,7 @@ pub(crate) const fn grace(seed: u64) -> Duration {
 
 /// What holds after each write, whoever wrote.
 pub(crate) trait Invariants: fmt::Debug + Default + Send + 'static {
-    const TABLES: [&'static str; 2];
+    const TABLES: &'static [&'static str];
 
     /// All rows of the tables.
     type Snapshot: fmt::Debug + Default + PartialEq + Send;
@@ -153,7 +153,12 @@ struct Seen<I: Invariants> {
 impl<I: Invariants> Observer<I> {
     /// Of a store without rows.
     pub fn new(store: Arc<dyn Store>) -> Arc<Self> {
-        let (invariants, rows) = (I::default(), I::Snapshot::default());
+        Self::of(I::default(), store)
+    }
+
+    /// Of a store without rows, with these invariants.
+    pub fn of(invariants: I, store: Arc<dyn Store>) -> Arc<Self> {
+        let rows = I::Snapshot::default();
         let seen = Mutex::new(Seen { invariants, rows, violation: None, writes: 0 });
         Arc::new(Self { store, writing: tokio::sync::Mutex::default(), seen })
     }
@@ -172,7 +177,8 @@ impl<I: Invariants> Observer<I> {
     pub async fn snapshot(&self) -> I::Snapshot {
         let _writing = self.writing.lock().await;
         let mut snapshot = I::Snapshot::default();
-        for table in I::TABLES.map(|name| TableName::new(name).unwrap()) {
+        for name in I::TABLES {
+            let table = TableName::new(name).unwrap();
             let keys = KeyRange { partition: Span::All, row: Span::All };
             let query = RowQuery::new(table.clone(), keys);
             let query = RowQuery { metadata: Metadata::Minimal, ..query };

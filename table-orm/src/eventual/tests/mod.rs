@@ -1,14 +1,19 @@
-//! The protocol over the embedded store, with a type made by hand: its canonical rows are told from a text.
+//! The protocol over the embedded store, with a type made by hand, whose canonical rows are told from a text, and
+//! with derived types.
 
 mod bulk;
 pub(crate) mod chaos;
 mod costs;
+mod derived;
 mod left_out;
 pub(in crate::eventual) mod mortal;
 mod observer;
+mod posts;
+pub(crate) mod process;
 mod registered;
 pub(crate) mod registering;
 mod settling;
 mod simulation;
 pub(crate) mod stamped;
+mod tampering;
 mod world;

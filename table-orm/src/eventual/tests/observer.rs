@@ -1,101 +1,153 @@
 //! The invariants of the protocol, and the store that checks them.
 
 use super::chaos::{self, Invariants};
-use super::world::{ENTITY, HOME, KIND, State, text};
 use crate::entity::{DynamicEntity, read_row};
-use crate::eventual::{ForeignKey, Pending};
+use crate::eventual::{DueEntry, ForeignKey, ForeignType, Pending};
 use crate::model::TableName;
+use crate::store::StoredRow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::marker::PhantomData;
 
-pub(super) type Observer = chaos::Observer<Seen>;
+/// A type whose rows elsewhere are observed.
+pub(super) trait Observed: fmt::Debug + Default + 'static {
+    /// Its tables, first that of its entities.
+    const TABLES: &'static [&'static str];
+    const KIND: ForeignType;
+
+    /// Whether a row of an entity's partition is neither canonical nor elsewhere.
+    fn is_beside(row_key: &str) -> bool;
+}
+
+pub(super) type Observer<W> = chaos::Observer<Seen<W>>;
 
 /// What the writes so far have done.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
-    /// The states of each entity, one after the other.
-    history: BTreeMap<String, Vec<Past>>,
-    /// Each foreign row that a state has told of, and the earliest state of its entity that it can show now.
-    shown: BTreeMap<ForeignKey, usize>,
+pub(super) struct Seen<W> {
+    /// What each entity told of, one state after the other; of nothing where it is not there.
+    history: BTreeMap<Entity, Vec<Shown>>,
+    /// Each foreign row that a state has told of: whose it is, and the earliest state that it can show now.
+    shown: BTreeMap<ForeignKey, (Entity, usize)>,
+    of: PhantomData<W>,
 }
 
-/// A state that an entity had, with the rows that it tells of.
-#[derive(Debug, Default)]
-struct Past {
-    state: Option<State>,
-    rows: Shown,
-}
+/// PartitionKey and RowKey of a canonical row.
+pub(super) type Entity = (String, String);
 
 /// What foreign rows show.
-type Shown = BTreeMap<ForeignKey, String>;
+pub(super) type Shown = BTreeMap<ForeignKey, String>;
 
 /// All rows of the store.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Snapshot {
-    pub entities: BTreeMap<String, State>,
+    /// The foreign rows that each entity tells of.
+    pub entities: BTreeMap<Entity, Shown>,
     pub foreign: Shown,
-    pub intents: BTreeMap<String, Pending>,
+    /// By PartitionKey and RowKey.
+    pub intents: BTreeMap<(String, String), Pending>,
     pub tickets: BTreeSet<ForeignKey>,
 }
 
 impl Snapshot {
     /// The foreign rows that there should be.
     pub fn wanted(&self) -> Shown {
-        self.entities.values().flat_map(rows).collect()
+        self.entities.values().flatten().map(|(key, shown)| (key.clone(), shown.clone())).collect()
     }
 
-    /// Whether an intent tells of that row.
-    fn is_due(&self, key: &ForeignKey) -> bool {
-        let due = self.intents.values().flat_map(|pending| &pending.intent.due);
-        due.flat_map(|entry| &entry.keys).any(|(_, other)| other == key)
+    /// Whether an intent in the partition of the entity tells of that row of it.
+    fn is_due(&self, (home, canonical): &Entity, key: &ForeignKey) -> bool {
+        let intents = self.intents.iter().filter(|((partition_key, _), _)| partition_key == home);
+        let mut due = intents.flat_map(|(_, pending)| &pending.intent.due);
+        due.any(|DueEntry { canonical: of, keys, .. }| {
+            of == canonical && keys.iter().any(|(_, due)| due == key)
+        })
     }
 }
 
-fn rows(state: &State) -> impl Iterator<Item = (ForeignKey, String)> {
-    state.shown().map(|(key, stamp)| (key, stamp.to_owned()))
+/// What a row shows, but for the mark of a retry.
+pub(super) fn shown(mut row: DynamicEntity) -> String {
+    row.properties.remove("WriteId");
+    format!("{:?}", row.properties)
 }
 
-/// The entity of a foreign row: its RowKey ends with it.
-fn entity_of(key: &ForeignKey) -> String {
-    format!("{ENTITY}{}", key.row_key.rsplit(':').next().unwrap_or_default())
+impl<W: Observed> Seen<W> {
+    fn is_canonical(table: &TableName, row_key: &str) -> bool {
+        table.as_str() == W::TABLES[0] && (W::KIND.is_canonical)(row_key)
+    }
+
+    fn is_beside(table: &TableName, row_key: &str) -> bool {
+        table.as_str() == W::TABLES[0] && W::is_beside(row_key)
+    }
+
+    fn remember(&mut self, now: &Snapshot) {
+        for entity in now.entities.keys() {
+            if !self.history.contains_key(entity) {
+                self.history.insert(entity.clone(), vec![Shown::new()]);
+            }
+        }
+        let gone = Shown::new();
+        for (entity, states) in &mut self.history {
+            let state = now.entities.get(entity).unwrap_or(&gone);
+            if states.last() != Some(state) {
+                for key in state.keys() {
+                    self.shown.entry(key.clone()).or_insert_with(|| (entity.clone(), 0));
+                }
+                states.push(state.clone());
+            }
+        }
+    }
+
+    /// A row that differs has an intent.
+    fn check_intents(&self, now: &Snapshot) -> Result<(), String> {
+        if let Some(key) = now.foreign.keys().find(|key| !self.shown.contains_key(key)) {
+            return Err(format!("no entity ever told of {key:?}"));
+        }
+        for (key, (entity, _)) in &self.shown {
+            let want = now.entities.get(entity).and_then(|rows| rows.get(key));
+            let is = now.foreign.get(key);
+            if want != is && !now.is_due(entity, key) {
+                return Err(format!("{key:?} is {is:?}, not {want:?}, and no intent tells of it"));
+            }
+        }
+        Ok(())
+    }
 }
 
-fn is_entity(partition_key: &str, row_key: &str) -> bool {
-    partition_key == HOME && row_key.starts_with(ENTITY)
-}
-
-impl Invariants for Seen {
-    const TABLES: [&'static str; 2] = ["things", "copies"];
+impl<W: Observed + Send> Invariants for Seen<W> {
+    const TABLES: &'static [&'static str] = W::TABLES;
 
     type Snapshot = Snapshot;
 
     fn put(snapshot: &mut Snapshot, table: &TableName, json: &str) {
         let row: DynamicEntity = read_row(0, json.as_bytes()).unwrap();
-        let stamp = text(&row, "Stamp");
-        if is_entity(&row.partition_key, &row.row_key) {
-            snapshot.entities.insert(row.row_key.clone(), State::of(&row));
-        } else if row.row_key.starts_with("DUE:") {
-            let row_key = row.row_key.clone();
-            let pending = Pending::read(row, table, KIND).unwrap();
-            snapshot.intents.extend(pending.map(|pending| (row_key, pending)));
-        } else {
-            let (table, DynamicEntity { partition_key, row_key, .. }) = (table.clone(), row);
-            let key = ForeignKey { table, partition_key, row_key };
-            if key.row_key.starts_with("TKT:") {
-                snapshot.tickets.insert(key);
-            } else {
-                snapshot.foreign.insert(key, stamp);
-            }
+        let entity = (row.partition_key.clone(), row.row_key.clone());
+        let key = || {
+            let (partition_key, row_key) = entity.clone();
+            ForeignKey { table: table.clone(), partition_key, row_key }
+        };
+        if row.row_key.starts_with("DUE:") {
+            let pending = Pending::read(row, table, W::KIND).unwrap();
+            snapshot.intents.extend(pending.map(|pending| (entity, pending)));
+        } else if row.row_key.starts_with("TKT:") {
+            snapshot.tickets.insert(key());
+        } else if Self::is_canonical(table, &row.row_key) {
+            let stored = StoredRow { body: json.to_owned().into(), header: None };
+            let rows = (W::KIND.rows)(table, stored).unwrap().0.into_iter();
+            let rows = rows.map(|(key, row)| (key, shown(read_row(0, &row.body).unwrap())));
+            snapshot.entities.insert(entity, rows.collect());
+        } else if !Self::is_beside(table, &row.row_key) {
+            snapshot.foreign.insert(key(), shown(row));
         }
     }
 
     fn remove(snapshot: &mut Snapshot, table: &TableName, partition_key: &str, row_key: &str) {
-        if is_entity(partition_key, row_key) {
-            snapshot.entities.remove(row_key);
-        } else if row_key.starts_with("DUE:") {
-            snapshot.intents.remove(row_key);
+        let (partition_key, row_key) = (partition_key.to_owned(), row_key.to_owned());
+        let entity = (partition_key.clone(), row_key.clone());
+        if Self::is_canonical(table, &row_key) {
+            snapshot.entities.remove(&entity);
         } else {
-            let (partition_key, row_key) = (partition_key.to_owned(), row_key.to_owned());
             let key = ForeignKey { table: table.clone(), partition_key, row_key };
+            snapshot.intents.remove(&entity);
             snapshot.tickets.remove(&key);
             snapshot.foreign.remove(&key);
         }
@@ -104,48 +156,15 @@ impl Invariants for Seen {
     fn check(&mut self, now: &Snapshot) -> Result<(), String> {
         self.remember(now);
         self.check_intents(now)?;
-        for (key, earliest) in &mut self.shown {
-            let (shown, states) = (now.foreign.get(key), &self.history[&entity_of(key)]);
-            let shows = |past: &Past| past.rows.get(key) == shown;
+        for (key, (entity, earliest)) in &mut self.shown {
+            let (shown, states) = (now.foreign.get(key), &self.history[entity]);
+            let shows = |state: &Shown| state.get(key) == shown;
             let Some(later) = states[*earliest..].iter().position(shows) else {
                 return Err(format!(
                     "{key:?} goes back from state {earliest} to {shown:?}: {states:?}"
                 ));
             };
             *earliest += later;
-        }
-        Ok(())
-    }
-}
-
-impl Seen {
-    fn remember(&mut self, now: &Snapshot) {
-        for entity in now.entities.keys() {
-            if !self.history.contains_key(entity) {
-                self.history.insert(entity.clone(), vec![Past::default()]);
-            }
-        }
-        for (entity, states) in &mut self.history {
-            let state = now.entities.get(entity);
-            if states.last().is_some_and(|last| last.state.as_ref() != state) {
-                let rows: Shown = state.into_iter().flat_map(rows).collect();
-                for key in rows.keys() {
-                    self.shown.entry(key.clone()).or_default();
-                }
-                states.push(Past { state: state.cloned(), rows });
-            }
-        }
-    }
-
-    /// A row that differs has an intent.
-    fn check_intents(&self, now: &Snapshot) -> Result<(), String> {
-        let last = self.history.values().filter_map(|states| states.last());
-        let wanted: BTreeMap<_, _> = last.flat_map(|past| &past.rows).collect();
-        for key in wanted.keys().copied().chain(now.foreign.keys()) {
-            let (want, is) = (wanted.get(key).copied(), now.foreign.get(key));
-            if want != is && !now.is_due(key) {
-                return Err(format!("{key:?} is {is:?}, not {want:?}, and no intent tells of it"));
-            }
         }
         Ok(())
     }

@@ -4,16 +4,16 @@
 //! named. No request of these simulations takes effect a minute late, so there is no exception.
 
 use super::chaos::{self, Dice, LATEST, all_hold, first_violation, network, on_virtual_time};
-use super::registering::{AllNamed, LIVES, LeftOut, Process, Registering, write_all};
+use super::process::{LIVES, Process, Written, write_all};
+use super::registering::{AllNamed, LeftOut, Registering, tampering};
 use super::stamped::Stamped;
 use crate as table_orm;
 use crate::dose::dose;
 use crate::embedded::EmbeddedStore;
 use crate::entity::EntityKey;
 use crate::eventual::{SETTLE_GRACE, SettleReport};
-use crate::layer::FaultStore;
 use crate::model::TableName;
-use crate::store::Store as _;
+use crate::store::Store;
 use crate::{EntityKeys as _, ScanPermit, TableEntity};
 use futures_util::future::{join, join_all};
 use std::sync::Arc;
@@ -42,13 +42,16 @@ const SWEEPERS: u64 = 2;
 impl Registering for Employee {
     const TABLES: [&'static str; 2] = ["staff", "staffDue"];
     const POINTERS: &'static str = "Employee";
-    const LONGEST_LIFE: Duration = Duration::from_secs(240);
-    const PAUSES: (f64, Duration, Duration) =
-        (0.2, Duration::from_secs(150), Duration::from_secs(10));
 
     fn is_left(row_key: &str) -> bool {
         row_key.starts_with("DUE:") || row_key.starts_with("TKT:")
     }
+}
+
+impl Written for Employee {
+    const LONGEST_LIFE: Duration = Duration::from_secs(240);
+    const PAUSES: (f64, Duration, Duration) =
+        (0.2, Duration::from_secs(150), Duration::from_secs(10));
 
     async fn write(Process { repo, dice, .. }: &Process<Self>) -> crate::Result<()> {
         let employee = Self {
@@ -88,15 +91,14 @@ async fn run(seed: u64, left_out: Option<LeftOut>) -> Result<usize, String> {
     let observer =
         chaos::Observer::<AllNamed<Employee>>::new(Arc::new(Stamped::new(Arc::new(memory))));
     let network = network(seed, 0.03, 0.03, observer.clone());
-    let processes =
-        (0..PROCESSES).map(|number| write_all::<Employee>(seed, number, &network, left_out));
-    let sweepers =
-        (PROCESSES..PROCESSES + SWEEPERS).map(|number| sweep_all(seed, number, &network, left_out));
+    let reached = |_: &Dice| tampering::<Employee>(&network, left_out);
+    let processes = (0..PROCESSES).map(|number| write_all::<Employee>(seed, number, reached));
+    let sweepers = (PROCESSES..PROCESSES + SWEEPERS).map(|number| sweep_all(seed, number, reached));
     join(join_all(processes), join_all(sweepers)).await;
     // What is still on its way arrives, and what is named gets old.
     sleep(LATEST + SETTLE_GRACE).await;
     network.disable();
-    let last = Process::<Employee>::start(Dice::of(seed, 99), &network, None).await;
+    let last = Process::<Employee>::start(Dice::of(seed, 99), Arc::new(network)).await;
     let mut reports = Vec::new();
     for _ in 0..2 {
         let report = sweep(&last, SETTLE_GRACE).await.map_err(|error| error.to_string())?;
@@ -136,12 +138,13 @@ fn key(employee: &Employee) -> EntityKey<<Employee as TableEntity>::Canonical> {
     employee.key()
 }
 
-async fn sweep_all(seed: u64, number: u64, network: &FaultStore, left_out: Option<LeftOut>) {
+async fn sweep_all(seed: u64, number: u64, network: impl Fn(&Dice) -> Arc<dyn Store>) {
     for life in 0..2 * LIVES {
         let dice = Dice::of(seed, 10 * number + life);
         sleep(dice.time(Employee::LONGEST_LIFE)).await;
         let grace = if dice.happens(0.5) { Duration::ZERO } else { SETTLE_GRACE };
-        let process = Process::start(dice, network, left_out).await;
+        let network = network(&dice);
+        let process = Process::start(dice, network).await;
         process.dice.mortal(0.3, Duration::from_secs(10), sweep(&process, grace)).await;
         process.end();
     }

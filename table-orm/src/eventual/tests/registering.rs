@@ -1,43 +1,28 @@
-//! What the simulations of registers share: processes that register their writes and end at any time, and the
-//! invariant that the register names every partition in which something is left.
+//! What the simulations of registers share: the invariant that the register names every partition in which
+//! something is left, and a network that leaves out a part of that.
 
-use super::chaos::{Dice, Invariants};
-use super::mortal::Mortal;
+use super::chaos::Invariants;
+use super::process::Written;
 use super::world::text;
 use crate::entity::{DynamicEntity, read_row};
-use crate::eventual::Registered;
-use crate::layer::{FaultStore, Layer as _, Retry};
+use crate::layer::FaultStore;
 use crate::model::{ETag, TableName};
 use crate::query::RowQuery;
 use crate::store::{Middleware, Operation, Page, Store, StoreError};
-use crate::{Repo, Result, TableEntity, Tables};
-use futures_util::future::join;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::time::{sleep, timeout};
-
-/// How often a process that writes starts.
-pub(crate) const LIVES: u64 = 3;
 
 /// An entity whose writes leave something for which its partition must be named.
-pub(crate) trait Registering: TableEntity + fmt::Debug + 'static {
+pub(crate) trait Registering: Written {
     /// Its table, and the register.
     const TABLES: [&'static str; 2];
     /// The kind of its pointers.
     const POINTERS: &'static str;
-    /// The longest life of a process.
-    const LONGEST_LIFE: Duration;
-    /// How probable a long pause before a write is, its longest time, and that of another pause.
-    const PAUSES: (f64, Duration, Duration);
 
     /// Whether the row is left by a write, and its partition must be named.
     fn is_left(row_key: &str) -> bool;
-
-    /// One write, drawn by the process.
-    async fn write(process: &Process<Self>) -> Result<()>;
 }
 
 /// A part of the protocol that is left out.
@@ -81,7 +66,7 @@ pub(crate) struct Snapshot {
 }
 
 impl<E: Registering> Invariants for AllNamed<E> {
-    const TABLES: [&'static str; 2] = E::TABLES;
+    const TABLES: &'static [&'static str] = &E::TABLES;
 
     type Snapshot = Snapshot;
 
@@ -123,6 +108,15 @@ struct Tampering {
     left_out: Option<LeftOut>,
 }
 
+/// The network as one process of that type reaches it.
+pub(crate) fn tampering<E: Registering>(
+    network: &FaultStore,
+    left_out: Option<LeftOut>,
+) -> Arc<dyn Store> {
+    let network = Arc::new(network.clone());
+    Arc::new(Tampering { network, register: E::TABLES[1], left_out })
+}
+
 impl Middleware for Tampering {
     fn inner(&self) -> &dyn Store {
         &*self.network
@@ -152,68 +146,5 @@ impl Middleware for Tampering {
             return Ok(Some(ETag::new("W/\"datetime'2000-01-01T00%3A00%3A00Z'\"")));
         }
         self.network.write(table, partition_key, operation).await
-    }
-}
-
-/// A process from its start to its end.
-pub(crate) struct Process<E> {
-    pub tables: Tables,
-    pub repo: Repo<E>,
-    pub register: Registered,
-    pub dice: Dice,
-    network: Arc<Mortal>,
-}
-
-impl<E: Registering> Process<E> {
-    pub async fn start(dice: Dice, network: &FaultStore, left_out: Option<LeftOut>) -> Self {
-        let network: Arc<dyn Store> = Arc::new(network.clone());
-        // Some send again by themselves what was not answered.
-        let network = if dice.happens(0.3) {
-            Retry::interactive().write_id("WriteId").seed(dice.seed()).around(network).unwrap()
-        } else {
-            network
-        };
-        let network =
-            Mortal::new(Arc::new(Tampering { network, register: E::TABLES[1], left_out }));
-        let tables = Tables::new(network.clone()).on_virtual_time(dice.seed());
-        let repo = tables.repo::<E>();
-        let register = repo.register().existing().await.unwrap();
-        Self { tables, repo, register, dice, network }
-    }
-
-    pub fn end(&self) {
-        self.network.end();
-    }
-
-    /// Writes until the end, two at a time.
-    async fn write_some(&self) {
-        let writer = || async {
-            loop {
-                let (probability, long, short) = E::PAUSES;
-                let pause = if self.dice.happens(probability) { long } else { short };
-                sleep(self.dice.time(pause)).await;
-                let give_up = if self.dice.happens(0.2) { 1 } else { 30 };
-                // What fails left nothing, or what is found.
-                let _written =
-                    self.dice.mortal(0.2, Duration::from_secs(give_up), E::write(self)).await;
-            }
-        };
-        join(writer(), writer()).await;
-    }
-}
-
-/// Processes that write, one after the other.
-pub(crate) async fn write_all<E: Registering>(
-    seed: u64,
-    number: u64,
-    network: &FaultStore,
-    left_out: Option<LeftOut>,
-) {
-    for life in 0..LIVES {
-        let dice = Dice::of(seed, 10 * number + life);
-        let time = dice.time(E::LONGEST_LIFE);
-        let process = Process::<E>::start(dice, network, left_out).await;
-        let _ended = timeout(time, process.write_some()).await;
-        process.end();
     }
 }

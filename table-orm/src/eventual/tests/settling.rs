@@ -1,7 +1,7 @@
 //! Settling, one case at a time.
 
 use super::observer::Observer;
-use super::world::{Change, HOME, KIND, State, client, create, read, table};
+use super::world::{Change, HOME, KIND, State, Thing, client, create, read, table};
 use crate::embedded::EmbeddedStore;
 use crate::error::Error;
 use crate::eventual::{
@@ -15,10 +15,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;
 
-async fn world() -> (Arc<Observer>, TableClient) {
+async fn world() -> (Arc<Observer<Thing>>, TableClient) {
     let memory = Arc::new(EmbeddedStore::in_memory().unwrap());
     create(&*memory).await;
-    let observer = Observer::new(memory);
+    let observer = Observer::<Thing>::new(memory);
     let client = client(observer.clone(), 1);
     (observer, client)
 }

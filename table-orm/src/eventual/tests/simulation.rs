@@ -3,9 +3,9 @@
 //! The observer checks the invariants after each write. At the end one sweeper alone makes everything clean.
 
 use super::chaos::{Dice, LATEST, WrongClock, all_hold, at_once, grace, network, on_virtual_time};
-use super::left_out::{LeftOut, Tampering};
 use super::observer::Observer;
-use super::world::{Change, HOME, KIND, Read, State, client, create, read};
+use super::tampering::{LeftOut, Tampering};
+use super::world::{Change, HOME, KIND, Read, State, Thing, client, create, read};
 use crate::dose::dose;
 use crate::embedded::EmbeddedStore;
 use crate::error::{Error, Result};
@@ -61,7 +61,7 @@ pub(super) fn simulate(
 async fn run(seed: u64, setting: Setting, left_out: Option<LeftOut>) -> Result<usize, String> {
     let memory = Arc::new(EmbeddedStore::in_memory().unwrap());
     create(&*memory).await;
-    let observer = Observer::new(memory);
+    let observer = Observer::<Thing>::new(memory);
     let network = network(seed, setting.faults, setting.faults, observer.clone());
     let writers = (0..setting.writers).map(|writer| {
         let actor = Actor::new(seed, writer, &network, left_out);
@@ -109,7 +109,7 @@ struct Actor {
 
 impl Actor {
     fn new(seed: u64, number: u64, network: &FaultStore, left_out: Option<LeftOut>) -> Self {
-        let store = Tampering::new(Arc::new(network.clone()), left_out, number);
+        let store = Tampering::of::<Thing>(Arc::new(network.clone()), left_out, number);
         let dice = Dice::of(seed, number);
         let client_seed = dice.seed();
         let client = client(WrongClock::around(Arc::new(store), client_seed), client_seed);

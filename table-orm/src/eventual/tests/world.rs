@@ -5,6 +5,7 @@
 //! with `FULL:` holds it, a row that begins with `REF:` does not, so it stays as it is when only the stamp
 //! changes.
 
+use super::observer::Observed;
 use crate::entity::{DynamicEntity, read_row};
 use crate::error::Result;
 use crate::eventual::foreign_rows::ForeignContent;
@@ -17,6 +18,19 @@ use std::sync::Arc;
 /// The partition of all entities.
 pub(super) const HOME: &str = "home";
 pub(super) const ENTITY: &str = "E:";
+
+/// The type.
+#[derive(Debug, Default)]
+pub(super) struct Thing;
+
+impl Observed for Thing {
+    const TABLES: &'static [&'static str] = &["things", "copies"];
+    const KIND: ForeignType = KIND;
+
+    fn is_beside(_: &str) -> bool {
+        false
+    }
+}
 
 pub(super) const KIND: ForeignType = ForeignType {
     entity: "Thing",
@@ -96,7 +110,7 @@ pub(super) fn client(store: Arc<dyn Store>, seed: u64) -> TableClient {
 
 /// Creates the tables.
 pub(super) async fn create(store: &dyn Store) {
-    for name in ["things", "copies"] {
+    for name in Thing::TABLES {
         store.create_table(&table(name)).await.unwrap();
     }
 }

@@ -1,6 +1,6 @@
 //! Who gets a value that several want.
 //!
-//! The order is what makes it safe: the ticket of the other reserver is deleted before the entity is read the
+//! The order is what makes it safe: the ticket of the other reserver is [ended](super::hand_over) before the entity is read the
 //! second time. After that, its transaction cannot give it the value any more, so what the reading shows stays.
 //! The guard is replaced in the version that was read first, so nobody else has decided meanwhile.
 
@@ -24,12 +24,19 @@ enum Round {
 }
 
 impl Guards {
-    /// Makes the guard of a value name the entity and the ticket.
+    /// Makes the guard of a value name the entity and the ticket. Sets `in_doubt` where a request was not
+    /// answered: the guard may then be written later, whatever this returns.
     ///
     /// # Errors
     /// [`Error::UniqueViolation`] when another entity has the value, and [`Error::Conflict`] when other
     /// reservers were faster each time.
-    pub async fn reserve(&self, value: &UniqueValue, entity: &Home, ticket: &str) -> Result<()> {
+    pub async fn reserve(
+        &self,
+        value: &UniqueValue,
+        entity: &Home,
+        ticket: &str,
+        in_doubt: &mut bool,
+    ) -> Result<()> {
         let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
         let mut unanswered = None;
         for _ in 0..MAX_ROUNDS {
@@ -37,6 +44,7 @@ impl Guards {
                 Ok(Round::Mine) => return Ok(()),
                 Ok(Round::Again) => {}
                 Err(error) if error.is_unanswered() => {
+                    *in_doubt = true;
                     unanswered = Some(error);
                     self.wait(&mut backoff).await;
                 }
@@ -83,7 +91,7 @@ impl Guards {
             return Err(self.violation(value, &guard.home));
         }
         self.wait(backoff).await;
-        self.delete_ticket(&guard.home, &guard.ticket).await?;
+        self.end_ticket(guard).await?;
         if self.has(&guard.home, value).await? {
             return Err(self.violation(value, &guard.home));
         }

@@ -4,7 +4,7 @@ use crate::entity::{DynamicEntity, read_row};
 use crate::error::{Error, Holder, Rejection, Result};
 use crate::eventual::foreign_type::ForeignType;
 use crate::eventual::unique_value::UniqueValue;
-use crate::model::{ACROSS_GUARD, ETag, Edm, TableName};
+use crate::model::{ACROSS_GUARD, ETag, Edm, ROW_KEY, TableName};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::query::RowQuery;
 use crate::store::{Action, Batch, ErrorCode, IfMatch, Operation, StoreError};
@@ -138,20 +138,11 @@ impl Guards {
 
     /// Whether the ticket is there that the value was reserved with.
     pub async fn has_ticket(&self, guard: &Guard) -> Result<bool> {
-        let client = self.home.in_table(&guard.home.table);
-        let row = client.annotated_row(&guard.home.key.partition_key, &guard.ticket).await?;
-        Ok(row.is_some())
-    }
-
-    /// Deletes a ticket in the partition of an entity. It may be gone.
-    pub async fn delete_ticket(&self, entity: &Home, ticket: &str) -> Result<()> {
-        let action = Action::Delete(IfMatch::Any);
-        let operations = vec![Operation { row_key: ticket.to_owned(), action }];
-        let batch = Batch { partition_key: entity.key.partition_key.clone(), operations };
-        match self.home.in_table(&entity.table).send(batch).await {
-            Ok(_) | Err(Error::NotFound(_)) => Ok(()),
-            Err(error) => Err(error),
-        }
+        let Guard { home: Home { table, key }, ticket, .. } = guard;
+        let client = self.home.in_table(table);
+        let point = client.point(&CanonicalKey { row_key: ticket.clone(), ..key.clone() });
+        let select = Some(vec![ROW_KEY.into()]);
+        Ok(client.row(&RowQuery { select, ..point }).await?.is_some())
     }
 
     /// The error of a value that another entity has.

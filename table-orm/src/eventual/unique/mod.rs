@@ -10,19 +10,30 @@
 //! 2. Insert the guard. If there is one, contend for it: an entity that has the value keeps it. Of one that
 //!    does not, the ticket is deleted first, then the entity is read again, then the guard is replaced in the
 //!    version that was read.
-//! 3. Write the entity in a transaction that deletes the ticket in its version. If that fails, delete the ticket
+//! 3. Write the entity in a transaction that deletes the ticket in its version. If that fails, end the ticket
 //!    and then release the values.
+//!
+//! To *end* a ticket is to put an intent for its values in its place. Who takes a value over, who gives one up,
+//! and a sweep end tickets; where nothing was reserved, it is just deleted.
 //!
 //! Invariants:
 //! - No two canonical rows have one value, at any instant; each has its guard.
-//! - Once a ticket is deleted, its transaction cannot succeed any more, however late it takes effect. It needs
+//! - Once a ticket is gone, its transaction cannot succeed any more, however late it takes effect. It needs
 //!   the version that the answer to the ticket's insert stated, so an insert that is sent again, or that takes
 //!   effect late, makes a ticket that no transaction deletes.
-//! - Whatever a process leaves that ends in between, a ticket or an intent of the entity's partition says
-//!   where to look, or the guard is one that keeps nobody away.
+//! - A guard whose entity does not have the value is named in that entity's partition: by the ticket that it
+//!   was made with, or by an intent. The guard is written after its ticket. The ticket goes when the entity gets the
+//!   value, or when an intent comes in its place, in one transaction. The entity loses the value when an
+//!   intent comes, in one transaction. An intent goes after it was seen that no guard names the entity, or that the
+//!   entity has the value, or that the guard's ticket is there. So a sweep finds what ended processes left.
+//!
+//! One exception: a request that writes a guard after its ticket is gone. The intent in place of the ticket stays
+//! until a sweep where a reserver's request was not answered, and where another reserver put it there. A guard that
+//! is written after the sweep is named by nobody. It keeps nobody away; `verify_guards` finds it.
 
 mod contend;
 mod guard;
+mod hand_over;
 mod release;
 mod reservation;
 mod secure;
@@ -30,4 +41,5 @@ mod secure;
 mod tests;
 
 pub(crate) use guard::{GUARD_ROW, Guard, Guards};
+pub(crate) use hand_over::hand_over;
 pub(crate) use reservation::{Reservation, TICKET};

@@ -1,6 +1,7 @@
 //! The values of one transaction, from the ticket to the transaction that consumes it.
 
 use super::guard::Guards;
+use super::hand_over::hand_over;
 use crate::error::{Error, Result};
 use crate::eventual::intent::{DueEntry, Intent};
 use crate::model::ETag;
@@ -11,8 +12,8 @@ use crate::store::{Action, Batch, IfMatch, Operation};
 pub(crate) const TICKET: &str = crate::eventual::ticket::START;
 /// How many names a ticket is given, when the insert under one is not answered.
 const NAMES: usize = 4;
-/// How often the delete of a ticket is sent.
-const DELETES: usize = 3;
+/// How often the end of a ticket is sent.
+const ENDS: usize = 3;
 
 /// Values that are reserved until a transaction takes them, or gives them up.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub(crate) struct Reservation {
     etag: ETag,
     /// The names that the ticket was given.
     names: usize,
+    /// Whether a guard of it may be written later, by a request that was not answered.
+    in_doubt: bool,
 }
 
 impl Reservation {
@@ -36,13 +39,16 @@ impl Reservation {
     ) -> Result<Self, (Error, Option<String>)> {
         let (ticket, etag, names) =
             Self::insert(&guards, partition_key, values).await.map_err(|error| (error, None))?;
-        let reservation = Self { guards, ticket, etag, names };
-        let Self { guards, ticket, .. } = &reservation;
-        for (index, (row_key, value)) in ticket.values().enumerate() {
-            let entity = guards.entity(partition_key, row_key);
-            if let Err(error) = guards.reserve(value, &entity, &ticket.row_key).await {
+        let mut reservation = Self { guards, ticket, etag, names, in_doubt: false };
+        let wanted = reservation.ticket.clone();
+        for (index, (row_key, value)) in wanted.values().enumerate() {
+            let Self { guards, ticket, .. } = &reservation;
+            let (entity, mut in_doubt) = (guards.entity(partition_key, row_key), false);
+            let reserved = guards.reserve(value, &entity, &ticket.row_key, &mut in_doubt).await;
+            reservation.in_doubt |= in_doubt;
+            if let Err(error) = reserved {
                 // A value that another entity has is not reserved.
-                let is_taken = matches!(error, Error::UniqueViolation { .. });
+                let is_taken = matches!(error, Error::UniqueViolation { .. }) && !in_doubt;
                 reservation.give_up_first(index + usize::from(!is_taken)).await;
                 return Err((error, Some(row_key.to_owned())));
             }
@@ -100,32 +106,81 @@ impl Reservation {
 
     /// Ends the reservation of values that the entities have already.
     pub async fn keep(self) -> Result<()> {
-        let entity = self.guards.entity(&self.ticket.partition_key, "");
-        self.guards.delete_ticket(&entity, &self.ticket.row_key).await
+        let due = &self.ticket.due;
+        let Some((intent, version)) = self.end(due.clone()).await? else { return Ok(()) };
+        for DueEntry { canonical, values, .. } in due {
+            // Who gave one up meanwhile has found the ticket, and left the guard to this.
+            let entity = self.guards.entity(&intent.partition_key, canonical);
+            let stored = self.guards.values(&entity).await?;
+            for value in values.iter().filter(|value| !stored.contains(value)) {
+                self.guards.release(value, &entity).await?;
+            }
+        }
+        if self.in_doubt { Ok(()) } else { self.clear(&intent, version).await }
     }
 
-    /// Gives the values up. What cannot be done is left: the ticket to a sweep, and without it a guard that
-    /// keeps nobody away.
+    /// Gives the values up. What cannot be done is left to a sweep.
     pub async fn give_up(&self) {
         self.give_up_first(usize::MAX).await;
     }
 
     /// Gives up that many values.
     async fn give_up_first(&self, count: usize) {
-        let Self { guards, ticket, .. } = self;
-        let partition_key = &ticket.partition_key;
-        let entity = |row_key: &str| guards.entity(partition_key, row_key);
-        let mut sent = 0;
+        let due = DueEntry::first_values(&self.ticket.due, count);
         // The ticket first: as long as it is there, the transaction may still take effect.
-        while let Err(error) = guards.delete_ticket(&entity(""), &ticket.row_key).await {
+        let Ok(intent) = self.end(due).await else { return };
+        let mut is_released = true;
+        for (row_key, value) in self.ticket.values().take(count) {
+            let entity = self.guards.entity(&self.ticket.partition_key, row_key);
+            is_released &= self.guards.release(value, &entity).await.is_ok();
+        }
+        // A guard that may be written later is found by the intent.
+        if let Some((intent, version)) = intent
+            && is_released
+            && !self.in_doubt
+        {
+            let _cleared = self.clear(&intent, version).await;
+        }
+    }
+
+    /// Ends the ticket. Returns the intent that is in its place; `None` where the ticket was gone, or had no
+    /// values.
+    async fn end(&self, due: Vec<DueEntry>) -> Result<Option<(Intent, ETag)>> {
+        let Self { guards: Guards { home, kind }, ticket, .. } = self;
+        let Intent { partition_key, row_key, .. } = ticket;
+        let is_empty = due.is_empty();
+        let intent = Intent::new(&home.connection, partition_key, due);
+        let mut sent = 0;
+        loop {
             sent += 1;
-            if !error.is_unanswered() || sent == DELETES {
-                return;
+            let ended = if is_empty {
+                let action = Action::Delete(IfMatch::Any);
+                self.send(Operation { row_key: row_key.clone(), action }).await.map(|()| None)
+            } else {
+                let insert = intent.insert(home, *kind)?;
+                hand_over(home, partition_key, (row_key, IfMatch::Any), insert).await
+            };
+            match ended {
+                Err(error) if error.is_unanswered() && sent < ENDS => {}
+                Err(error) => return Err(error),
+                Ok(version) => return Ok(version.map(|version| (intent, version))),
             }
         }
-        for (row_key, value) in ticket.values().take(count) {
-            // A guard that stays keeps nobody away.
-            let _released = guards.release(value, &entity(row_key)).await;
+    }
+
+    /// Deletes an intent in its version.
+    async fn clear(&self, intent: &Intent, version: ETag) -> Result<()> {
+        let action = Action::Delete(IfMatch::ETag(version));
+        self.send(Operation { row_key: intent.row_key.clone(), action }).await
+    }
+
+    /// Sends the delete of a row beside the entities. It may be gone.
+    async fn send(&self, operation: Operation) -> Result<()> {
+        let partition_key = self.ticket.partition_key.clone();
+        let batch = Batch { partition_key, operations: vec![operation] };
+        match self.guards.home.send(batch).await {
+            Ok(_) | Err(Error::NotFound(_) | Error::Conflict(_)) => Ok(()),
+            Err(error) => Err(error),
         }
     }
 }

@@ -1,10 +1,16 @@
 //! The requests that unique values take.
 
 use super::{Person, client, memory, person};
+use crate::entity::{RowHead, read_row, split_page};
+use crate::eventual::unique::{Guards, Reservation};
+use crate::eventual::{DueEntry, ForeignType, UniqueValue};
+use crate::model::TableName;
+use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use crate::{Error, Repo};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
 
 /// Counts the requests.
 #[derive(Debug)]
@@ -31,6 +37,18 @@ impl Middleware for Counted {
 async fn counting() -> (Arc<Counted>, Repo<Person>) {
     let store = Arc::new(Counted { inner: memory().await, requests: AtomicUsize::new(0) });
     (Arc::clone(&store), client(store, 1))
+}
+
+impl Counted {
+    /// The keys of all rows.
+    async fn scan(&self, table: &str) -> Vec<String> {
+        let keys = KeyRange { partition: Span::All, row: Span::All };
+        let query = RowQuery::new(TableName::new(table).unwrap(), keys);
+        let page = self.inner.query(&query).await.unwrap();
+        let rows = split_page(&page.body).unwrap();
+        let heads = rows.iter().map(|row| read_row::<RowHead>(0, row.get().as_bytes()).unwrap());
+        heads.map(|head| format!("{} {}", head.partition_key, head.row_key)).collect()
+    }
 }
 
 /// The requests of a call.
@@ -78,6 +96,32 @@ async fn a_delete_takes_2_requests_and_4_for_each_value() {
         deleted.unwrap();
         assert_eq!(requests, expected);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_is_refused_takes_9_requests_and_leaves_nothing() {
+    let (store, people) = counting().await;
+    people.insert(&person("1", "")).await.unwrap();
+    let (requests, refused) = cost(&store, people.insert(&person("1", "x"))).await;
+    assert!(matches!(refused, Err(Error::AlreadyExists(_))), "{refused:?}");
+    assert_eq!(requests, 9);
+    let rows = store.scan("people").await;
+    assert_eq!(rows, ["1 PERSON"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_value_of_a_reserver_that_ended_takes_9_requests() {
+    let (store, people) = counting().await;
+    let ended = Guards { home: people.client.clone(), kind: ForeignType::of::<Person>() };
+    let x = UniqueValue { name: "name".to_owned(), value: "x".to_owned() };
+    let entry = DueEntry::of_values("PERSON", vec![x]).unwrap();
+    let _left = Reservation::make(ended, "1", &[entry]).await.unwrap();
+    let (requests, written) = cost(&store, people.insert(&person("2", "x"))).await;
+    written.unwrap();
+    assert_eq!(requests, 9);
+    let settled = people.settle(Person::partition("1")).grace(Duration::ZERO).await.unwrap();
+    assert_eq!(settled.settled, 1, "an intent is in the place of the ticket");
+    assert_eq!(store.scan("people").await, ["2 PERSON", "UNQ:name:x UNQ"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,6 +5,7 @@
 mod costs;
 mod left_out;
 mod observer;
+mod secured;
 mod simulation;
 
 use crate as table_orm;

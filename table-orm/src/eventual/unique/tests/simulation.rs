@@ -4,7 +4,7 @@
 //! alone takes each value that no entity has.
 
 use super::left_out::{LeftOut, Tampering};
-use super::observer::Observer;
+use super::observer::{Observer, OneHolder};
 use super::{Person, client, memory, person};
 use crate::dose::dose;
 use crate::entity::EntityKey;
@@ -15,7 +15,7 @@ use crate::eventual::tests::chaos::{
 use crate::eventual::tests::mortal::Mortal;
 use crate::layer::{FaultStore, Layer as _, Retry};
 use crate::store::Store;
-use crate::{EntityKeys as _, Error, Repo, Result, TableEntity};
+use crate::{EntityKeys as _, Error, Repo, Result, ScanPermit, TableEntity};
 use futures_util::future::join;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,8 +23,8 @@ use tokio::time::{sleep, timeout};
 
 const ENTITIES: u64 = 3;
 const NAMES: [&str; 2] = ["x", "y"];
+const BADGES: u64 = 2;
 const WRITERS: u64 = 3;
-const SWEEPERS: u64 = 2;
 const ROUNDS: u64 = 4;
 /// The longest time that a client works on a write or a sweep before it ends.
 const LONGEST_LIFE: Duration = Duration::from_secs(5);
@@ -35,9 +35,13 @@ pub(super) struct Setting {
     pub faults: f64,
     pub late: f64,
     pub deaths: f64,
+    /// Those that sweep while others write.
+    pub sweepers: u64,
 }
 
-pub(super) const BUSY: Setting = Setting { faults: 0.04, late: 0.04, deaths: 0.2 };
+pub(super) const BUSY: Setting = Setting { faults: 0.04, late: 0.04, deaths: 0.2, sweepers: 2 };
+/// Nobody sweeps before the end, and what comes late comes before that.
+pub(super) const UNSWEPT: Setting = Setting { faults: 0.04, late: 0.2, deaths: 0.1, sweepers: 0 };
 
 /// Runs one simulation. Returns the writes that took effect, or the violation of an invariant.
 pub(super) fn simulate(
@@ -53,14 +57,17 @@ async fn run(
     setting: Setting,
     left_out: Option<LeftOut>,
 ) -> std::result::Result<usize, String> {
-    let observer = Observer::new(memory().await);
+    let invariants = OneHolder::new(setting.sweepers == 0);
+    let observer = Observer::of(invariants, memory().await);
     let network = network(seed, setting.faults, setting.late, observer.clone());
-    let actor = |number| Actor::new(seed, number, &network, left_out);
+    // A client that sends again by itself does not learn of a request that may come late.
+    let retries = left_out.is_none() && setting.sweepers > 0;
+    let actor = |number| Actor::new(seed, number, &network, (left_out, retries));
     let write = |number| actor(number).run(setting.deaths, Duration::from_secs(2), Actor::write);
     let sweep =
         |number| actor(number).run(setting.deaths, Duration::from_secs(3), Actor::sweep_some);
     let writers = (0..WRITERS).map(write);
-    let sweepers = (WRITERS..WRITERS + SWEEPERS).map(sweep);
+    let sweepers = (WRITERS..WRITERS + setting.sweepers).map(sweep);
     join(at_once(writers), at_once(sweepers)).await;
     // What is still on its way arrives.
     sleep(LATEST).await;
@@ -74,6 +81,11 @@ async fn run(
     if !(end.intents.is_empty() && end.tickets.is_empty()) {
         return Err(format!("a sweeper alone does not clean up: {end:?}"));
     }
+    let permit = ScanPermit::because("test");
+    let found = last.client.people.verify_guards(permit).await.unwrap().findings;
+    if found.len() != end.left_guards().count() {
+        return Err(format!("{found:?} are not all guards that are left: {end:?}"));
+    }
     for name in NAMES {
         let value = UniqueValue { name: "name".to_owned(), value: name.to_owned() };
         if end.holder(&value).is_none()
@@ -86,6 +98,9 @@ async fn run(
     observer.result()
 }
 
+/// What clients leave out, and whether they may send again by themselves.
+type Kind = (Option<LeftOut>, bool);
+
 /// A client with a connection of its own, which ends as a whole.
 struct Client {
     people: Repo<Person>,
@@ -95,11 +110,11 @@ struct Client {
 }
 
 impl Client {
-    fn new(dice: &Dice, network: &FaultStore, left_out: Option<LeftOut>) -> Self {
+    fn new(dice: &Dice, network: &FaultStore, (left_out, retries): Kind) -> Self {
         let network = Mortal::new(Arc::new(network.clone()));
         let store: Arc<dyn Store> = Arc::new(Tampering::new(network.clone(), left_out));
         // Half of the clients send again by themselves what was not answered.
-        let store = if left_out.is_none() && dice.below(2) == 0 {
+        let store = if retries && dice.below(2) == 0 {
             let retry = Retry::interactive().write_id("WriteId").seed(dice.seed());
             retry.around(store).unwrap()
         } else {
@@ -117,13 +132,13 @@ struct Actor<'a> {
     client: Client,
     dice: Dice,
     network: &'a FaultStore,
-    left_out: Option<LeftOut>,
+    kind: Kind,
 }
 
 impl<'a> Actor<'a> {
-    fn new(seed: u64, number: u64, network: &'a FaultStore, left_out: Option<LeftOut>) -> Self {
+    fn new(seed: u64, number: u64, network: &'a FaultStore, kind: Kind) -> Self {
         let dice = Dice::of(seed, number);
-        Self { client: Client::new(&dice, network, left_out), dice, network, left_out }
+        Self { client: Client::new(&dice, network, kind), dice, network, kind }
     }
 
     /// Does something in each round. What fails is left to the sweepers.
@@ -137,21 +152,24 @@ impl<'a> Actor<'a> {
             sleep(self.dice.time(longest_pause)).await;
             if self.dice.mortal(deaths, LONGEST_LIFE, work(&self)).await.is_none() {
                 self.client.network.end();
-                self.client = Client::new(&self.dice, self.network, self.left_out);
+                self.client = Client::new(&self.dice, self.network, self.kind);
             }
         }
     }
 
-    /// Gives an entity another name, or none, or deletes it.
+    /// Gives an entity another name and badge, or none, or deletes it.
     async fn write(&self) -> Result<()> {
         let id = self.dice.below(ENTITIES).to_string();
         let at = usize::try_from(self.dice.below(NAMES.len() as u64 + 1)).unwrap();
-        let next = person(&id, NAMES.get(at).unwrap_or(&""));
+        let badge = self.dice.below(BADGES + 2).checked_sub(2).map(|badge| badge as u32);
+        let next = Person { badge, ..person(&id, NAMES.get(at).unwrap_or(&"")) };
         match self.dice.below(4) {
             0 => self.client.people.upsert(&next).await.map(drop),
             1 => {
-                let rename = |person: &mut Person| person.name.clone_from(&next.name);
-                self.client.people.update(key(&id), rename).await.map(drop)
+                let change = |person: &mut Person| {
+                    (person.name, person.badge) = (next.name.clone(), next.badge);
+                };
+                self.client.people.update(key(&id), change).await.map(drop)
             }
             _ => {
                 let Some(mut loaded) = self.client.people.load(key(&id)).await?.optional()? else {
@@ -160,7 +178,7 @@ impl<'a> Actor<'a> {
                 if self.dice.happens(0.3) {
                     return self.client.people.delete(loaded).await;
                 }
-                loaded.name = next.name;
+                (loaded.name, loaded.badge) = (next.name, next.badge);
                 self.client.people.save(&mut loaded).await.map(drop)
             }
         }
@@ -194,6 +212,11 @@ fn no_two_entities_have_one_value_whatever_is_lost_or_late_or_ends() {
     all_hold(dose(200, 10_000), |seed| simulate(seed, BUSY, None));
 }
 
+#[test]
+fn whatever_guard_is_left_before_a_sweep_that_sweep_finds_it() {
+    all_hold(dose(200, 10_000), |seed| simulate(seed, UNSWEPT, None));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_key_with_a_unique_value_cannot_be_given_up() -> Result<()> {
     let people = client(memory().await, 1);
@@ -208,7 +231,7 @@ async fn a_dropped_call_releases_its_value_and_a_client_that_ends_does_not() -> 
     for (ends, left) in [(false, 0), (true, 1)] {
         let observer = Observer::new(memory().await);
         let network = network(1, 0.0, 0.0, observer.clone());
-        let client = Client::new(&Dice::of(1, 0), &network, None);
+        let client = Client::new(&Dice::of(1, 0), &network, (None, true));
         let ann = client.people.insert_loaded(&person("1", "x")).await?;
         timeout(Duration::from_secs(1), client.people.delete(ann)).await.unwrap_err();
         assert_eq!(observer.snapshot().await.guards.len(), 1, "it is being released");

@@ -19,7 +19,7 @@ use std::marker::PhantomData;
 /// The index rows of one entity cost a point query of the canonical row, a point query for each row, and one
 /// transaction, which checks the versions that were read. An orphan costs a point query, then another one or
 /// a read of the partition's canonical rows to make sure that no canonical row expects it; 100 orphans share
-/// a transaction. Holds at most 1000 findings of a partition in memory.
+/// a transaction. A ticket costs a point query and a delete. Holds at most 1000 findings of a partition in memory.
 ///
 /// The transaction changes the ETag of the canonical row, but not its properties. A writer that has loaded
 /// the entity gets [`Error::Conflict`](crate::Error::Conflict), and must load it again.
@@ -60,7 +60,8 @@ impl<E, I> fmt::Debug for Repair<E, I> {
 
 impl<E: TableEntity> Repo<E> {
     /// Corrects what [`verify`](Self::verify) found: writes index rows that are missing, stale or have
-    /// the wrong properties, and deletes orphans.
+    /// the wrong properties, and deletes orphans, and [tickets](crate::repo::Problem::Leftover) older than a
+    /// day.
     ///
     /// Reads the rows again, and writes under the ETags of the canonical rows as they are now. Writes
     /// nothing else, and never changes the properties of a canonical row. Skips findings that no
@@ -114,8 +115,8 @@ impl<E: TableEntity, I: Iterator<Item = Finding>> Repair<E, I> {
         let mut steps = Vec::new();
         let mut jobs = Jobs::new(self.input);
         while let Some(job) = jobs.next::<E>(&self.client) {
-            for batch in job.plan::<E>(&self.client).await? {
-                steps.extend(Step::write(self.client.table.clone(), batch));
+            for (table, batch) in job.plan::<E>(&self.client).await? {
+                steps.extend(Step::write(table, batch));
             }
         }
         Ok(Plan { steps })

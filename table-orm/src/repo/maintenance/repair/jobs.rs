@@ -3,12 +3,13 @@
 use super::entity::{self, repair_entity};
 use super::orphans;
 use super::report::{SkipReason, Skipped};
+use super::tickets;
 use super::verdict::{RepairOutcome, Verdict};
 use crate::entity::TableEntity;
 use crate::error::Result;
 use crate::eventual::UniqueValue;
-use crate::plan::CanonicalKey;
-use crate::plan::TableClient;
+use crate::model::TableName;
+use crate::plan::{CanonicalKey, TableClient};
 use crate::repo::bulk::Remainder;
 use crate::repo::maintenance::verify::{Finding, Problem, guarded};
 use crate::repo::maintenance::{RowElsewhere, guards, settle};
@@ -27,6 +28,8 @@ pub(super) enum Job {
     Elsewhere { home: String, rows: Vec<(Finding, RowElsewhere)> },
     /// A finding about the guard of a value that is unique over all partitions, with the value and the entity.
     Guard { finding: Box<Finding>, value: UniqueValue, home: CanonicalKey },
+    /// A finding about a ticket that nobody used.
+    Ticket { finding: Box<Finding> },
     /// Findings about orphans of one partition.
     Orphans { partition_key: String, findings: Vec<Finding> },
     /// A finding that needs no read.
@@ -57,6 +60,7 @@ impl Job {
                 };
                 RepairOutcome::of(vec![*finding], vec![verdict], None)
             }
+            Self::Ticket { finding } => tickets::delete::<E>(client, *finding).await,
             Self::Orphans { partition_key, findings } => {
                 orphans::delete::<E>(client, &partition_key, findings).await
             }
@@ -67,26 +71,40 @@ impl Job {
         }
     }
 
-    pub async fn plan<E: TableEntity>(self, client: &TableClient) -> Result<Vec<Batch>> {
-        match self {
+    /// What it would write, each with its table.
+    pub async fn plan<E: TableEntity>(
+        self,
+        client: &TableClient,
+    ) -> Result<Vec<(TableName, Batch)>> {
+        let batches = match self {
             Self::Entity { partition_key, canonical, findings } => {
                 let prepared =
                     entity::prepare::<E>(client, &partition_key, &canonical, &findings).await?;
-                Ok(vec![prepared.batch])
+                vec![prepared.batch]
             }
             Self::Orphans { partition_key, findings } => {
-                orphans::plan::<E>(client, &partition_key, &findings).await
+                orphans::plan::<E>(client, &partition_key, &findings).await?
+            }
+            Self::Ticket { finding } => {
+                let decided = tickets::decide::<E>(client, &finding).await?;
+                return Ok(decided
+                    .into_iter()
+                    .map(|(place, batch)| (place.table, batch))
+                    .collect());
             }
             // What settling writes follows from readings behind its tickets.
-            Self::Elsewhere { .. } | Self::Guard { .. } | Self::Skip { .. } => Ok(Vec::new()),
-        }
+            Self::Elsewhere { .. } | Self::Guard { .. } | Self::Skip { .. } => Vec::new(),
+        };
+        Ok(batches.into_iter().map(|batch| (client.table.clone(), batch)).collect())
     }
 
     fn into_findings(self) -> Vec<Finding> {
         match self {
             Self::Entity { findings, .. } | Self::Orphans { findings, .. } => findings,
             Self::Elsewhere { rows, .. } => rows.into_iter().map(|(finding, _)| finding).collect(),
-            Self::Guard { finding, .. } | Self::Skip { finding, .. } => vec![*finding],
+            Self::Guard { finding, .. } | Self::Ticket { finding } | Self::Skip { finding, .. } => {
+                vec![*finding]
+            }
         }
     }
 }
@@ -134,6 +152,10 @@ impl<I: Iterator<Item = Finding>> Jobs<I> {
             {
                 let finding = Box::new(finding);
                 self.ready.push_back(Job::Guard { finding, value, home });
+                continue;
+            }
+            if finding.entity == E::NAME && matches!(finding.problem, Problem::Leftover { .. }) {
+                self.ready.push_back(Job::Ticket { finding: Box::new(finding) });
                 continue;
             }
             if finding.entity == E::NAME && finding.elsewhere.is_some() {

@@ -10,6 +10,7 @@ mod entity;
 mod jobs;
 mod orphans;
 mod report;
+mod tickets;
 mod verdict;
 
 pub use builder::Repair;

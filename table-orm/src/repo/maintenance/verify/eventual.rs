@@ -1,11 +1,12 @@
 //! Compares rows in other partitions with the canonical rows of their entities, from the rows' side: it
-//! finds rows whose entities are gone.
+//! finds rows whose entities are gone, and tickets that nobody used.
 
 use super::differences::differences;
 use super::elsewhere::mark_pending;
 use super::expected::rows_elsewhere;
 use super::finding::{Finding, Problem};
 use super::joined::{Joined, query};
+use super::leftover;
 use super::report::VerifyReport;
 use super::versioned_row::VersionedRow;
 use crate::entity::{
@@ -13,6 +14,7 @@ use crate::entity::{
     split_page,
 };
 use crate::error::Result;
+use crate::eventual::LeftTicket;
 use crate::key::KeyError;
 use crate::model::Metadata;
 use crate::plan::{Plan, Step, TableClient};
@@ -44,6 +46,10 @@ impl<E: TableEntity> Repo<E> {
     /// Finds rows in other partitions that are out of step, from their side: rows that no entity has any
     /// more, and rows that store other values than their entity. [`verify`](Self::verify) finds those that an
     /// entity lacks. [`repair`](Self::repair) takes the findings of both.
+    ///
+    /// With the same requests, it finds the tickets of the type's entities in these partitions that nobody used:
+    /// [`Leftover`](crate::repo::Problem::Leftover), from an age of two minutes on. `repair` deletes those older
+    /// than a day. A query of one row looks for none.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};
@@ -94,8 +100,11 @@ impl<R: Row> VerifyEventual<R> {
                  those of the entity's own partition"
             );
         }
-        let query =
-            keys.map(|keys| RowQuery { metadata: Metadata::Minimal, ..client.query_of::<R>(keys) });
+        let query = keys.map(|keys| {
+            let of_one_row = matches!(keys.row, Span::Exact(_));
+            let query = RowQuery { metadata: Metadata::Minimal, ..client.query_of::<R>(keys) };
+            if of_one_row { query } else { query.with_rows(LeftTicket::rows()) }
+        });
         Self { client, query, reason, joined: None, row: PhantomData }
     }
 
@@ -131,17 +140,22 @@ impl<R: Row> VerifyEventual<R> {
         R::Entity: 'static,
     {
         let (client, query) = (self.client, self.query?);
+        let table = query.table.clone();
         let queries = self.joined.into_iter().map(|(query, _)| query).collect();
         let joined = Joined::read(&client, queries).await?;
         let own = const { OwnRows::of::<R>() };
         let mut report = VerifyReport::default();
         let mut pages = client.pages(query);
         while let Some(page) = pages.next().await? {
-            let mut compared = Vec::new();
+            let (mut compared, mut left) = (Vec::new(), Vec::new());
             for row in split_page(&page)? {
                 report.rows += 1;
                 let stored = Bytes::copy_from_slice(row.get().as_bytes());
                 let row = VersionedRow::read(&stored)?;
+                if LeftTicket::has_key(&row.row_key) {
+                    left.extend(leftover::finding::<R::Entity>(&client, &table, &stored)?);
+                    continue;
+                }
                 if !own.take(&row.context) {
                     continue;
                 }
@@ -163,6 +177,7 @@ impl<R: Row> VerifyEventual<R> {
             }
             mark_pending::<R::Entity>(&client, &mut findings).await?;
             report.findings.append(&mut findings);
+            report.findings.append(&mut left);
         }
         Ok(report)
     }

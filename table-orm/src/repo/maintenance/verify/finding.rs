@@ -22,7 +22,7 @@ use std::fmt;
 pub struct Finding {
     /// The entity's type name.
     pub entity: String,
-    /// The name of the row's template, such as `by_age`.
+    /// The name of the row's template, such as `by_age`; `ticket` for a [`Leftover`](Problem::Leftover).
     pub row: String,
     /// The row's PartitionKey.
     pub partition_key: String,
@@ -85,6 +85,12 @@ pub enum Problem {
     /// It is in another partition, and does not equal what the canonical row says, because a write of the
     /// entity is not settled yet. Its writer settles it, or [`Repo::settle`](crate::Repo::settle).
     Pending,
+    /// A ticket to write rows of an entity in this partition, which nobody has used. A process left it that ended
+    /// in between, or whose request came late. It does nothing, and the next write of the entity there uses it.
+    Leftover {
+        /// Its age in seconds, by the service's clock.
+        seconds: u64,
+    },
     /// The guard row of a value that is unique over all partitions names another entity, which has the value
     /// too. Only the app can decide who keeps it.
     Taken {
@@ -134,6 +140,7 @@ impl fmt::Display for Problem {
             Self::Missing => f.write_str("missing"),
             Self::Orphan => f.write_str("no canonical row expects it"),
             Self::Pending => f.write_str("a write of its entity is not settled yet"),
+            Self::Leftover { seconds } => write!(f, "a ticket that nobody used for {seconds} s"),
             Self::Taken { partition_key, row_key } => {
                 write!(f, "{partition_key:?} / {row_key:?} has the value too")
             }

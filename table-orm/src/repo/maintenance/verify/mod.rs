@@ -10,6 +10,7 @@ mod finding;
 mod guard_findings;
 mod guards;
 mod joined;
+mod leftover;
 mod partition;
 mod report;
 mod run;

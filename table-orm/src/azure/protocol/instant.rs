@@ -1,11 +1,12 @@
-//! Instants as clients write them.
+//! Instants of signatures and access policies, as clients write them.
 
-use table_orm::model::DateTime;
+use crate::model::{DateTime, DateTimeRangeError};
 use time::{Date, Duration, Month, OffsetDateTime, Time};
 
 /// Reads an ISO 8601 instant: a date, with or without a time of day, whose seconds and fraction may be
 /// missing and which is UTC without an offset. `None` for other text, and outside 1601 to 9999.
-pub(crate) fn parse(text: &str) -> Option<DateTime> {
+#[must_use]
+pub fn parse(text: &str) -> Option<DateTime> {
     if let Ok(instant) = text.parse() {
         return Some(instant);
     }
@@ -13,6 +14,19 @@ pub(crate) fn parse(text: &str) -> Option<DateTime> {
     let (clock, offset) = split_offset(clock)?;
     let instant = OffsetDateTime::new_utc(read_date(date)?, read_clock(clock)?);
     instant.checked_sub(Duration::minutes(offset))?.try_into().ok()
+}
+
+/// Formats an instant to the second, in UTC. A fraction is cut off.
+pub(crate) fn to_the_second(instant: OffsetDateTime) -> Result<String, DateTimeRangeError> {
+    let utc = OffsetDateTime::from(DateTime::try_from(instant)?);
+    let (date, clock) = (utc.date(), utc.time());
+    let (hour, minute, second) = clock.as_hms();
+    Ok(format!(
+        "{:04}-{:02}-{:02}T{hour:02}:{minute:02}:{second:02}Z",
+        date.year(),
+        u8::from(date.month()),
+        date.day()
+    ))
 }
 
 /// Splits off `Z` or an offset such as `+01:00`, in minutes.

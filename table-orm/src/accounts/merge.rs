@@ -1,0 +1,162 @@
+//! Pages of several accounts as one page, in key order.
+//!
+//! Invariant: a row is returned when no account can have one before it that was not returned.
+
+use super::Answer;
+use super::position::{Position, Token};
+use crate::codec::{members_by_name, write_object};
+use crate::entity::{RowHead, read_row, split_page};
+use crate::model::{MAX_COMPARISONS, MAX_PAGE_ROWS, PARTITION_KEY, ROW_KEY};
+use crate::query::RowQuery;
+use crate::store::{ErrorCode, Page, Store, StoreError};
+use bytes::Bytes;
+use futures_util::future::try_join_all;
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Rows of one account that come next, and where it goes on behind them.
+#[derive(Debug)]
+pub(super) struct AccountPage {
+    pub rows: VecDeque<(RowHead, Bytes)>,
+    pub position: Position,
+    scanned: Option<u32>,
+}
+
+/// Reads the next rows of each account.
+pub(super) async fn fetch(
+    stores: &[Arc<dyn Store>],
+    query: &RowQuery,
+    positions: &[Position],
+) -> Answer<Vec<AccountPage>> {
+    let query = &ask(query, stores.len())?;
+    let pages = stores.iter().zip(positions);
+    try_join_all(pages.map(|(store, position)| next_rows(&**store, query, position))).await
+}
+
+/// The query of one account of so many: each returns its share of the page, with the keys.
+fn ask(query: &RowQuery, accounts: usize) -> Answer<RowQuery> {
+    let most = MAX_PAGE_ROWS;
+    if query.top.is_some_and(|top| !(1..=most).contains(&top)) {
+        let message = format!("A page has 1 to {most} rows.");
+        return Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
+    }
+    let share = usize::from(query.top.unwrap_or(most)).div_ceil(accounts);
+    let mut query = RowQuery { top: Some(share as u16), continuation: None, ..query.clone() };
+    if let Some(select) = &mut query.select {
+        let keys = [PARTITION_KEY, ROW_KEY].into_iter();
+        let missing: Vec<_> = keys.filter(|key| !select.iter().any(|name| name == key)).collect();
+        select.extend(missing.into_iter().map(Cow::Borrowed));
+    }
+    Ok(query)
+}
+
+/// Reads the next rows of one account: a page, and after the last page of a partition one more.
+pub(super) async fn next_rows(
+    store: &dyn Store,
+    query: &RowQuery,
+    position: &Position,
+) -> Answer<AccountPage> {
+    let mut next = AccountPage { rows: VecDeque::new(), position: position.clone(), scanned: None };
+    loop {
+        let Some(query) = next.position.query(query) else {
+            next.position = Position::End;
+            next.scanned = next.scanned.or(Some(0));
+            return Ok(next);
+        };
+        if query.comparisons() > MAX_COMPARISONS {
+            let message = format!(
+                "The query has more than {} comparisons, with those that go on in the middle of a \
+                 query over several accounts.",
+                MAX_COMPARISONS
+            );
+            return Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
+        }
+        let page = store.query(&query).await?;
+        next.add(&page)?;
+        let is_within =
+            matches!(next.position, Position::Within(..)) && page.continuation.is_none();
+        next.position = next.position.behind(page.continuation);
+        if !is_within {
+            return Ok(next);
+        }
+    }
+}
+
+impl AccountPage {
+    fn add(&mut self, page: &Page) -> Answer<()> {
+        let unreadable = |error| {
+            StoreError::new(ErrorCode::INTERNAL_ERROR, "The page of an account cannot be read.")
+                .caused_by(error)
+        };
+        for row in split_page(&page.body).map_err(unreadable)? {
+            let row = page.body.slice_ref(row.get().as_bytes());
+            let head = read_row::<RowHead>(0, &row).map_err(unreadable)?;
+            self.rows.push_back((head, row));
+        }
+        self.scanned = match (self.scanned, page.scanned) {
+            (Some(before), Some(now)) => Some(before.saturating_add(now)),
+            (before, now) => before.or(now),
+        };
+        Ok(())
+    }
+}
+
+/// Makes one page of the rows that `is_here` keeps, and moves the token behind it.
+pub(super) fn merge(
+    query: &RowQuery,
+    mut pages: Vec<AccountPage>,
+    token: &mut Token,
+    mut is_here: impl FnMut(usize, &RowHead) -> bool,
+) -> Answer<Page> {
+    let most = usize::from(query.top.unwrap_or(MAX_PAGE_ROWS));
+    let mut body = br#"{"value":["#.to_vec();
+    let mut count = 0;
+    while count < most {
+        let blocked = |page: &AccountPage| page.rows.is_empty() && page.position != Position::End;
+        if pages.iter().any(blocked) {
+            break;
+        }
+        let heads = pages.iter().enumerate();
+        let heads = heads.filter_map(|(account, page)| Some((&page.rows.front()?.0, account)));
+        // The last account first: of two rows with one key, no page ends between them.
+        let Some((_, account)) = heads.min_by_key(|&(head, account)| (head, Reverse(account)))
+        else {
+            break;
+        };
+        let Some((head, row)) = pages[account].rows.pop_front() else { break };
+        if is_here(account, &head) {
+            body.extend_from_slice(if count == 0 { b"" } else { b"," });
+            body.extend_from_slice(&selected(query, &row)?);
+            count += 1;
+        }
+    }
+    body.extend_from_slice(b"]}");
+    let scanned = pages.iter().try_fold(0_u32, |all, page| Some(all.saturating_add(page.scanned?)));
+    token.positions = pages.into_iter().map(position).collect();
+    Ok(Page { body: body.into(), continuation: token.continuation(), scanned })
+}
+
+/// Where an account goes on: at its first row that was not returned.
+fn position(page: AccountPage) -> Position {
+    match page.rows.into_iter().next() {
+        Some((head, _)) => Position::Within(head.partition_key, head.row_key, None),
+        None => page.position,
+    }
+}
+
+/// The row without the keys that the query did not ask for.
+fn selected(query: &RowQuery, row: &Bytes) -> Answer<Bytes> {
+    let Some(select) = &query.select else { return Ok(row.clone()) };
+    let is_missing = |key: &str| !select.iter().any(|name| name == key);
+    if ![PARTITION_KEY, ROW_KEY].into_iter().any(is_missing) {
+        return Ok(row.clone());
+    }
+    let mut members = members_by_name(row).map_err(|error| {
+        StoreError::new(ErrorCode::INTERNAL_ERROR, "The row of an account cannot be read.")
+            .caused_by(error)
+    })?;
+    members.retain(|name, _| !([PARTITION_KEY, ROW_KEY].contains(&&**name) && is_missing(name)));
+    Ok(write_object(&members).into())
+}

@@ -1,0 +1,277 @@
+//! Access policies that are stored with a table. A signature can refer to one by its id.
+//!
+//! The service keeps them as XML ("Set Table ACL"). A request replaces all policies of a table.
+
+use super::message::{MAX_ROW_ANSWER, Method, WireRequest, WireResponse};
+use super::permissions::Permissions;
+use super::service::TableService;
+use super::{API_VERSION, instant, xml};
+use crate::model::TableName;
+use crate::store::{ErrorCode, StoreError};
+use std::borrow::Cow;
+use time::OffsetDateTime;
+
+/// The most access policies of a table.
+pub const MAX_ACCESS_POLICIES: usize = 5;
+/// The most characters of a policy's id.
+pub const MAX_POLICY_ID: usize = 64;
+
+/// What the signatures of one id permit on a table, and when. What a policy does not state, each
+/// signature has to. Azurite takes only policies that state all three.
+///
+/// ```
+/// use table_orm::azure::{AccessPolicy, Permissions};
+/// let until = time::OffsetDateTime::now_utc() + time::Duration::days(30);
+/// let policy = AccessPolicy::new("spectators", Permissions::READ, until);
+/// assert_eq!(policy.id, "spectators");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessPolicy {
+    /// Its id in its table: 1 to 64 characters, without spaces at its ends.
+    pub id: String,
+    /// When its signatures become valid, to the second.
+    pub start: Option<OffsetDateTime>,
+    /// When its signatures expire, to the second.
+    pub expiry: Option<OffsetDateTime>,
+    /// What its signatures permit.
+    pub permissions: Option<Permissions>,
+}
+
+impl AccessPolicy {
+    /// Makes a policy that states all that a signature needs, from now on.
+    pub fn new(id: impl Into<String>, permissions: Permissions, expiry: OffsetDateTime) -> Self {
+        let (expiry, permissions) = (Some(expiry), Some(permissions));
+        Self { id: id.into(), start: None, expiry, permissions }
+    }
+
+    fn push_xml(&self, out: &mut String) -> Result<(), StoreError> {
+        let instant = |instant: OffsetDateTime| {
+            instant::to_the_second(instant).map_err(|error| self.rejected(&error.to_string()))
+        };
+        let values = [
+            ("Start", self.start.map(instant).transpose()?),
+            ("Expiry", self.expiry.map(instant).transpose()?),
+            ("Permission", self.permissions.map(|permissions| permissions.to_string())),
+        ];
+        out.push_str("<SignedIdentifier>");
+        xml::push(out, "Id", &self.id);
+        out.push_str("<AccessPolicy>");
+        for (name, value) in values {
+            if let Some(value) = value {
+                xml::push(out, name, &value);
+            }
+        }
+        out.push_str("</AccessPolicy></SignedIdentifier>");
+        Ok(())
+    }
+
+    /// Reads the content of the XML element `SignedIdentifier`; `None` if a part is missing or
+    /// unknown.
+    fn from_xml(identifier: &str) -> Option<Self> {
+        let id = xml::text(xml::element(identifier, "Id")?.0)?;
+        let policy = xml::element(identifier, "AccessPolicy").map_or("", |(policy, _)| policy);
+        // An empty element states nothing, as an absent one.
+        let value = |name: &str| match xml::element(policy, name).map(|(text, _)| xml::text(text)) {
+            Some(text) => text.map(|text| (!text.is_empty()).then_some(text)),
+            None => Some(None),
+        };
+        let instant = |name: &str| match value(name)? {
+            Some(text) => Some(Some(OffsetDateTime::from(instant::parse(&text)?))),
+            None => Some(None),
+        };
+        let permissions = match value("Permission")? {
+            Some(letters) => Some(Permissions::from_letters(&letters)?),
+            None => None,
+        };
+        Some(Self { id, start: instant("Start")?, expiry: instant("Expiry")?, permissions })
+    }
+
+    fn rejected(&self, wrong: &str) -> StoreError {
+        let id = self.id.escape_debug();
+        StoreError::new(ErrorCode::INVALID_INPUT, format!("The access policy `{id}`: {wrong}."))
+    }
+}
+
+/// Whether a policy can have that id.
+pub(crate) fn is_policy_id(id: &str) -> bool {
+    let plain = id.trim() == id && !id.chars().any(char::is_control);
+    plain && (1..=MAX_POLICY_ID).contains(&id.chars().count())
+}
+
+impl TableService {
+    /// Builds the request for the access policies of a table.
+    #[must_use]
+    pub fn access_policies(&self, table: &TableName) -> WireRequest {
+        WireRequest {
+            method: Method::Get,
+            target: format!("/{table}?comp=acl"),
+            headers: vec![
+                ("accept", Cow::Borrowed("application/xml")),
+                ("x-ms-version", Cow::Borrowed(API_VERSION)),
+            ],
+            body: bytes::Bytes::new(),
+            answer_bytes: MAX_ROW_ANSWER,
+        }
+    }
+
+    /// Builds the request that replaces all access policies of a table. None removes all.
+    ///
+    /// # Errors
+    /// Fails with `InvalidInput` when there are more than 5 policies, two of one id, an id that no
+    /// policy can have, a time out of range, or a policy that permits nothing.
+    pub fn set_access_policies(
+        &self,
+        table: &TableName,
+        policies: &[AccessPolicy],
+    ) -> Result<WireRequest, StoreError> {
+        let mut body = "<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers>".to_owned();
+        for (at, policy) in policies.iter().enumerate() {
+            if !is_policy_id(&policy.id) {
+                let wrong = "an id has 1 to 64 characters, and no spaces at its ends";
+                return Err(policy.rejected(wrong));
+            }
+            if policies[..at].iter().any(|other| other.id == policy.id) {
+                return Err(policy.rejected("another policy has the same id"));
+            }
+            if policy.permissions.is_some_and(Permissions::is_empty) {
+                return Err(policy.rejected("it permits nothing"));
+            }
+            policy.push_xml(&mut body)?;
+        }
+        if policies.len() > MAX_ACCESS_POLICIES {
+            let message =
+                format!("A table can have at most {MAX_ACCESS_POLICIES} access policies.");
+            return Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
+        }
+        body.push_str("</SignedIdentifiers>");
+        let mut request = WireRequest { method: Method::Put, ..self.access_policies(table) };
+        request.headers.push(("content-type", Cow::Borrowed("application/xml")));
+        request.body = body.into();
+        Ok(request)
+    }
+}
+
+impl WireResponse {
+    /// Reads the response to the request for the access policies of a table.
+    ///
+    /// # Errors
+    /// Returns the service's error, or one for policies that cannot be read.
+    pub fn access_policies(self) -> Result<Vec<AccessPolicy>, StoreError> {
+        let response = self.succeeded(&[200])?;
+        let unreadable = || response.unreadable("the answer is not access policies of a table");
+        let text = std::str::from_utf8(&response.body).map_err(|_| unreadable())?;
+        let (mut rest, _) = xml::element(text, "SignedIdentifiers").ok_or_else(unreadable)?;
+        let mut policies = Vec::new();
+        while let Some((identifier, after)) = xml::element(rest, "SignedIdentifier") {
+            policies.push(AccessPolicy::from_xml(identifier).ok_or_else(unreadable)?);
+            rest = after;
+        }
+        Ok(policies)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::azure::protocol::Dialect;
+    use proptest::prelude::*;
+    use time::Duration;
+
+    fn service() -> TableService {
+        TableService::new("https://acc.table.core.windows.net", Dialect::Storage)
+    }
+
+    fn people() -> TableName {
+        TableName::new("People").unwrap()
+    }
+
+    fn policy(id: &str) -> AccessPolicy {
+        let expiry = OffsetDateTime::UNIX_EPOCH + Duration::hours(1);
+        AccessPolicy::new(id, Permissions::READ | Permissions::ADD, expiry)
+    }
+
+    fn read(body: &str) -> Result<Vec<AccessPolicy>, StoreError> {
+        WireResponse::new(200, [], bytes::Bytes::copy_from_slice(body.as_bytes())).access_policies()
+    }
+
+    #[test]
+    fn policies_are_sent_as_documented() {
+        let request = service().set_access_policies(&people(), &[policy("a&b")]).unwrap();
+        assert_eq!((request.method, &*request.target), (Method::Put, "/People?comp=acl"));
+        assert_eq!(
+            std::str::from_utf8(&request.body).unwrap(),
+            "<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers><SignedIdentifier>\
+             <Id>a&amp;b</Id><AccessPolicy><Expiry>1970-01-01T01:00:00Z</Expiry>\
+             <Permission>ra</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>"
+        );
+    }
+
+    #[test]
+    fn policies_of_other_clients_are_read() {
+        let stated = "\u{FEFF}<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers>\
+             <SignedIdentifier><Id>x</Id><AccessPolicy><Start>2009-09-28T08:49:37.0000000Z</Start>\
+             <Expiry>2009-09-29</Expiry><Permission>dr</Permission></AccessPolicy>\
+             </SignedIdentifier><SignedIdentifier><Id>y</Id><AccessPolicy><Start/><Expiry />\
+             <Permission></Permission></AccessPolicy></SignedIdentifier><SignedIdentifier>\
+             <Id>z</Id></SignedIdentifier></SignedIdentifiers>";
+        let policies = read(stated).unwrap();
+        let permissions = Some(Permissions::READ | Permissions::DELETE);
+        assert_eq!((&*policies[0].id, policies[0].permissions), ("x", permissions));
+        let (start, expiry) = (policies[0].start.unwrap(), policies[0].expiry.unwrap());
+        assert_eq!(expiry - start, Duration::seconds(24 * 3600 - (8 * 3600 + 49 * 60 + 37)));
+        for (policy, id) in policies[1..].iter().zip(["y", "z"]) {
+            let id = id.to_owned();
+            assert_eq!(policy, &AccessPolicy { id, start: None, expiry: None, permissions: None });
+        }
+        assert_eq!(read("<SignedIdentifiers />").unwrap(), []);
+        for body in [
+            "",
+            "<html></html>",
+            &stated.replace("<Id>z</Id>", ""),
+            &stated.replace("dr", "dq"),
+            &stated.replace("2009-09-29", "soon"),
+        ] {
+            assert_eq!(read(body).unwrap_err().code.as_str(), "UnreadableAnswer", "{body}");
+        }
+    }
+
+    #[test]
+    fn policies_over_a_limit_are_refused() {
+        let five: Vec<_> = ["1", "2", "3", "4", "5"].into_iter().map(policy).collect();
+        let six: Vec<_> = five.iter().cloned().chain([policy("6")]).collect();
+        let early = OffsetDateTime::UNIX_EPOCH - Duration::days(366 * 400);
+        let nothing = AccessPolicy { permissions: Some(Permissions::NONE), ..policy("a") };
+        for policies in [
+            six,
+            vec![policy("a"), policy("a")],
+            vec![policy("")],
+            vec![policy("a ")],
+            vec![policy(&"x".repeat(65))],
+            vec![AccessPolicy { start: Some(early), ..policy("a") }],
+            vec![nothing],
+        ] {
+            let error = service().set_access_policies(&people(), &policies).unwrap_err();
+            assert_eq!(error.code, ErrorCode::INVALID_INPUT, "{policies:?}");
+        }
+        assert!(service().set_access_policies(&people(), &five).is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_sent_is_read_back(
+            id in any::<String>(),
+            times in prop::array::uniform2(prop::option::of(0_i64..4_000_000_000)),
+            letters in prop::option::of("r?a?u?d?"),
+        ) {
+            let [start, expiry] = times
+                .map(|at| at.map(|at| OffsetDateTime::from_unix_timestamp(at).unwrap()));
+            let permissions = letters.map(|letters| Permissions::from_letters(&letters).unwrap());
+            let policy = AccessPolicy { id, start, expiry, permissions };
+            let policies = std::slice::from_ref(&policy);
+            if let Ok(request) = service().set_access_policies(&people(), policies) {
+                let body = String::from_utf8(request.body.to_vec()).unwrap();
+                prop_assert_eq!(read(&body).unwrap(), [policy]);
+            }
+        }
+    }
+}

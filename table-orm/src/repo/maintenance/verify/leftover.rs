@@ -1,0 +1,30 @@
+//! Findings about tickets that nobody used.
+
+use super::finding::{Elsewhere, Finding, Problem};
+use crate::entity::{TableEntity, read_row};
+use crate::error::Result;
+use crate::eventual::{ForeignType, LeftTicket, SETTLE_GRACE};
+use crate::model::TableName;
+use crate::plan::TableClient;
+
+/// The finding about a row of `table` that is a ticket of an entity of the type. A young one makes none: it may
+/// be in use.
+pub(super) fn finding<E: TableEntity>(
+    client: &TableClient,
+    table: &TableName,
+    stored: &[u8],
+) -> Result<Option<Finding>> {
+    let ticket = LeftTicket::read(read_row(0, stored)?, &client.table, ForeignType::of::<E>());
+    let Some(ticket) = ticket else { return Ok(None) };
+    let age = client.age(ticket.written);
+    Ok((age >= SETTLE_GRACE).then(|| Finding {
+        entity: E::NAME.to_owned(),
+        row: "ticket".to_owned(),
+        partition_key: ticket.partition_key,
+        row_key: ticket.row_key,
+        elsewhere: Some(Elsewhere::new(table.as_str(), ticket.home.partition_key)),
+        canonical: Some(ticket.home.row_key),
+        etag: Some(ticket.etag.as_str().to_owned()),
+        problem: Problem::Leftover { seconds: age.as_secs() },
+    }))
+}
