@@ -28,7 +28,8 @@ mod save;
 mod sequence;
 mod sums;
 mod table;
-#[cfg(all(test, feature = "embedded"))]
+#[cfg(test)]
+#[cfg(feature = "embedded")]
 mod tests;
 mod transaction;
 mod union;
