@@ -23,6 +23,8 @@ pub struct Entity<'a> {
     pub kind: Option<LitStr>,
     /// The constant with its sums.
     pub sums: Option<Path>,
+    /// How old a cached entity may be.
+    pub cache: Option<LitStr>,
     /// Whether its events hold what was stored before, and what is stored after.
     pub outbox: Option<[bool; 2]>,
     pub allow_append_only: bool,
@@ -181,6 +183,7 @@ impl<'a> Entity<'a> {
             encode: escape(&mut items, errors),
             kind: items.text("kind", errors),
             sums: items.path("sums", errors),
+            cache: items.text("cache", errors),
             outbox: items.options(ON_OUTBOX, errors).map(|mut values| {
                 ["before", "after"].map(|value| values.flag(value, errors).is_some())
             }),

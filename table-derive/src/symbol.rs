@@ -5,7 +5,7 @@ pub type Attribute = (&'static str, &'static str);
 
 pub const ON_ENTITY: Attribute = (
     "table",
-    "name partition row unique kind sums outbox crate escape rename_all allow_append_only",
+    "name partition row unique kind sums outbox cache crate escape rename_all allow_append_only",
 );
 /// After the name of a row.
 pub const ON_ROW: Attribute =

@@ -38,7 +38,36 @@ pub use core::result::Result::{self, Err, Ok};
 pub use serde::Deserializer;
 pub use std::borrow::Cow;
 pub use std::string::String;
+pub use std::time::Duration;
 pub use std::vec::Vec;
+
+/// How old an entity of a type may be that `get` returns: a number, then `ms`, `s`, `m` or `h`.
+///
+/// # Panics
+/// At compile time, where the text is another one.
+#[cfg(feature = "cache")]
+#[track_caller]
+#[must_use]
+pub const fn cached_for(text: &str) -> Duration {
+    let bytes = text.as_bytes();
+    let (mut number, mut index) = (0_u64, 0);
+    while index < bytes.len() && bytes[index].is_ascii_digit() && number < 1_000_000_000 {
+        number = number * 10 + (bytes[index] - b'0') as u64;
+        index += 1;
+    }
+    let millis = match bytes.split_at(index).1 {
+        b"ms" => 1,
+        b"s" => 1_000,
+        b"m" => 60_000,
+        b"h" => 3_600_000,
+        _ => 0,
+    };
+    assert!(
+        index > 0 && millis > 0 && number > 0,
+        "`cache` is a number and its unit, `ms`, `s`, `m` or `h`, such as \"30s\""
+    );
+    Duration::from_millis(number * millis)
+}
 
 /// The query `K` with a range of its next component.
 pub type Range<K> = crate::query::RowRange<<K as Query>::Row>;

@@ -81,6 +81,9 @@ pub mod run {
     )]
     pub mod retries {}
 
+    #[doc = include_str!("../guide/run/caching.md")]
+    pub mod caching {}
+
     #[doc = include_str!("../guide/run/own_layer.md")]
     pub mod own_layer {}
 

@@ -77,6 +77,7 @@
 //! | [`layer`] | behaviour around a store: retries, limits, tracing |
 //! | [`accounts`] | one store over several storage accounts |
 //! | `testing` | a service on virtual time, and keys of typical applications |
+//! | `cache` | rows that were read a short time ago |
 //! | `error` | [`Error`] and the errors that it wraps |
 //! | [`plan`] | what a call will send, and the code that sends it |
 //! | `register` | which partitions have unfinished work |
@@ -96,6 +97,7 @@
 //! | `azure-data-tables` | a store over a client of the unmaintained `azure_data_tables` crate; implies `azure` |
 //! | `distributed` | one scan by workers on many machines, which share a table and a queue |
 //! | `azure-queue` | queues of Azure Storage; implies `azure` and `distributed` |
+//! | `cache` | entities that were read a short time ago are not read again |
 //! | `chrono`, `jiff`, `rust_decimal`, `ulid` | key and property types of these crates |
 //! | `zstd` | compressed properties; the build needs a C compiler |
 //! | `tracing`, `metrics` | spans and counters of every request |
@@ -137,6 +139,9 @@ pub mod accounts;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+
+#[cfg(feature = "cache")]
+pub mod cache;
 
 mod error;
 

@@ -6,7 +6,6 @@ use super::{milliseconds, share};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use table_orm::embedded::EmbeddedStore;
-use table_orm::eventual::Settled;
 use table_orm::{Repo, Tables};
 use tokio::time::sleep;
 
@@ -57,7 +56,7 @@ impl Client {
     async fn insert(&self, how: How, number: u32) -> Duration {
         let order = order(number as usize % 100, number);
         let (by_customer, by_day) = by_hand(order.clone());
-        let settled = Settled::default();
+        let mut settled = None;
         let started = Instant::now();
         match how {
             How::InTurn => {
@@ -73,15 +72,16 @@ impl Client {
                 elsewhere.unwrap();
             }
             How::Insert => {
-                self.orders.insert(&order).report_settled(&settled).await.unwrap();
-                assert!(settled.get());
+                let written = self.orders.insert(&order).report_settled().await.unwrap();
+                assert!(written.settled.get());
             }
             How::SettleLater => {
-                self.orders.insert(&order).settle_later().report_settled(&settled).await.unwrap();
+                let insert = self.orders.insert(&order).settle_later().report_settled();
+                settled = Some(insert.await.unwrap().settled);
             }
         }
         let elapsed = started.elapsed();
-        while how == How::SettleLater && !settled.get() {
+        while settled.as_ref().is_some_and(|settled| !settled.get()) {
             // Not a loop that only yields: it would take the processor from what it waits for.
             sleep(Duration::from_millis(1)).await;
         }

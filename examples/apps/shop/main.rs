@@ -141,11 +141,22 @@ mod tests {
             assert!(out.contains("Nothing."), "{out}");
             assert!(out.contains("3 new invoices, "), "{out}");
         }
+        let section = |title: &str| {
+            let rest = first.split(title).nth(1).unwrap_or_default();
+            rest.split("\n\n").next().unwrap_or_default()
+        };
         // An order is one transaction, after a read of the next event's number; the row of its day follows
-        // with four more requests.
-        assert!(first.contains("\n   6 requests, "), "{first}");
-        // Its move to another day has two more.
-        assert!(first.contains("\n   8 requests, "), "{first}");
+        // with four more requests. The first of a customer names it in the register, for what is to be
+        // settled and for its events.
+        assert!(section("Ann orders for 2026-11-23").contains("\n   8 requests, "), "{first}");
+        // Its move to another day has two more than an order, and the customer is named.
+        assert!(section("is postponed to").contains("\n   8 requests, "), "{first}");
+        // The register is read in 16 requests, and two customers have events.
+        assert!(section("What does the warehouse").contains("the queue, 22 requests, "), "{first}");
+        assert!(
+            section("What does the warehouse").contains("   The oldest was written "),
+            "{first}"
+        );
         // Three orders, their invoices, and a move.
         assert!(first.contains("7 events handed on to the queue, "), "{first}");
         assert!(first.contains("7 messages received, the last one:"), "{first}");

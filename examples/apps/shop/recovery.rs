@@ -4,6 +4,7 @@ use crate::customer::CustomerByEmail;
 use crate::order::OrderByDay;
 use crate::shop::Shop;
 use std::time::Duration;
+use table_orm::eventual::Registered;
 use table_orm::repo::Finding;
 use table_orm::{Repo, Result, ScanPermit, TableEntity};
 
@@ -13,13 +14,14 @@ fn permit() -> ScanPermit {
 
 /// Settles what ended processes left. Returns how many writes that were.
 pub async fn settle(shop: &Shop) -> Result<u64> {
-    Ok(settled(&shop.customers).await? + settled(&shop.orders).await?)
+    let customers = settled(&shop.customers, &shop.customers_due).await?;
+    Ok(customers + settled(&shop.orders, &shop.orders_due).await?)
 }
 
-async fn settled<E: TableEntity + 'static>(repo: &Repo<E>) -> Result<u64> {
+async fn settled<E: TableEntity + 'static>(repo: &Repo<E>, register: &Registered) -> Result<u64> {
     // No other process of this shop writes. Otherwise leave their writes to them for a while, by the grace
     // that is set without this.
-    let report = repo.settle(permit()).grace(Duration::ZERO).await?;
+    let report = repo.settle(register).grace(Duration::ZERO).await?;
     for failure in &report.failures {
         eprintln!("shop: {failure}");
     }

@@ -3,6 +3,7 @@
 use crate::customer::Customer;
 use crate::invoice::{Billed, Invoice};
 use crate::order::Order;
+use table_orm::eventual::Registered;
 use table_orm::repo::Sequence;
 use table_orm::{Error, Repo, Result, TableEntity, Tables};
 use time::Date;
@@ -20,6 +21,10 @@ pub struct Shop {
     pub orders: Repo<Order>,
     /// In one partition.
     pub invoices: Repo<Invoice>,
+    /// Names the customers that an ended process was writing.
+    pub customers_due: Registered,
+    /// Names the customers whose orders an ended process was writing, and those with events.
+    pub orders_due: Registered,
     customer_ids: Sequence,
     order_numbers: Sequence,
     invoice_numbers: Sequence,
@@ -31,11 +36,23 @@ impl Shop {
         let customers = opened::<Customer>(tables).await?;
         let orders = opened::<Order>(tables).await?;
         let invoices = opened::<Invoice>(tables).await?;
+        // Before the first write: what is written earlier is found by a scan only.
+        let customers_due = customers.register().await?;
+        let orders_due = orders.register().await?;
         let ids = |name| tables.table(name).sequence(IDS, "numbers").starting_at(1000);
         let customer_ids = ids(customers.table().clone());
         let order_numbers = ids(orders.table().clone());
         let invoice_numbers = invoices.sequence(Invoice::partition(SERIES), "numbers");
-        Ok(Self { customers, orders, invoices, customer_ids, order_numbers, invoice_numbers })
+        Ok(Self {
+            customers,
+            orders,
+            invoices,
+            customers_due,
+            orders_due,
+            customer_ids,
+            order_numbers,
+            invoice_numbers,
+        })
     }
 
     /// A customer with an id of its own. Sends one request in a while, for several ids.

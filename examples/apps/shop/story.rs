@@ -218,11 +218,14 @@ impl<W: Write> Story<'_, W> {
     async fn tell_warehouse(&mut self) -> Result<()> {
         self.report.question("What does the warehouse learn?")?;
         let (sent, started) = (self.meter.sent(), Instant::now());
-        let handed = self.warehouse.hand_on(&self.shop.orders).await?;
+        let handed = self.warehouse.hand_on(&self.shop.orders, &self.shop.orders_due).await?;
         let (events, elapsed) =
             (counted(handed.handed_on as usize, "event"), took(started.elapsed()));
         let cost = requests(self.meter.sent() - sent);
         self.report.line(&format!("{events} handed on to the queue, {cost}, {elapsed}"))?;
+        if let Some(lag) = handed.lag {
+            self.report.line(&format!("The oldest was written {} before.", took(lag)))?;
+        }
         if handed.busy > 0 {
             let busy = counted(handed.busy as usize, "partition");
             self.report.line(&format!("{busy} left to another process, or to the lease's end"))?;

@@ -3,9 +3,10 @@
 use crate::order::Order;
 use std::sync::Arc;
 use std::time::Duration;
+use table_orm::eventual::Registered;
 use table_orm::outbox::{DispatchReport, SendTo};
 use table_orm::queue::{MAX_RECEIVED, QueueError, Queues};
-use table_orm::{Repo, Result, ScanPermit};
+use table_orm::{Repo, Result};
 
 const QUEUE: &str = "orders";
 /// After this time, a message that the warehouse received and did not remove comes again.
@@ -22,10 +23,14 @@ impl Warehouse {
         Ok(Self(queues))
     }
 
-    /// Sends all events of orders to the queue. A shop runs this every few seconds.
-    pub async fn hand_on(&self, orders: &Repo<Order>) -> Result<DispatchReport> {
-        let permit = ScanPermit::because("the events of all orders");
-        orders.outbox().dispatch(permit, SendTo::new(self.0.clone(), QUEUE)).await
+    /// Sends all events of orders to the queue: those of the customers that the register names. A shop runs this
+    /// every few seconds.
+    pub async fn hand_on(
+        &self,
+        orders: &Repo<Order>,
+        register: &Registered,
+    ) -> Result<DispatchReport> {
+        orders.outbox().dispatch(register, SendTo::new(self.0.clone(), QUEUE)).await
     }
 
     /// Receives all messages. Some may have come before.

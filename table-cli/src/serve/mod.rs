@@ -14,7 +14,7 @@ use std::sync::Arc;
 use table_orm::Tables;
 use table_orm::embedded::{EmbeddedStore, OpenError};
 use table_orm::layer::{Layer as _, LayerError, Throttle};
-use table_orm::store::Store;
+use table_orm::store::{Store, StoreError};
 use table_server::{Server, StartError};
 
 /// Why the server did not start or run.
@@ -32,6 +32,8 @@ pub(crate) enum ServeError {
     Layer(#[source] LayerError),
     #[error("cannot listen for browsers; give another port to --browse")]
     Browse(#[source] io::Error),
+    #[error("the server has stopped, but its last writes may not be on the disk")]
+    Sync(#[source] StoreError),
     #[error(transparent)]
     Start(#[from] StartError),
 }
@@ -47,6 +49,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), ServeError> {
     let store = store.map_err(ServeError::Open)?;
     // The pages see what is stored, without faults.
     let tables = Tables::new(store.clone());
+    let stored = store.clone();
     let mut store: Arc<dyn Store> = Arc::new(store);
     if plan.throttle != Throttle::new() {
         store = plan.throttle.around(store).map_err(ServeError::Layer)?;
@@ -73,7 +76,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), ServeError> {
         () = interrupted() => {}
     }
     server.stop().await;
-    Ok(())
+    stored.sync().await.map_err(ServeError::Sync)
 }
 
 /// Says where the server listens. Scripts that wait for Azurite wait for the first line.

@@ -9,6 +9,7 @@ mod delete;
 mod faults;
 mod import;
 mod javascript;
+mod killed_dispatchers;
 mod killed_writers;
 mod known;
 mod microsoft;

@@ -95,7 +95,7 @@ fn options(model: &Model<'_>) -> TokenStream {
             const ESCAPE: _orm::Escape = _orm::Escape::Encode;
         )
     });
-    let (kind, sums) = (entity.kind.iter(), entity.sums.iter());
+    let (kind, sums, cache) = (entity.kind.iter(), entity.sums.iter(), entity.cache.iter());
     let outbox = entity.outbox.iter().map(
         |[before, after]| quote!(_orm::Some(_orm::EventValues { before: #before, after: #after })),
     );
@@ -128,6 +128,7 @@ fn options(model: &Model<'_>) -> TokenStream {
         #(const KIND: _orm::Option<&'static str> = _orm::Some(#kind);)*
         #(fn sums() -> _orm::Vec<_orm::Sum<Self>> { _orm::From::from(#sums) })*
         #(const OUTBOX: _orm::Option<_orm::EventValues> = #outbox;)*
+        #(const CACHED_FOR: _orm::Option<_orm::Duration> = _orm::Some(_orm::cached_for(#cache));)*
         #guards
         #foreign
         #(const #flags: _orm::bool = true;)*

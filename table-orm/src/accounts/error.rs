@@ -1,6 +1,7 @@
 //! Accounts that cannot be one store.
 
 use super::MAX_ACCOUNTS;
+use crate::store::StoreError;
 
 /// Accounts that cannot be one store.
 #[derive(Debug, thiserror::Error)]
@@ -15,4 +16,12 @@ pub enum AccountsError {
          same `write_id`"
     )]
     HiddenProperties,
+    /// The accounts were not made to grow.
+    #[error(
+        "these accounts cannot grow: make them with `Accounts::growing`, from the first row on"
+    )]
+    Fixed,
+    /// A request failed. The next call goes on where this one stopped.
+    #[error("the accounts grew only in part: call `grow` again, which goes on; {0}")]
+    Store(#[from] StoreError),
 }

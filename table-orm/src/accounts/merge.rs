@@ -3,7 +3,7 @@
 //! Invariant: a row is returned when no account can have one before it that was not returned.
 
 use super::Answer;
-use super::position::{Position, Token};
+use super::position::Position;
 use crate::codec::{members_by_name, write_object};
 use crate::entity::{RowHead, read_row, split_page};
 use crate::model::{MAX_COMPARISONS, MAX_PAGE_ROWS, PARTITION_KEY, ROW_KEY};
@@ -12,16 +12,23 @@ use crate::store::{ErrorCode, Page, Store, StoreError};
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use std::borrow::Cow;
-use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Rows of one account that come next, and where it goes on behind them.
 #[derive(Debug)]
 pub(super) struct AccountPage {
+    pub account: usize,
     pub rows: VecDeque<(RowHead, Bytes)>,
     pub position: Position,
     scanned: Option<u32>,
+}
+
+impl AccountPage {
+    /// No rows yet.
+    pub const fn at(account: usize, position: Position) -> Self {
+        Self { account, rows: VecDeque::new(), position, scanned: None }
+    }
 }
 
 /// Reads the next rows of each account.
@@ -30,19 +37,22 @@ pub(super) async fn fetch(
     query: &RowQuery,
     positions: &[Position],
 ) -> Answer<Vec<AccountPage>> {
-    let query = &ask(query, stores.len())?;
-    let pages = stores.iter().zip(positions);
-    try_join_all(pages.map(|(store, position)| next_rows(&**store, query, position))).await
+    let asked = positions.iter().filter(|position| **position != Position::End).count();
+    let query = &ask(query, asked)?;
+    let pages = stores.iter().zip(positions).enumerate();
+    let pages =
+        pages.map(|(account, (store, position))| next_rows(&**store, account, query, position));
+    try_join_all(pages).await
 }
 
 /// The query of one account of so many: each returns its share of the page, with the keys.
-fn ask(query: &RowQuery, accounts: usize) -> Answer<RowQuery> {
+pub(super) fn ask(query: &RowQuery, accounts: usize) -> Answer<RowQuery> {
     let most = MAX_PAGE_ROWS;
     if query.top.is_some_and(|top| !(1..=most).contains(&top)) {
         let message = format!("A page has 1 to {most} rows.");
         return Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
     }
-    let share = usize::from(query.top.unwrap_or(most)).div_ceil(accounts);
+    let share = usize::from(query.top.unwrap_or(most)).div_ceil(accounts.max(1));
     let mut query = RowQuery { top: Some(share as u16), continuation: None, ..query.clone() };
     if let Some(select) = &mut query.select {
         let keys = [PARTITION_KEY, ROW_KEY].into_iter();
@@ -55,10 +65,11 @@ fn ask(query: &RowQuery, accounts: usize) -> Answer<RowQuery> {
 /// Reads the next rows of one account: a page, and after the last page of a partition one more.
 pub(super) async fn next_rows(
     store: &dyn Store,
+    account: usize,
     query: &RowQuery,
     position: &Position,
 ) -> Answer<AccountPage> {
-    let mut next = AccountPage { rows: VecDeque::new(), position: position.clone(), scanned: None };
+    let mut next = AccountPage::at(account, position.clone());
     loop {
         let Some(query) = next.position.query(query) else {
             next.position = Position::End;
@@ -75,10 +86,9 @@ pub(super) async fn next_rows(
         }
         let page = store.query(&query).await?;
         next.add(&page)?;
-        let is_within =
-            matches!(next.position, Position::Within(..)) && page.continuation.is_none();
-        next.position = next.position.behind(page.continuation);
-        if !is_within {
+        let ends = next.position.is_in_partition() && page.continuation.is_none();
+        next.position = next.position.next(page.continuation);
+        if !ends {
             return Ok(next);
         }
     }
@@ -103,16 +113,31 @@ impl AccountPage {
     }
 }
 
-/// Makes one page of the rows that `is_here` keeps, and moves the token behind it.
+/// Rows of several accounts as one page.
+pub(super) struct Merged {
+    pub page: Page,
+    /// The last row of the page.
+    pub last: Option<RowHead>,
+    /// Where each account goes on.
+    pub positions: Vec<Position>,
+}
+
+impl Merged {
+    /// Whether every row was returned.
+    pub fn is_last(&self) -> bool {
+        self.positions.iter().all(|position| *position == Position::End)
+    }
+}
+
+/// Makes one page, without its continuation, of the rows that `is_here` keeps.
 pub(super) fn merge(
     query: &RowQuery,
     mut pages: Vec<AccountPage>,
-    token: &mut Token,
     mut is_here: impl FnMut(usize, &RowHead) -> bool,
-) -> Answer<Page> {
-    let most = usize::from(query.top.unwrap_or(MAX_PAGE_ROWS));
+) -> Answer<Merged> {
+    let most = query.top.unwrap_or(MAX_PAGE_ROWS);
     let mut body = br#"{"value":["#.to_vec();
-    let mut count = 0;
+    let (mut count, mut last) = (0, None);
     while count < most {
         let blocked = |page: &AccountPage| page.rows.is_empty() && page.position != Position::End;
         if pages.iter().any(blocked) {
@@ -120,22 +145,19 @@ pub(super) fn merge(
         }
         let heads = pages.iter().enumerate();
         let heads = heads.filter_map(|(account, page)| Some((&page.rows.front()?.0, account)));
-        // The last account first: of two rows with one key, no page ends between them.
-        let Some((_, account)) = heads.min_by_key(|&(head, account)| (head, Reverse(account)))
-        else {
-            break;
-        };
+        let Some((_, account)) = heads.min() else { break };
         let Some((head, row)) = pages[account].rows.pop_front() else { break };
         if is_here(account, &head) {
             body.extend_from_slice(if count == 0 { b"" } else { b"," });
             body.extend_from_slice(&selected(query, &row)?);
             count += 1;
+            last = Some(head);
         }
     }
     body.extend_from_slice(b"]}");
     let scanned = pages.iter().try_fold(0_u32, |all, page| Some(all.saturating_add(page.scanned?)));
-    token.positions = pages.into_iter().map(position).collect();
-    Ok(Page { body: body.into(), continuation: token.continuation(), scanned })
+    let page = Page { body: body.into(), continuation: None, scanned };
+    Ok(Merged { page, last, positions: pages.into_iter().map(position).collect() })
 }
 
 /// Where an account goes on: at its first row that was not returned.

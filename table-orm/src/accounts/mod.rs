@@ -34,6 +34,7 @@
 //!   version of this crate. With [`Accounts::growing`] it depends on the map of slots, too.
 
 mod error;
+mod growing;
 mod merge;
 mod position;
 mod route;
@@ -42,13 +43,16 @@ mod tables;
 mod tests;
 
 pub use error::AccountsError;
+pub use growing::Growth;
 
-use crate::model::{DateTime, ETag, Metadata, TableName};
+use crate::model::{DateTime, ETag, MAX_TRANSACTION_OPERATIONS, Metadata, TableName};
 use crate::query::{RowQuery, Span};
 use crate::store::{Batch, Operation, Page, Store, StoreError, StoredRow};
 use async_trait::async_trait;
-use position::Token;
+use growing::Growing;
+use position::{Position, Token};
 use route::Route;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The most accounts of one store.
@@ -66,10 +70,18 @@ type Answer<T> = Result<T, StoreError>;
 /// | [`by_table`](Self::by_table) | a function of the app names the account of each table |
 /// | [`by_partition`](Self::by_partition) | a hash of the PartitionKey names it |
 /// | [`by`](Self::by) | a function of the app names the account of each partition |
+/// | [`growing`](Self::growing) | a map names the account of each of 1,024 slots of PartitionKeys, and [`grow`](Self::grow) changes it |
 #[derive(Debug, Clone)]
 pub struct Accounts {
     stores: Arc<[Arc<dyn Store>]>,
-    route: Route,
+    places: Places,
+}
+
+/// How the account of a row is found.
+#[derive(Debug, Clone)]
+enum Places {
+    Fixed(Route),
+    Growing(Arc<Growing>),
 }
 
 impl Accounts {
@@ -82,7 +94,7 @@ impl Accounts {
         stores: impl IntoIterator<Item = Arc<dyn Store>>,
         account: impl Fn(&TableName) -> usize + Send + Sync + 'static,
     ) -> Result<Self, AccountsError> {
-        Self::new(stores, Route::Table(Arc::new(account)))
+        Self::fixed(stores, Route::Table(Arc::new(account)))
     }
 
     /// The accounts, with each partition in the account that a hash of its PartitionKey names: that of
@@ -93,7 +105,7 @@ impl Accounts {
     pub fn by_partition(
         stores: impl IntoIterator<Item = Arc<dyn Store>>,
     ) -> Result<Self, AccountsError> {
-        Self::new(stores, Route::Slots)
+        Self::fixed(stores, Route::Slots)
     }
 
     /// The accounts, with each partition in the account that `account` names for the table and
@@ -106,48 +118,91 @@ impl Accounts {
         stores: impl IntoIterator<Item = Arc<dyn Store>>,
         account: impl Fn(&TableName, &str) -> usize + Send + Sync + 'static,
     ) -> Result<Self, AccountsError> {
-        Self::new(stores, Route::Partition(Arc::new(account)))
+        Self::fixed(stores, Route::Partition(Arc::new(account)))
     }
 
-    fn new(
+    /// The accounts, to which accounts can be added at the end of the list while clients read and write:
+    /// [`grow`](Self::grow). The table `map` of the first account holds the map; the first request makes it,
+    /// for the accounts of this list. Each account has a table of that name, and no app uses it.
+    ///
+    /// What it costs, beside a point query of the map every 10 seconds:
+    /// - a transaction carries one more operation, so it has at most 99 of its own, and a single write is
+    ///   a transaction of two;
+    /// - a partition has two more rows, hidden from each reader, with the RowKeys `ACC:MADE` and
+    ///   `ACC:OPEN`, and one in the table of the map; the first write of a partition takes four requests more;
+    /// - a query counts the hidden rows for its page, so a page has fewer rows than it could have.
+    ///
+    /// Every process must use the accounts in this way, and from the first row on. RowKeys that begin with
+    /// `ACC:` are refused. Timers are tokio's.
+    ///
+    /// # Errors
+    /// As [`by_table`](Self::by_table).
+    pub fn growing(
+        stores: impl IntoIterator<Item = Arc<dyn Store>>,
+        map: TableName,
+    ) -> Result<Self, AccountsError> {
+        let stores = checked(stores)?;
+        let places = Places::Growing(Arc::new(Growing::new(Arc::clone(&stores), map)));
+        Ok(Self { stores, places })
+    }
+
+    /// Moves slots to the accounts that the list has and the map has not, while clients read and write.
+    /// First give each process the longer list. A process with the shorter list fails from then on, and
+    /// writes nothing to a wrong place.
+    ///
+    /// Only the slots of the new accounts move: of two accounts, a third takes a third of the slots. It waits for a
+    /// minute, then moves a slot after the other, and 8 partitions of it at once. Writes to a partition fail
+    /// with `ServerBusy` while its rows are copied, and [`Retry`](crate::layer::Retry) waits for that. An
+    /// entity gets another ETag on its way, so a writer that loaded it before gets `Conflict`.
+    ///
+    /// A call that failed, or whose process ended, is completed by the next call, from any process, and several at
+    /// once do no harm. Until then, writes to the partitions that were under way are refused.
+    ///
+    /// # Errors
+    /// The accounts do not grow: [`AccountsError::Fixed`]. A request failed: [`AccountsError::Store`]; call
+    /// again.
+    pub async fn grow(&self) -> Result<Growth, AccountsError> {
+        match &self.places {
+            Places::Fixed(_) => Err(AccountsError::Fixed),
+            Places::Growing(growing) => growing.grow().await,
+        }
+    }
+
+    fn fixed(
         stores: impl IntoIterator<Item = Arc<dyn Store>>,
         route: Route,
     ) -> Result<Self, AccountsError> {
-        let stores: Arc<[Arc<dyn Store>]> = stores.into_iter().collect();
-        if !(1..=MAX_ACCOUNTS).contains(&stores.len()) {
-            return Err(AccountsError::Number(stores.len()));
-        }
-        let hidden = stores.iter().map(|store| store.hidden_property().map(str::to_owned));
-        if hidden.collect::<std::collections::BTreeSet<_>>().len() > 1 {
-            return Err(AccountsError::HiddenProperties);
-        }
-        Ok(Self { stores, route })
-    }
-
-    /// The number of the account that has the partition.
-    fn place(&self, table: &TableName, partition_key: &str) -> Answer<usize> {
-        self.route.account(self.stores.len(), table, partition_key)
-    }
-
-    fn store(&self, table: &TableName, partition_key: &str) -> Answer<&dyn Store> {
-        Ok(&*self.stores[self.place(table, partition_key)?])
+        Ok(Self { stores: checked(stores)?, places: Places::Fixed(route) })
     }
 
     /// The accounts that have rows of the table.
     fn stores_of(&self, table: &TableName) -> Answer<&[Arc<dyn Store>]> {
-        Ok(match self.route.account_of_table(self.stores.len(), table)? {
-            Some(account) => &self.stores[account..=account],
-            None => &self.stores,
-        })
+        let account = match &self.places {
+            Places::Fixed(route) => route.account_of_table(self.stores.len(), table)?,
+            Places::Growing(growing) => {
+                growing.check(table)?;
+                None
+            }
+        };
+        Ok(account.map_or(&self.stores, |account| &self.stores[account..=account]))
+    }
+
+    fn place(&self, route: &Route, table: &TableName, partition_key: &str) -> Answer<&dyn Store> {
+        Ok(&*self.stores[route.account(self.stores.len(), table, partition_key)?])
     }
 
     /// A page of rows of many partitions.
-    async fn merged(&self, query: &RowQuery) -> Answer<Page> {
-        let mut token = Token::of(query.continuation.as_ref(), self.stores.len())?;
-        let pages = merge::fetch(&self.stores, query, &token.positions).await?;
+    async fn merged(&self, route: &Route, query: &RowQuery) -> Answer<Page> {
+        let token = Token::of(query.continuation.as_ref())?;
+        let count = self.stores.len();
+        let positions = token.map_or_else(|| vec![Position::START; count], |token| token.positions);
+        if positions.len() != count {
+            return Err(position::foreign());
+        }
+        let pages = merge::fetch(&self.stores, query, &positions).await?;
         let mut places = Ok(());
-        let page = merge::merge(query, pages, &mut token, |account, row| {
-            let place = self.place(&query.table, &row.partition_key);
+        let merged = merge::merge(query, pages, |account, row| {
+            let place = route.account(count, &query.table, &row.partition_key);
             place.map_or_else(
                 |error| {
                     places = Err(error);
@@ -155,9 +210,27 @@ impl Accounts {
                 },
                 |place| place == account,
             )
-        });
-        places.and(page)
+        })?;
+        places?;
+        let is_last = merged.is_last();
+        let token = Token { positions: merged.positions, ..Token::default() };
+        let continuation = (!is_last).then(|| token.continuation());
+        Ok(Page { continuation, ..merged.page })
     }
+}
+
+fn checked(
+    stores: impl IntoIterator<Item = Arc<dyn Store>>,
+) -> Result<Arc<[Arc<dyn Store>]>, AccountsError> {
+    let stores: Arc<[Arc<dyn Store>]> = stores.into_iter().collect();
+    if !(1..=MAX_ACCOUNTS).contains(&stores.len()) {
+        return Err(AccountsError::Number(stores.len()));
+    }
+    let hidden: BTreeSet<_> = stores.iter().map(|store| store.hidden_property()).collect();
+    if hidden.len() > 1 {
+        return Err(AccountsError::HiddenProperties);
+    }
+    Ok(stores)
 }
 
 #[async_trait]
@@ -168,9 +241,28 @@ impl Store for Accounts {
         partition_key: &str,
         operations: &[Operation],
     ) -> usize {
-        // Without an account, the request fails with the reason.
-        let store = self.store(table, partition_key).unwrap_or(&*self.stores[0]);
-        store.commit_bytes(table, partition_key, operations)
+        let bytes = |store: &dyn Store, operations: &[Operation]| {
+            store.commit_bytes(table, partition_key, operations)
+        };
+        match &self.places {
+            // Without an account, the request fails with the reason.
+            Places::Fixed(route) => {
+                let store = self.place(route, table, partition_key).unwrap_or(&*self.stores[0]);
+                bytes(store, operations)
+            }
+            Places::Growing(_) => {
+                let mut all: Vec<_> = growing::fence_operation(partition_key).into_iter().collect();
+                all.extend_from_slice(operations);
+                self.stores.iter().map(|store| bytes(&**store, &all)).max().unwrap_or_default()
+            }
+        }
+    }
+
+    fn transaction_operations(&self) -> usize {
+        match &self.places {
+            Places::Fixed(_) => MAX_TRANSACTION_OPERATIONS,
+            Places::Growing(_) => growing::MAX_OPERATIONS,
+        }
     }
 
     /// Creates the table in every account that can have rows of it. Some accounts may have it from a call
@@ -185,12 +277,15 @@ impl Store for Accounts {
         tables::delete(self.stores_of(table)?, table).await
     }
 
-    /// Lists the tables that some account has.
+    /// Lists the tables that some account has, without that of the map.
     async fn list_tables(&self) -> Answer<Vec<TableName>> {
         let tables = tables::list(&self.stores).await?;
-        let is_here = |account, table: &TableName| {
-            let place = self.route.account_of_table(self.stores.len(), table);
-            place.is_ok_and(|place| place.is_none_or(|place| place == account))
+        let is_here = |account: usize, table: &TableName| match &self.places {
+            Places::Growing(growing) => !growing.is_control(table),
+            Places::Fixed(route) => {
+                let place = route.account_of_table(self.stores.len(), table);
+                place.is_ok_and(|place| place.is_none_or(|place| place == account))
+            }
         };
         Ok(tables::union(tables, is_here))
     }
@@ -213,17 +308,28 @@ impl Store for Accounts {
         select: Option<&[&str]>,
         metadata: Metadata,
     ) -> Answer<Option<StoredRow>> {
-        let store = self.store(table, partition_key)?;
-        store.get(table, partition_key, row_key, select, metadata).await
+        match &self.places {
+            Places::Fixed(route) => {
+                let store = self.place(route, table, partition_key)?;
+                store.get(table, partition_key, row_key, select, metadata).await
+            }
+            Places::Growing(growing) => {
+                growing.get(table, partition_key, row_key, select, metadata).await
+            }
+        }
     }
 
     async fn query(&self, query: &RowQuery) -> Answer<Page> {
+        let route = match &self.places {
+            Places::Fixed(route) => route,
+            Places::Growing(growing) => return growing.query(query).await,
+        };
         if let Span::Exact(partition_key) = &query.keys.partition {
-            return self.store(&query.table, partition_key)?.query(query).await;
+            return self.place(route, &query.table, partition_key)?.query(query).await;
         }
         match self.stores_of(&query.table)? {
             [only] => only.query(query).await,
-            _ => self.merged(query).await,
+            _ => self.merged(route, query).await,
         }
     }
 
@@ -233,10 +339,22 @@ impl Store for Accounts {
         partition_key: &str,
         operation: Operation,
     ) -> Answer<Option<ETag>> {
-        self.store(table, partition_key)?.write(table, partition_key, operation).await
+        match &self.places {
+            Places::Fixed(route) => {
+                let store = self.place(route, table, partition_key)?;
+                store.write(table, partition_key, operation).await
+            }
+            Places::Growing(growing) => growing.write(table, partition_key, operation).await,
+        }
     }
 
     async fn commit(&self, table: &TableName, transaction: Batch) -> Answer<Vec<Option<ETag>>> {
-        self.store(table, &transaction.partition_key)?.commit(table, transaction).await
+        match &self.places {
+            Places::Fixed(route) => {
+                let store = self.place(route, table, &transaction.partition_key)?;
+                store.commit(table, transaction).await
+            }
+            Places::Growing(growing) => growing.commit(table, transaction).await,
+        }
     }
 }

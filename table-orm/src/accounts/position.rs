@@ -4,6 +4,7 @@
 //! each in its account.
 
 use super::Answer;
+use crate::entity::RowHead;
 use crate::key::fnv;
 use crate::model::{Continuation, order};
 use crate::query::{KeyRange, RowQuery, Span};
@@ -26,6 +27,9 @@ pub(super) enum Position {
     /// In that partition, from that row on.
     #[serde(rename = "w")]
     Within(String, String, Option<Headers>),
+    /// In that partition, behind that row.
+    #[serde(rename = "b")]
+    Behind(String, String, Option<Headers>),
     /// Nowhere: every row was returned.
     #[serde(rename = "e")]
     End,
@@ -34,81 +38,117 @@ pub(super) enum Position {
 impl Position {
     pub const START: Self = Self::After(None, None);
 
+    /// Behind that row, or at the start.
+    pub fn behind_row(row: Option<RowHead>) -> Self {
+        row.map_or(Self::START, |row| Self::Behind(row.partition_key, row.row_key, None))
+    }
+
     /// The query of the rows from here on, or of those of this partition; `None` where no row can be.
     pub fn query(&self, all: &RowQuery) -> Option<RowQuery> {
-        let (partition, row, page) = match self {
+        let (keys, page) = match self {
             Self::End => return None,
             Self::After(after, page) => {
-                (from(&all.keys.partition, after.as_deref())?, all.keys.row.clone(), page)
+                let partition = match after {
+                    Some(after) => part(&all.keys.partition, Bound::Excluded(after.clone()))?,
+                    None => all.keys.partition.clone(),
+                };
+                (KeyRange { partition, row: all.keys.row.clone() }, page)
             }
             Self::Within(partition_key, row_key, page) => {
-                let rows = match &all.keys.row {
-                    Span::Exact(key) => Span::Exact(key.clone()),
-                    Span::All => Span::Between(Bound::Included(row_key.clone()), Bound::Unbounded),
-                    Span::Between(_, upper) => {
-                        Span::Between(Bound::Included(row_key.clone()), upper.clone())
-                    }
-                };
-                (Span::Exact(partition_key.clone()), rows, page)
+                (rows(all, partition_key, Bound::Included(row_key.clone())), page)
+            }
+            Self::Behind(partition_key, row_key, page) => {
+                (rows(all, partition_key, Bound::Excluded(row_key.clone())), page)
             }
         };
         let continuation = page.clone().map(|(next_partition_key, next_row_key)| Continuation {
             next_partition_key,
             next_row_key,
         });
-        Some(RowQuery { keys: KeyRange { partition, row }, continuation, ..all.clone() })
+        Some(RowQuery { keys, continuation, ..all.clone() })
+    }
+
+    /// Whether it is in the middle of a partition.
+    pub const fn is_in_partition(&self) -> bool {
+        matches!(self, Self::Within(..) | Self::Behind(..))
     }
 
     /// The position behind a page.
-    pub fn behind(self, continuation: Option<Continuation>) -> Self {
+    pub fn next(self, continuation: Option<Continuation>) -> Self {
         let page = continuation.map(|next| (next.next_partition_key, next.next_row_key));
         match (self, page) {
             (Self::End, _) | (Self::After(..), None) => Self::End,
             (Self::After(after, _), page) => Self::After(after, page),
-            (Self::Within(partition_key, ..), None) => Self::After(Some(partition_key), None),
+            (Self::Within(partition_key, ..) | Self::Behind(partition_key, ..), None) => {
+                Self::After(Some(partition_key), None)
+            }
             (Self::Within(partition_key, row_key, _), page) => {
                 Self::Within(partition_key, row_key, page)
+            }
+            (Self::Behind(partition_key, row_key, _), page) => {
+                Self::Behind(partition_key, row_key, page)
             }
         }
     }
 }
 
-/// The part of a range behind a key; `None` where it is empty.
-fn from(partitions: &Span, after: Option<&str>) -> Option<Span> {
-    let Some(after) = after else { return Some(partitions.clone()) };
-    let lower = Bound::Excluded(after.to_owned());
-    match partitions {
+/// The rows of one partition from that bound on. A range that is empty reads no row.
+fn rows(all: &RowQuery, partition_key: &str, lower: Bound<String>) -> KeyRange {
+    let row = part(&all.keys.row, lower);
+    let none = || Span::Between(Bound::Unbounded, Bound::Excluded(String::new()));
+    KeyRange { partition: Span::Exact(partition_key.to_owned()), row: row.unwrap_or_else(none) }
+}
+
+/// The part of a range from a bound in it on; `None` where it is empty.
+fn part(range: &Span, lower: Bound<String>) -> Option<Span> {
+    let (at, is_included) = match &lower {
+        Bound::Included(at) => (at, true),
+        Bound::Excluded(at) => (at, false),
+        Bound::Unbounded => return Some(range.clone()),
+    };
+    match range {
         Span::All => Some(Span::Between(lower, Bound::Unbounded)),
-        Span::Between(_, Bound::Included(upper) | Bound::Excluded(upper))
-            if order::compare(after, upper) != Ordering::Less =>
-        {
-            None
+        Span::Exact(key) => is_included.then(|| Span::Exact(key.clone())),
+        Span::Between(_, upper) => {
+            let is_left = match upper {
+                Bound::Included(upper) => match order::compare(at, upper) {
+                    Ordering::Less => true,
+                    Ordering::Equal => is_included,
+                    Ordering::Greater => false,
+                },
+                Bound::Excluded(upper) => order::compare(at, upper) == Ordering::Less,
+                Bound::Unbounded => true,
+            };
+            is_left.then(|| Span::Between(lower, upper.clone()))
         }
-        Span::Between(_, upper) => Some(Span::Between(lower, upper.clone())),
-        Span::Exact(_) => None,
     }
 }
 
 /// Where a query goes on in each account.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Token {
-    #[serde(rename = "p")]
+    /// The version of the map of slots by which the positions were found; 0 without a map.
+    #[serde(rename = "v", default, skip_serializing_if = "is_zero")]
+    pub version: u64,
+    /// With a map: the last row that was returned.
+    #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<(String, String)>,
+    #[serde(rename = "p", default)]
     pub positions: Vec<Position>,
+}
+
+const fn is_zero(version: &u64) -> bool {
+    *version == 0
 }
 
 /// The start of each token. The digit is the version of the form.
 const PREFIX: &str = "accounts1.";
 
 impl Token {
-    /// The place that a continuation names, or the start.
-    pub fn of(continuation: Option<&Continuation>, accounts: usize) -> Answer<Self> {
-        let start = || Self { positions: vec![Position::START; accounts] };
-        let token = continuation.map_or_else(|| Some(start()), Self::read);
-        token.filter(|token| token.positions.len() == accounts).ok_or_else(|| {
-            let message = "The continuation is not from a query over these accounts; start the query \
-                           again without it.";
-            StoreError::new(ErrorCode::INVALID_INPUT, message)
-        })
+    /// The place that a continuation names; `None` without one.
+    pub fn of(continuation: Option<&Continuation>) -> Answer<Option<Self>> {
+        let token = continuation.map(|continuation| Self::read(continuation).ok_or_else(foreign));
+        token.transpose()
     }
 
     fn read(continuation: &Continuation) -> Option<Self> {
@@ -124,15 +164,19 @@ impl Token {
         serde_json::from_slice(json).ok()
     }
 
-    /// The continuation that names the place; `None` where every row was returned.
-    pub fn continuation(&self) -> Option<Continuation> {
-        if self.positions.iter().all(|position| *position == Position::End) {
-            return None;
-        }
+    /// The continuation that names the place.
+    pub fn continuation(&self) -> Continuation {
         let mut bytes = serde_json::to_vec(self).unwrap_or_default();
         let check = fnv(&bytes) as u32;
         bytes.extend_from_slice(&check.to_be_bytes());
         let text = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes));
-        Some(Continuation { next_partition_key: Some(text), next_row_key: None })
+        Continuation { next_partition_key: Some(text), next_row_key: None }
     }
+}
+
+/// The error of a continuation that these accounts did not return.
+pub(super) fn foreign() -> StoreError {
+    let message = "The continuation is not from a query over these accounts; start the query again \
+                   without it.";
+    StoreError::new(ErrorCode::INVALID_INPUT, message)
 }

@@ -4,15 +4,15 @@
 //!
 //! Invariants: only the requests that met such a failure fail. The next request opens the database
 //! again; if it cannot, it returns the reason, and the request after it tries again. If answered
-//! writes were not synced before the failure, one write fails that says so. Locks are taken in the
-//! order writer, database.
+//! writes were not synced before the failure, one write, or one sync that an app asks for, fails that
+//! says so. Locks are taken in the order writer, database.
 
 use super::apply::{Change, ChangeResult, DatabaseWriter};
 use super::database::Database;
 use super::open::OpenError;
 use crate::store::{ErrorCode, StoreError};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::{fmt, io};
+use std::{fmt, io, mem};
 
 /// Opens the database again.
 pub(crate) type Reopen =
@@ -31,7 +31,7 @@ struct Opened {
     /// `None` after a failure, until it is opened again.
     database: Option<Database>,
     times: u64,
-    /// Whether answered writes were lost, and no write has said so yet.
+    /// Whether answered writes were lost, and nothing has said so yet.
     lost: bool,
 }
 
@@ -116,14 +116,33 @@ impl Engine {
         Ok(result?)
     }
 
-    /// Brings all answered writes to the disk. If that fails, a later write says so.
-    pub(crate) fn sync(&self) {
+    /// Brings all answered writes to the disk. If that fails, a later write says so, or
+    /// [`sync_and_tell`](Self::sync_and_tell).
+    pub(crate) fn sync(&self) -> Result<(), redb::Error> {
         let mut writer = self.writer();
         let synced = self.opened().database.as_ref().map_or(Ok(()), Database::sync);
         if synced.is_err() {
             self.opened_mut().close();
             *writer = None;
         }
+        synced
+    }
+
+    /// Brings all answered writes to the disk. Fails if some of them may be lost, by this sync or by an
+    /// earlier failure that nothing has told yet.
+    pub(crate) fn sync_and_tell(&self) -> Result<(), StoreError> {
+        let synced = self.sync();
+        if !mem::take(&mut self.opened_mut().lost) {
+            return Ok(());
+        }
+        let message = "The disk failed before answered writes were synced, so those of the last second \
+                       may be lost: check the disk, then read the rows.";
+        let error = StoreError::new(ErrorCode::ANSWERED_WRITES_LOST, message);
+        let error = StoreError { status: 507, ..error };
+        Err(match synced {
+            Ok(()) => error,
+            Err(cause) => error.caused_by(cause),
+        })
     }
 
     /// Makes the file smaller, while no request reads or writes.
@@ -199,9 +218,9 @@ fn has_failed(error: &StoreError) -> bool {
     matches!(source, Some(redb::Error::Io(_) | redb::Error::PreviousIo))
 }
 
-/// Builds the error of a compaction whose task did not finish.
+/// Builds the error of work on the file whose task did not finish.
 pub(crate) fn abandoned(error: tokio::task::JoinError) -> StoreError {
-    let message = "A panic or the runtime's shutdown ended the compaction.";
+    let message = "A panic or the runtime's shutdown ended the work on the database file.";
     StoreError::new(ErrorCode::INTERNAL_ERROR, message).caused_by(error)
 }
 

@@ -42,6 +42,8 @@ pub use open::OpenError;
 
 use crate::model::{ETag, Metadata, PARTITION_KEY, ROW_KEY, TableName};
 use crate::query::RowQuery;
+#[cfg(doc)]
+use crate::store::ErrorCode;
 use crate::store::{Backend, Batch, Operation, Page, Store, StoreError, StoredRow, limits};
 use apply::Change;
 use async_trait::async_trait;
@@ -180,18 +182,55 @@ impl EmbeddedStore {
             inner.engine.compact()?;
             Ok((before, inner.file_bytes()))
         };
-        match Handle::try_current() {
-            Ok(runtime) => match runtime.spawn_blocking(compact).await {
-                Ok(sizes) => sizes,
-                Err(error) => Err(engine::abandoned(error)),
-            },
-            Err(_) => compact(),
-        }
+        blocking(compact).await
+    }
+
+    /// Brings all answered writes to the disk, and says whether that succeeded. Does nothing in memory, and
+    /// nothing that [`Durability::Immediate`] has not done already.
+    ///
+    /// Dropping the last clone brings them to the disk, too, but cannot return an error. So with
+    /// [`Durability::Eventual`], await this before: after it, a close loses nothing.
+    ///
+    /// ```
+    /// use table_orm::embedded::{Durability, EmbeddedStore};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("race.redb");
+    /// let store = EmbeddedStore::open_with(&path, Durability::Eventual)?;
+    /// let tables = table_orm::Tables::new(store.clone());
+    /// // .. write ..
+    /// store.sync().await?;
+    /// drop((tables, store));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorCode::ANSWERED_WRITES_LOST`] when the disk failed before answered writes were synced, now or earlier,
+    /// and no write has said so yet: those of the last second may be lost.
+    pub async fn sync(&self) -> Result<(), StoreError> {
+        let inner = Arc::clone(&self.inner);
+        blocking(move || inner.engine.sync_and_tell()).await
     }
 
     fn new(engine: Arc<Engine>, syncer: Option<Syncer>, path: Option<PathBuf>) -> Self {
         let queue = CommitQueue::default();
         Self { inner: Arc::new(Inner { _syncer: syncer, engine, queue, path }) }
+    }
+}
+
+/// Runs work on the file where it blocks no task, if there is a runtime.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    match Handle::try_current() {
+        Ok(runtime) => match runtime.spawn_blocking(work).await {
+            Ok(done) => done,
+            Err(error) => Err(engine::abandoned(error)),
+        },
+        Err(_) => work(),
     }
 }
 

@@ -1,6 +1,7 @@
-//! The values of an entity that are unique over all partitions.
+//! What an entity has in other partitions: values that are unique over all of them, and work for its writes.
 
 use super::rows::{guards, row_key};
+use super::sum_copy::has_sum_copies;
 use super::{GuardTemplate, TableEntity};
 use crate::key::KeyError;
 
@@ -34,8 +35,24 @@ pub(super) const fn any_across(guards: &[GuardTemplate]) -> bool {
     false
 }
 
-/// Whether a write of an entity has work outside its partition: rows that follow it, or values that are
-/// unique over all partitions.
-pub(crate) const fn reaches_across<E: TableEntity>() -> bool {
-    !E::FOREIGN.is_empty() || has_across::<E>()
+/// Whether a write of an entity has work outside its partition: rows that follow it, copies of totals, or values
+/// that are unique over all partitions.
+pub(crate) fn reaches_across<E: TableEntity>() -> bool {
+    has_rows_elsewhere::<E>() || has_across::<E>()
+}
+
+/// Whether a write of an entity may change rows in other partitions.
+pub(crate) fn has_rows_elsewhere<E: TableEntity>() -> bool {
+    !E::FOREIGN.is_empty() || has_sum_copies::<E>()
+}
+
+/// Whether an entity can be written over a stored one without a read: its rows have the same keys, and no copy of
+/// a total follows.
+pub(crate) fn writes_blind<E: TableEntity>() -> bool {
+    E::KEYS_FOLLOW_CANONICAL && !has_sum_copies::<E>()
+}
+
+/// Whether a patch is a write of one row without a read.
+pub(crate) fn patches_blind<E: TableEntity>() -> bool {
+    E::PATCHES_ONE_ROW && !has_sum_copies::<E>()
 }

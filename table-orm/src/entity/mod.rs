@@ -17,6 +17,7 @@ mod row_head;
 mod rows;
 mod skip;
 mod sum;
+mod sum_copy;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -45,25 +46,32 @@ pub use template::{CopyKind, ForeignTemplate, GuardTemplate, RowTemplate};
 pub use union::{MemberOf, TableUnion, UnionMember};
 pub use unique_key::UniqueKey;
 
-pub(crate) use across::{across_keys, has_across, reaches_across};
+pub(crate) use across::{
+    across_keys, has_across, has_rows_elsewhere, patches_blind, reaches_across, writes_blind,
+};
 pub(crate) use elements::too_many_elements;
 pub(crate) use event::{EVENTS, EventContent, EventRowKey, HEAD, Head, LEASE, ReportedType};
 pub(crate) use foreign::{home_key, keys_of_rows};
 pub(crate) use key_mismatch::{ReadBackError, has_row, read_entity};
 pub(crate) use own_rows::{OwnRowError, OwnRows, Ownership, index_of, template_of};
 pub(crate) use page_range::cut_page;
-pub(crate) use query::{canonical, canonical_rows, is_canonical_key, keys_of, row_span};
+pub(crate) use query::{canonical, canonical_rows, keys_of, row_span};
 pub(crate) use read::{
     PageRows, first_head, read_etag, read_own, read_page, read_row, read_row_in_context, split_page,
 };
 pub(crate) use rows::{body, mark, partition_key, row_key};
 pub(crate) use skip::{SkipUnreadable, read_rows};
 pub(crate) use sum::{Contributions, SummedType, TOTAL, Total, TotalRow, is_total};
+pub(crate) use sum_copy::{
+    COPIES, changed_copies, copied_total, copies_partition, copy_of_total, has_sum_copies,
+    is_canonical_or_total,
+};
 pub(crate) use template::{first_foreign, foreign_at, name_of, rows_of};
 
 use crate::key::{Escape, KeyError, KeyTemplate, KeyText, StoredKeys};
 use crate::model::ETag;
 use crate::property::{PropertiesWriter, PropertyError};
+use std::time::Duration;
 
 /// A type that is stored as one or more rows of a table: `#[derive(TableEntity)]`.
 ///
@@ -103,6 +111,10 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
 
     /// What the events of its writes hold, if each write adds an event to the outbox.
     const OUTBOX: Option<EventValues> = None;
+
+    /// How old an entity may be that `get` returns without asking the store; `None` always asks. Takes the
+    /// feature `cache`.
+    const CACHED_FOR: Option<Duration> = None;
 
     /// The canonical row: it holds the whole entity, and its ETag guards all rows.
     type Canonical: Row<Entity = Self>;

@@ -16,7 +16,7 @@ use std::fmt;
 /// The total, an `Int64`.
 pub(crate) const TOTAL: &str = "Total";
 /// What the RowKey of such a row begins with.
-const START: &str = "SUM:";
+pub(super) const START: &str = "SUM:";
 /// The most rows of one total: their numbers have two digits.
 const MAX_SHARDS: u8 = 100;
 
@@ -57,6 +57,7 @@ const MAX_SHARDS: u8 = 100;
 pub struct Sum<E> {
     name: &'static str,
     shards: u8,
+    over_partitions: bool,
     adds: Adds<E>,
 }
 
@@ -85,8 +86,12 @@ impl<E> Copy for Adds<E> {}
 
 impl<E> fmt::Debug for Sum<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, shards, .. } = self;
-        f.debug_struct("Sum").field("name", name).field("shards", shards).finish_non_exhaustive()
+        let Self { name, shards, over_partitions, .. } = self;
+        f.debug_struct("Sum")
+            .field("name", name)
+            .field("shards", shards)
+            .field("over_partitions", over_partitions)
+            .finish_non_exhaustive()
     }
 }
 
@@ -128,9 +133,65 @@ impl<E> Sum<E> {
         self
     }
 
+    /// Copies the totals of all partitions into the partition `SUM:<name>`, where
+    /// [`Repo::sum_over_partitions`](crate::Repo::sum_over_partitions) adds them up.
+    ///
+    /// The copies are `eventual` rows: they follow a write at once, or when
+    /// [`Repo::settle`](crate::Repo::settle) runs. All writes of the type's entities read first then, and one that
+    /// changes a total takes 4 requests more.
+    ///
+    /// ```
+    /// use table_orm::{Sum, TableEntity, Tables};
+    ///
+    /// #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// #[table(name = "orders", partition = "{customer}", row = "{number:05}", sums = Order::SUMS)]
+    /// struct Order { customer: String, number: u32, cents: i64 }
+    ///
+    /// impl Order {
+    ///     const CENTS: Sum<Self> = Sum::of("cents", |order: &Self| order.cents).over_partitions();
+    ///     const SUMS: &'static [Sum<Self>] = &[Self::CENTS];
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// let orders = Tables::in_memory()?.repo::<Order>();
+    /// orders.create_table().await?;
+    /// for (customer, cents) in [("acme", 900), ("bolt", 150)] {
+    ///     orders.insert(&Order { customer: customer.into(), number: 1, cents }).await?;
+    /// }
+    /// assert_eq!(orders.sum_over_partitions(&Order::CENTS).await?, 1050);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub const fn over_partitions(mut self) -> Self {
+        self.over_partitions = true;
+        self
+    }
+
     const fn new(name: &'static str, adds: Adds<E>) -> Self {
         assert!(is_name(name), "the name of a sum has letters, digits, `_` and `-` only");
-        Self { name, shards: 1, adds }
+        Self { name, shards: 1, over_partitions: false, adds }
+    }
+
+    pub(crate) const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Whether its totals have copies.
+    pub(crate) const fn is_over_partitions(&self) -> bool {
+        self.over_partitions
+    }
+
+    /// Whether it has a total for each group.
+    pub(crate) const fn is_in_groups(&self) -> bool {
+        matches!(self.adds, Adds::InGroup(_))
+    }
+
+    /// Its total, unless each group has one.
+    pub(crate) const fn only_total(&self) -> Option<Total> {
+        let &Self { name, shards, .. } = self;
+        if self.is_in_groups() { None } else { Some(Total { name, group: None, shards }) }
     }
 
     /// What the RowKeys of its totals begin with.
@@ -148,7 +209,15 @@ impl<E> Sum<E> {
         Some(Total { name: self.name, group, shards: self.shards })
     }
 
-    fn contribution(&self, entity: &E) -> (Total, i64) {
+    /// Which of the rows of its total has that RowKey.
+    pub(crate) fn shard_of(&self, row_key: &str) -> Option<(Total, u8)> {
+        let (total, digits) = (self.total_of(row_key)?, row_key.rsplit_once(':')?.1);
+        let shard = digits.parse().ok()?;
+        // Only as it is written.
+        (total.row_key(shard).ok()? == row_key).then_some((total, shard))
+    }
+
+    pub(super) fn contribution(&self, entity: &E) -> (Total, i64) {
         let (group, value) = match self.adds {
             Adds::One => (None, 1),
             Adds::Value(value) => (None, value(entity)),
@@ -182,6 +251,11 @@ pub(crate) struct Total {
 }
 
 impl Total {
+    /// Which of its rows that number stands for.
+    pub fn shard_by(&self, number: u64) -> u8 {
+        u8::try_from(number % u64::from(self.shards)).unwrap_or_default()
+    }
+
     /// The RowKey of one of its rows.
     pub fn row_key(&self, shard: u8) -> Result<String, KeyError> {
         let mut key = KeyText::new("Sum", Escape::Reject);
@@ -229,7 +303,7 @@ impl SummedType {
         if sums.is_empty() {
             return None;
         }
-        let in_groups = sums.iter().filter(|sum| matches!(sum.adds, Adds::InGroup(_))).count();
+        let in_groups = sums.iter().filter(|sum| sum.is_in_groups()).count();
         Some(Self {
             entity: E::NAME,
             shared: sums.len() - in_groups,

@@ -92,6 +92,7 @@ impl Error {
             | Self::Sequence(_)
             | Self::Sum(_)
             | Self::Transfer(_)
+            | Self::Writer(_)
             | Self::TableNotFound(_)
             | Self::Unauthorized(_)
             | Self::Ambiguous(_)

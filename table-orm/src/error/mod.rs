@@ -15,6 +15,7 @@ mod sequence;
 mod sum;
 mod transaction;
 mod transfer;
+mod writer;
 
 pub use deadline::DeadlineExceeded;
 #[cfg(feature = "distributed")]
@@ -28,6 +29,7 @@ pub use sequence::SequenceError;
 pub use sum::SumError;
 pub use transaction::TransactionError;
 pub use transfer::TransferError;
+pub use writer::WriterError;
 
 use crate::entity::{
     GuardTemplate, Invalid, KeyMismatch, Moved, OwnRowError, ReadBackError, TooManyElements,
@@ -214,9 +216,12 @@ pub enum Error {
     /// A sequence gives no number. Nothing was written.
     #[error(transparent)]
     Sequence(#[from] SequenceError),
-    /// A total of a [`Sum`](crate::Sum) cannot be kept. Nothing was written.
+    /// A total of a [`Sum`](crate::Sum) cannot be kept or read. Nothing was written.
     #[error(transparent)]
     Sum(#[from] SumError),
+    /// A writer takes no more entities.
+    #[error(transparent)]
+    Writer(#[from] WriterError),
     /// Exactly one result was expected, but there was no result or more than one.
     #[error(transparent)]
     RowCount(RowCount),

@@ -1,6 +1,6 @@
-//! Why a total cannot be kept.
+//! Why a total cannot be kept or read.
 
-/// A total that cannot be kept. Nothing was written.
+/// A total that cannot be kept or read. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SumError {
@@ -14,5 +14,14 @@ pub enum SumError {
         partition_key: String,
         /// The row of the total.
         row_key: String,
+    },
+    /// The totals of the sum have no copies, so there is no sum over partitions.
+    #[error(
+        "the sum {name:?} is of one partition each; nothing was read: declare it with `over_partitions()`, and \
+         run `repair_sums` for each partition that has entities"
+    )]
+    OfOnePartition {
+        /// The name of the sum.
+        name: &'static str,
     },
 }

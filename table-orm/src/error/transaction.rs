@@ -50,8 +50,8 @@ pub enum TransactionError {
     TooManyOperations(usize),
     /// The write must read first, which a transaction cannot.
     #[error(
-        "a transaction cannot write `{0}` without reading its stored rows, because its key does \
-         not determine them; nothing was sent: `load` it, change it, and `save` it"
+        "a transaction cannot write `{0}` without reading its stored rows: its key does not determine them, \
+         or it has sums over partitions; nothing was sent: `load` it, change it, and `save` it"
     )]
     NotBlind(&'static str),
 }

@@ -1,13 +1,18 @@
 //! What settling needs to know of an entity type.
 
 use super::foreign_rows::ForeignRows;
+use super::sum_copies::{ROW, copy_of};
 use super::unique_value::{UniqueValue, unique_values};
-use crate::entity::{GuardTemplate, Loaded, TableEntity, is_canonical_key};
+use crate::entity::{
+    GuardTemplate, Loaded, RowHead, TableEntity, copied_total, has_sum_copies,
+    is_canonical_or_total, read_row,
+};
 use crate::error::Result;
 use crate::model::{Metadata, TableName};
 use crate::store::StoredRow;
 
-/// An entity type with rows in other partitions, or with values that are unique over all of them.
+/// An entity type with rows in other partitions, or with values that are unique over all of them. To this, the
+/// row of a total that has a copy is a canonical row, too: the copy follows it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ForeignType {
     /// Its name.
@@ -33,16 +38,25 @@ impl ForeignType {
         Self {
             entity: E::NAME,
             metadata: E::METADATA,
-            is_canonical: is_canonical_key::<E>,
+            is_canonical: is_canonical_or_total::<E>,
             table: |home, name, said| {
-                let template = E::FOREIGN.iter().find(|template| template.row.name == name);
-                let table = template.map(|template| template.table_of(home));
+                let table = if name == ROW {
+                    Some(home.clone())
+                } else {
+                    let template = E::FOREIGN.iter().find(|template| template.row.name == name);
+                    template.map(|template| template.table_of(home))
+                };
                 // The names of tables have no case.
                 table.filter(|table| table.as_str().eq_ignore_ascii_case(said))
             },
-            rows: |home, row| match Loaded::<E>::read(row.body, row.header)? {
-                Some(entity) => Ok(ForeignRows::of::<E>(home, &entity)?),
-                None => Ok(ForeignRows::default()),
+            rows: |home, row| {
+                if is_copied::<E>(&row)? {
+                    return Ok(copy_of::<E>(home, &row.body)?);
+                }
+                match Loaded::<E>::read(row.body, row.header)? {
+                    Some(entity) => Ok(ForeignRows::of::<E>(home, &entity)?),
+                    None => Ok(ForeignRows::default()),
+                }
             },
             guards: E::GUARDS,
             values: |row| match Loaded::<E>::read(row.body, row.header)? {
@@ -69,4 +83,13 @@ impl ForeignType {
     pub fn has_values(&self) -> bool {
         self.guards.iter().any(|guard| guard.across)
     }
+}
+
+/// Whether a row is a total with copies.
+fn is_copied<E: TableEntity>(row: &StoredRow) -> Result<bool> {
+    if !has_sum_copies::<E>() {
+        return Ok(false);
+    }
+    let RowHead { row_key, .. } = read_row(0, &row.body)?;
+    Ok(copied_total::<E>(&row_key).is_some())
 }

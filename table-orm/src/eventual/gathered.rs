@@ -9,7 +9,7 @@
 
 use super::foreign_type::ForeignType;
 use super::intent::{DueEntry, Pending};
-use super::settled::{Aside, Group, Settling};
+use super::settled::{Aside, Group, Settled, Settling};
 use crate::plan::TableClient;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::mem;
@@ -35,6 +35,8 @@ pub(crate) struct Gathered {
     waiting: usize,
     /// The groups that are to be settled.
     due: VecDeque<Group>,
+    /// The groups whose settling has begun, each with the number of its keys.
+    begun_settling: Vec<(Settled, u64)>,
 }
 
 #[derive(Debug)]
@@ -49,7 +51,8 @@ impl Gathered {
     pub fn new(client: TableClient, settling: Settling) -> Self {
         let (open, places, due) = (BTreeMap::new(), HashMap::new(), VecDeque::new());
         let aside = Aside::default();
-        Self { client, settling, aside, open, places, begun: 0, waiting: 0, due }
+        let begun_settling = Vec::new();
+        Self { client, settling, aside, open, places, begun: 0, waiting: 0, due, begun_settling }
     }
 
     /// How a transaction settles: it lays its intents aside for this.
@@ -60,8 +63,20 @@ impl Gathered {
     /// The settling of a group that is due, if there is one.
     pub fn settle_next(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
         let group = self.next()?;
-        let (client, settling) = (self.client.clone(), self.settling.clone());
+        let settled = Settled::default();
+        self.begun_settling.retain(|(settled, _)| !settled.get());
+        self.begun_settling.push((settled.clone(), keys(&group)));
+        let settling = Settling { report: Some(settled), ..self.settling.clone() };
+        let client = self.client.clone();
         Some(async move { settling.settle(&client, vec![group]).await })
+    }
+
+    /// How many keys have still to follow.
+    pub fn unsettled(&mut self) -> u64 {
+        self.take_aside();
+        let begun = self.begun_settling.iter().filter(|(settled, _)| !settled.get());
+        let due = self.due.iter().map(keys).sum::<u64>();
+        begun.map(|(_, keys)| keys).sum::<u64>() + due + self.waiting as u64
     }
 
     /// The next group that is due.
@@ -132,6 +147,12 @@ impl Gathered {
         self.waiting -= keys;
         self.due.push_back(group);
     }
+}
+
+/// How many keys the intents of a group list.
+fn keys((_, pending): &Group) -> u64 {
+    let due = pending.iter().flat_map(|one| &one.intent.due);
+    due.map(DueEntry::len).sum::<usize>() as u64
 }
 
 impl Drop for Gathered {

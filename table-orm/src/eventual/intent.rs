@@ -9,9 +9,11 @@
 use super::error::SettleError;
 use super::foreign_rows::{ForeignKey, ForeignRows};
 use super::foreign_type::ForeignType;
+use super::sum_copies::{ROW, key_of_copy};
 use super::unique_value::UniqueValue;
-use crate::entity::DynamicEntity;
+use crate::entity::{DynamicEntity, Total};
 use crate::error::Result;
+use crate::key::KeyError;
 use crate::model::{
     DateTime, ETag, Edm, MAX_ENTITY_BYTES, MAX_STRING_UNITS, TableName, entity_size, order,
     property_size,
@@ -48,6 +50,17 @@ impl DueEntry {
         let keys: Vec<_> = old.due(new).map(|(row, key)| (row.to_owned(), key.clone())).collect();
         let canonical = canonical.to_owned();
         (!keys.is_empty()).then_some(Self { canonical, keys, values: Vec::new() })
+    }
+
+    /// The copy of one of the rows of a total in the partition `home`.
+    pub fn of_copy(
+        table: &TableName,
+        home: &str,
+        total: &Total,
+        shard: u8,
+    ) -> Result<Self, KeyError> {
+        let keys = vec![(ROW.to_owned(), key_of_copy(table, home, total, shard)?)];
+        Ok(Self { canonical: total.row_key(shard)?, keys, values: Vec::new() })
     }
 
     /// How many keys and values it has.

@@ -15,7 +15,8 @@ use super::settled::{Group, Settling};
 use super::unique::{Guards, Reservation, TICKET};
 use super::unique_value::{UniqueValue, unique_values};
 use crate::entity::{
-    EVENTS, EntityRow, Invalid, Loaded, RowHead, TableEntity, canonical, reaches_across, read_row,
+    EVENTS, EntityRow, Invalid, Loaded, RowHead, TableEntity, canonical, changed_copies,
+    copied_total, has_sum_copies, reaches_across, read_row,
 };
 use crate::error::{Error, Result};
 use crate::key::{KeyError, KeyFault};
@@ -24,6 +25,7 @@ use crate::plan::{Cover, Plan, Step, TableClient};
 use crate::register::cover;
 use crate::store::{Action, Batch, IfMatch, Operation, StoredRow};
 use crate::sync::Backoff;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,6 +44,8 @@ pub(crate) struct Intents {
     tickets: Vec<(ForeignType, Intent)>,
     /// The canonical RowKeys that change, of types that report it: from one to the other.
     moves: Vec<(String, String)>,
+    /// The number that says which of its rows a total changes in, where a copy follows.
+    shard: Option<u64>,
     /// What names the partition in the register of the table.
     covers: Vec<(&'static str, Arc<Cover>)>,
 }
@@ -111,6 +115,54 @@ impl Intents {
             (None, None) => [None, None],
         };
         for entry in entries.into_iter().flatten() {
+            let start = super::intent::START;
+            of_kind::<E>(&mut self.intents, start, client, partition_key).due.push(entry);
+        }
+        self.add_copies::<E>(client, partition_key, old, new)
+    }
+
+    /// Adds the copies of totals that the write of one entity makes due: the canonical row before and after.
+    pub fn add_copies<E: TableEntity>(
+        &mut self,
+        client: &TableClient,
+        partition_key: &str,
+        old: Option<&EntityRow>,
+        new: Option<&EntityRow>,
+    ) -> Result<(), Invalid> {
+        if !has_sum_copies::<E>() {
+            return Ok(());
+        }
+        let [before, after] = [old, new].map(|row| row.map(|row| &row.body));
+        let totals = changed_copies::<E>(before, after)?;
+        let number = *self.shard.get_or_insert_with(|| client.connection.random.next());
+        for total in &totals {
+            let entry =
+                DueEntry::of_copy(&client.table, partition_key, total, total.shard_by(number))?;
+            let start = super::intent::START;
+            let due = &mut of_kind::<E>(&mut self.intents, start, client, partition_key).due;
+            // Several entities of one transaction change a total.
+            if !due.contains(&entry) {
+                due.push(entry);
+            }
+        }
+        Ok(())
+    }
+
+    /// The client that sends their transaction.
+    fn sender<'c>(&self, client: &'c TableClient) -> Cow<'c, TableClient> {
+        client.for_transaction(&self.moves, self.shard)
+    }
+
+    /// Adds the copies of the totals in these rows, which a transaction writes.
+    pub fn add_totals<'r, E: TableEntity>(
+        &mut self,
+        client: &TableClient,
+        partition_key: &str,
+        row_keys: impl IntoIterator<Item = &'r String>,
+    ) -> Result<(), KeyError> {
+        for row_key in row_keys {
+            let Some((total, shard)) = copied_total::<E>(row_key) else { continue };
+            let entry = DueEntry::of_copy(&client.table, partition_key, &total, shard)?;
             let start = super::intent::START;
             of_kind::<E>(&mut self.intents, start, client, partition_key).due.push(entry);
         }
@@ -225,7 +277,7 @@ impl Intents {
         let mut batch = batch;
         self.append_inserts(client, &mut batch)?;
         self.cover(client, &batch.partition_key).await?;
-        let sent = client.with_moves_of(&self.moves).send_changes(batch, canonical).await;
+        let sent = self.sender(client).send_changes(batch, canonical).await;
         match &sent {
             Err(error) if error.is_unanswered() && !error.is_refused_as_busy() => {
                 if let Some(found) = error.stored_as_sent() {
@@ -263,7 +315,7 @@ impl Intents {
             let mut attempt = batch.clone();
             attempt.operations.extend(reservations.iter().map(Reservation::consume));
             let sent = match self.append_inserts(client, &mut attempt) {
-                Ok(()) => client.with_moves_of(&self.moves).send_changes(attempt, canonical).await,
+                Ok(()) => self.sender(client).send_changes(attempt, canonical).await,
                 Err(error) => Err(error),
             };
             let error = match sent {

@@ -10,6 +10,9 @@
 //! - A *ticket* (`TKT:..`) is in the foreign partition. It is made before the canonical row is read, and
 //!   the transaction that writes the foreign rows deletes it.
 //!
+//! The copies of totals ([`Sum::over_partitions`](crate::Sum::over_partitions)) are such rows, too: there, the row
+//! of the total stands in place of the canonical row.
+//!
 //! To *settle* an intent is to bring its foreign rows in step. The writer of the entity does so at once, a bulk
 //! write for the entities of several transactions together (`gathered`, `group`).
 //! What a process leaves behind that ends in between, [`Repo::settle`](crate::Repo::settle) settles. Where the table
@@ -35,6 +38,7 @@ mod scope;
 mod settle;
 mod settled;
 mod share;
+mod sum_copies;
 mod sweep;
 #[cfg(test)]
 #[cfg(feature = "embedded")]
@@ -44,12 +48,14 @@ mod unique;
 mod unique_value;
 mod without_intent;
 mod write;
+mod written;
 
 pub use error::SettleError;
 pub use registered::Registered;
 pub use scope::PartitionScope;
 pub use settled::Settled;
 pub use sweep::{SETTLE_GRACE, SettleFailure, SettleReport};
+pub use written::{ReportSettled, Reporting, Written};
 
 pub(crate) use foreign_rows::ForeignKey;
 pub(crate) use foreign_type::ForeignType;

@@ -19,38 +19,14 @@ const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 const MAX_WAITS: u32 = 7;
 
-/// Whether the rows in other partitions are in step with what a call wrote.
-///
-/// A call that is given it with `report_settled` sets it. Clones are the same.
-///
-/// ```
-/// use table_orm::eventual::Settled;
-/// use table_orm::{TableEntity, Tables};
-///
-/// #[derive(Debug, Clone, PartialEq, TableEntity)]
-/// #[table(name = "members", partition = "{user}", row = "ROOM:{room}")]
-/// #[row(by_room, partition = "{room}", key = "USER:{user}", eventual)]
-/// struct Member { user: String, room: String }
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> table_orm::Result<()> {
-/// let members = Tables::in_memory()?.repo::<Member>();
-/// members.create_table().await?;
-/// let settled = Settled::default();
-/// let ann = Member { user: "ann".into(), room: "kitchen".into() };
-/// members.insert(&ann).report_settled(&settled).await?;
-/// assert!(settled.get());
-/// assert_eq!(members.list(Member::by_room("kitchen")).one().await?, ann);
-/// # Ok(())
-/// # }
-/// ```
+/// Whether the rows in other partitions are in step with what a call wrote: in the answer of a call that reports
+/// it ([`Written`](super::Written)). Clones are the same.
 #[derive(Debug, Clone, Default)]
 pub struct Settled(Arc<AtomicBool>);
 
 impl Settled {
     /// Whether every query of the rows in other partitions, by any client, sees what the call wrote or
-    /// something newer. `true` too where the call changed no such row. `false` before the call ends, when it
-    /// fails, and while the rows still have to follow.
+    /// something newer. `true` too where the call changed no such row. `false` while the rows still have to follow.
     #[must_use]
     pub fn get(&self) -> bool {
         self.0.load(Ordering::Acquire)
@@ -71,7 +47,7 @@ macro_rules! settling_methods {
         /// partitions in step, and frees the values that the entity gave up. Without it, the call returns
         /// after that.
         ///
-        /// A type without `eventual` rows and without `unique(.., across)` has nothing to settle. At most 64
+        /// A type without `eventual` rows, sums over partitions and `unique(.., across)` has nothing to settle. At most 64
         /// calls of one [`Tables`](crate::Tables) and its clones settle in the background at a time: one more
         /// settles before it returns, and so does a call outside a tokio runtime.
         pub fn settle_later(mut self) -> Self {
@@ -79,15 +55,17 @@ macro_rules! settling_methods {
             self
         }
 
-        /// Sets `settled` when the rows in other partitions are in step with what the call wrote: before the
-        /// call returns, or with [`settle_later`](Self::settle_later) after it.
+        /// Returns with the answer whether the rows in other partitions are in step with what the call wrote
+        /// ([`Written`]($crate::eventual::Written)). Comes last, as it returns another call.
         ///
-        /// A call that wrote the entity succeeds, even if a row in another partition cannot be written.
-        /// `settled` stays unset then. The process tries again for 2 minutes;
-        /// [`Repo::settle`](crate::Repo::settle) settles what is left.
-        pub fn report_settled(mut self, settled: &$crate::eventual::Settled) -> Self {
+        /// A call that wrote the entity succeeds, even if a row in another partition cannot be written:
+        /// `settled` is `false` then. The process tries again for 2 minutes;
+        /// [`Repo::settle`](crate::Repo::settle) settles what is left. With
+        /// [`settle_later`](Self::settle_later) it is `false` at first.
+        pub fn report_settled(mut self) -> $crate::eventual::ReportSettled<Self> {
+            let settled = $crate::eventual::Settled::default();
             self.$($settling)+.report = Some(settled.clone());
-            self
+            $crate::eventual::ReportSettled::new(self, settled)
         }
     };
 }

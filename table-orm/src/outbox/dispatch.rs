@@ -73,7 +73,8 @@ impl<E: TableEntity> Outbox<E> {
     ///
     /// # Errors
     /// When the partitions cannot be found. What fails in one partition is in
-    /// [`DispatchReport::failures`].
+    /// [`DispatchReport::failures`]. A scan that fails after it found some ends the search:
+    /// [`DispatchReport::unfinished`] has the error.
     pub fn dispatch<'a, H: Handler + 'a>(
         &self,
         scope: impl PartitionScope<E>,
@@ -147,9 +148,14 @@ impl<H: Handler> Dispatch<'_, H> {
         let one = |partition_key| {
             PartitionDispatch::new(&client, &handler, settings, partition_key).run()
         };
+        let table = client.table.as_str();
         match scope {
             Scope::Partition(partition) => match partition? {
-                Span::Exact(partition_key) => Ok(one(partition_key).await),
+                Span::Exact(partition_key) => {
+                    let report = one(partition_key).await;
+                    report.show(table);
+                    Ok(report)
+                }
                 // The query of a whole partition has one PartitionKey.
                 _ => Ok(DispatchReport::default()),
             },
@@ -164,7 +170,7 @@ impl<H: Handler> Dispatch<'_, H> {
                     }
                     Ok(report)
                 });
-                together(reports.buffer_unordered(settings.parallelism)).await
+                together(table, reports.buffer_unordered(settings.parallelism)).await
             }
             Scope::Table(permit) => {
                 let partitions = scan(&client, &permit).partition_keys();
@@ -174,25 +180,30 @@ impl<H: Handler> Dispatch<'_, H> {
                         Err(error) => Err(error),
                     }
                 });
-                together(reports.buffer_unordered(settings.parallelism)).await
+                together(table, reports.buffer_unordered(settings.parallelism)).await
             }
         }
     }
 }
 
-/// Adds up the reports of partitions. What has begun ends, also after an error of the scan.
+/// Adds up the reports of partitions. What has begun ends, also after an error of the scan, which hides nothing
+/// of what was done.
 async fn together(
+    table: &str,
     reports: impl Stream<Item = Result<DispatchReport>> + Send,
 ) -> Result<DispatchReport> {
     let mut reports = std::pin::pin!(reports);
-    let (mut report, mut failed) = (DispatchReport::default(), None);
+    let (mut report, mut is_begun) = (DispatchReport::default(), false);
     while let Some(partition) = reports.next().await {
-        match partition {
-            Ok(partition) => report.add(partition),
-            Err(error) => failed = Some(error),
-        }
+        is_begun |= partition.is_ok();
+        let partition = partition.unwrap_or_else(DispatchReport::unfinished);
+        partition.show(table);
+        report.add(partition);
     }
-    failed.map_or(Ok(report), Err)
+    match report.unfinished {
+        Some(error) if !is_begun => Err(error),
+        _ => Ok(report),
+    }
 }
 
 impl<'a, H: Handler + 'a> IntoFuture for Dispatch<'a, H> {

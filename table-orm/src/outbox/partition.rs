@@ -107,7 +107,6 @@ impl<'d, H: Handler> PartitionDispatch<'d, H> {
             }
         }
         self.report.partitions += u64::from(self.report.handed_on > 0);
-        self.report.show(self.client.table.as_str());
         self.report
     }
 

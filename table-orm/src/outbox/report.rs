@@ -25,6 +25,9 @@ pub struct DispatchReport {
     pub lag: Option<Duration>,
     /// The partitions whose events stay, or that stay named in the register although they have none.
     pub failures: Vec<DispatchFailure>,
+    /// The error that ended the scan for partitions: it did not look at those that were left, and their events
+    /// stay. `None` where it reached its end.
+    pub unfinished: Option<Error>,
 }
 
 /// A partition whose events stay, or that stays named in the register.
@@ -54,7 +57,8 @@ impl DispatchReport {
     }
 
     pub(super) fn add(&mut self, other: Self) {
-        let Self { partitions, busy, handed_on, may_repeat, missing, lag, failures } = other;
+        let Self { partitions, busy, handed_on, may_repeat, missing, lag, failures, unfinished } =
+            other;
         self.partitions += partitions;
         self.busy += busy;
         self.handed_on += handed_on;
@@ -62,9 +66,15 @@ impl DispatchReport {
         self.missing += missing;
         self.lag = self.lag.max(lag);
         self.failures.extend(failures);
+        self.unfinished = self.unfinished.take().or(unfinished);
     }
 
-    /// Counts what happened in one partition.
+    /// The report of a scan that ended early.
+    pub(super) fn unfinished(error: Error) -> Self {
+        Self { unfinished: Some(error), ..Self::default() }
+    }
+
+    /// Counts what happened in one partition, or that the scan for them ended early.
     #[allow(unused_variables, clippy::unused_self, reason = "without the features, nobody is told")]
     pub(super) fn show(&self, table: &str) {
         #[cfg(feature = "tracing")]
@@ -77,11 +87,22 @@ impl DispatchReport {
                 "events of a partition stay in the outbox"
             );
         }
+        #[cfg(feature = "tracing")]
+        if let Some(error) = &self.unfinished {
+            tracing::event!(
+                target: "table_orm",
+                tracing::Level::WARN,
+                db.collection.name = table,
+                error = %error,
+                "the scan for events ended early"
+            );
+        }
         #[cfg(feature = "metrics")]
         {
             let labels = [("table", table.to_owned())];
             metrics::counter!("table_orm.outbox.handed_on", &labels).increment(self.handed_on);
-            let failures = self.failures.len() as u64;
+            let failures = self.failures.len() + usize::from(self.unfinished.is_some());
+            let failures = failures as u64;
             metrics::counter!("table_orm.outbox.failures", &labels).increment(failures);
             if let Some(lag) = self.lag {
                 metrics::histogram!("table_orm.outbox.lag", &labels).record(lag);

@@ -3,7 +3,10 @@
 //! The observer checks after each write that every partition with an event is named. Requests take effect up to
 //! minutes late, long after the pointers to their partitions are old.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by them")]
+
+#[cfg(feature = "metrics")]
+mod observed;
 
 use crate as table_orm;
 use crate::TableEntity;

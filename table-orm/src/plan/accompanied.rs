@@ -64,10 +64,10 @@ impl TableClient {
                 self.accompany(batch.clone()).await?;
             let mut rows = Vec::new();
             for (total, change) in changes {
-                let shard = self.connection.random.next() % u64::from(total.shards);
+                let number = self.shard.unwrap_or_else(|| self.connection.random.next());
                 let key = CanonicalKey {
                     partition_key: batch.partition_key.clone(),
-                    row_key: total.row_key(u8::try_from(shard).unwrap_or_default())?,
+                    row_key: total.row_key(total.shard_by(number))?,
                 };
                 rows.push((key, total, change));
             }

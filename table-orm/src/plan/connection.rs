@@ -5,10 +5,13 @@
 
 use super::canonical_key::CanonicalKey;
 use super::registers::Registers;
+use super::within::writing;
+#[cfg(feature = "cache")]
+use crate::cache::{DEFAULT_CACHE_BYTES, RowCache};
 #[cfg(any(test, feature = "testing"))]
 use crate::model::DateTime;
 use crate::model::TableName;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 use crate::sync::{KeyedLock, Permit, Random, Timer, WallClock};
 use futures_util::FutureExt as _;
 use futures_util::future::{Either, select};
@@ -40,6 +43,9 @@ pub(crate) struct Connection {
     pub clock: WallClock,
     /// The registers of its tables.
     pub registers: Arc<Registers>,
+    /// The rows that it keeps.
+    #[cfg(feature = "cache")]
+    pub cache: Arc<RowCache>,
 }
 
 /// The canonical row of an entity.
@@ -50,8 +56,23 @@ impl Connection {
         let (timer, random) = (Timer::system(), Arc::new(Random::from_system()));
         let background = Arc::new(Semaphore::new(MAX_IN_BACKGROUND));
         let (write_locks, registers) = (KeyedLock::new(1), Arc::default());
-        let clock = WallClock::System;
-        Self { store, write_locks, background, timer, random, clock, registers }
+        Self {
+            store,
+            write_locks,
+            background,
+            timer,
+            random,
+            clock: WallClock::System,
+            registers,
+            #[cfg(feature = "cache")]
+            cache: Arc::new(RowCache::new(DEFAULT_CACHE_BYTES)),
+        }
+    }
+
+    /// The same, which keeps at most so many bytes of rows.
+    #[cfg(feature = "cache")]
+    pub fn with_cache(self, bytes: u64) -> Self {
+        Self { cache: Arc::new(RowCache::new(bytes)), ..self }
     }
 
     /// The time on the clock of waits.
@@ -59,12 +80,19 @@ impl Connection {
         self.timer.now()
     }
 
-    /// Another store with locks of its own, and the same clocks and registers.
+    /// Another store with locks of its own, and the same clocks, registers and kept rows.
     pub fn with_store(&self, store: Arc<dyn Store>) -> Self {
-        let (timer, random, clock) = (self.timer, Arc::clone(&self.random), self.clock);
-        let background = Arc::clone(&self.background);
-        let (write_locks, registers) = (KeyedLock::new(1), Arc::clone(&self.registers));
-        Self { store, write_locks, background, timer, random, clock, registers }
+        Self {
+            store,
+            write_locks: KeyedLock::new(1),
+            background: Arc::clone(&self.background),
+            timer: self.timer,
+            random: Arc::clone(&self.random),
+            clock: self.clock,
+            registers: Arc::clone(&self.registers),
+            #[cfg(feature = "cache")]
+            cache: Arc::clone(&self.cache),
+        }
     }
 
     /// The same store with locks of its own, whose waits are on the runtime's clock and follow the seed, as the
@@ -76,7 +104,22 @@ impl Connection {
         let (timer, random) = (Timer::tokio(), Arc::new(Random::seeded(seed)));
         let date = DateTime::from_ticks(DATE).unwrap_or(DateTime::MAX);
         let clock = WallClock::wrong(date, seed);
-        Self { timer, random, clock, ..self.with_store(Arc::clone(&self.store)) }
+        Self {
+            timer,
+            random,
+            clock,
+            // Its times are on another clock.
+            #[cfg(feature = "cache")]
+            cache: Arc::new(self.cache.emptied()),
+            ..self.with_store(Arc::clone(&self.store))
+        }
+    }
+
+    /// Deletes a table.
+    pub async fn delete_table(&self, table: &TableName) -> Result<(), StoreError> {
+        #[cfg(feature = "cache")]
+        let _written = self.cache.writes_any();
+        writing(self.store.delete_table(table)).await
     }
 
     /// Whether calls hold that lock, or wait for it.

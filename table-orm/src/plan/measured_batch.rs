@@ -1,7 +1,7 @@
 //! A transaction with its size, to be joined with others of its partition.
 
 use super::table_client::TableClient;
-use crate::model::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS};
+use crate::model::MAX_TRANSACTION_BYTES;
 use crate::store::Batch;
 
 /// The operations of one entity, and how much of a request they take.
@@ -38,7 +38,7 @@ impl TableClient {
         let more = events + self.summed.iter().map(|summed| summed.each).sum::<usize>();
         let room = MAX_TRANSACTION_BYTES.saturating_sub(frame + of_all * TOTAL_BYTES);
         let bytes = bytes + more * TOTAL_BYTES + self.most_value_bytes(&batch);
-        let most = MAX_TRANSACTION_OPERATIONS.saturating_sub(of_all);
+        let most = self.store().transaction_operations().saturating_sub(of_all);
         MeasuredBatch { batch, bytes, room, most, more, units: 0, units_room: usize::MAX }
     }
 }

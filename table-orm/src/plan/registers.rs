@@ -8,6 +8,7 @@
 //! - A pointer is deleted only when all work that joined or claimed it has [ended](Cover::end). Its name is not
 //!   used again then. If one piece of work was dropped instead, the pointer is left, and later work gets a
 //!   pointer with another name.
+//! - Work joins a pointer only while a task keeps it fresh.
 //! - A pointer with work that [stays](Cover::stay) is never deleted here. Later work may join and claim it.
 
 use crate::model::TableName;
@@ -152,6 +153,19 @@ impl Register {
         state.sent = state.sent.max(Some(sent));
     }
 
+    /// Nobody keeps the pointer any more. Later work gets another one.
+    pub fn leave(&self, pointer: &Arc<Pointer>) {
+        let mut standing = lock(&self.standing);
+        lock(&pointer.state).is_left = true;
+        Self::forget(&mut standing, pointer);
+    }
+
+    fn forget(standing: &mut BTreeMap<Place, Arc<Pointer>>, pointer: &Arc<Pointer>) {
+        if standing.get(&pointer.place).is_some_and(|other| Arc::ptr_eq(other, pointer)) {
+            standing.remove(&pointer.place);
+        }
+    }
+
     /// What to do with a pointer now. Forgets one that is to be deleted or left.
     pub fn next(&self, pointer: &Arc<Pointer>, now: Duration) -> Next {
         let mut standing = lock(&self.standing);
@@ -167,9 +181,7 @@ impl Register {
                 return if wait.is_zero() { Next::Write } else { Next::Wait(wait) };
             }
         };
-        if standing.get(&pointer.place).is_some_and(|other| Arc::ptr_eq(other, pointer)) {
-            standing.remove(&pointer.place);
-        }
+        Self::forget(&mut standing, pointer);
         next
     }
 }

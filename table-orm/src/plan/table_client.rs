@@ -35,6 +35,11 @@ pub(crate) struct TableClient {
     /// The canonical RowKeys that its writes change: from one to the other. Else an entity that is deleted
     /// and one that is inserted are two.
     pub moves: Vec<(String, String)>,
+    /// The number that says which of its rows a total changes in; `None` for a random one.
+    pub shard: Option<u64>,
+    /// How old the rows may be that `get` returns; `None` asks the store.
+    #[cfg(feature = "cache")]
+    pub cached_for: Option<Duration>,
 }
 
 /// The entity type that rows are written for. An error names it and its rows.
@@ -102,8 +107,15 @@ impl TableClient {
     /// A table, on behalf of `E`.
     pub fn new<E: TableEntity>(connection: Arc<Connection>, table: TableName) -> Self {
         let summed = SummedType::of::<E>().into_iter().collect();
-        let (reported, moves) = (ReportedType::of::<E>().into_iter().collect(), Vec::new());
-        Self { connection, table, context: EntityContext::of::<E>(), summed, reported, moves }
+        let reported = ReportedType::of::<E>().into_iter().collect();
+        Self {
+            context: EntityContext::of::<E>(),
+            summed,
+            reported,
+            #[cfg(feature = "cache")]
+            cached_for: E::CACHED_FOR,
+            ..Self::untyped(connection, table, E::NAME)
+        }
     }
 
     /// The store behind the pointer. The pointer is a store too, but boxes each future again.
@@ -129,8 +141,17 @@ impl TableClient {
     /// A table, on behalf of tools that do not know its entities.
     pub fn untyped(connection: Arc<Connection>, table: TableName, entity: &'static str) -> Self {
         let context = EntityContext::untyped(entity);
-        let (summed, reported, moves) = (Vec::new(), Vec::new(), Vec::new());
-        Self { connection, table, context, summed, reported, moves }
+        Self {
+            connection,
+            table,
+            context,
+            summed: Vec::new(),
+            reported: Vec::new(),
+            moves: Vec::new(),
+            shard: None,
+            #[cfg(feature = "cache")]
+            cached_for: None,
+        }
     }
 
     /// A point query for a row of this table, for a reader that knows the types.
@@ -150,9 +171,29 @@ impl TableClient {
             query.select.as_ref().map(|names| names.iter().map(|name| &**name).collect());
         let (select, metadata) = (names.as_deref(), query.metadata);
         let get = self.store().get(&query.table, partition_key, row_key, select, metadata);
-        query.mark.around(get).await.map_err(|cause| {
-            self.in_table(&query.table).rejected(partition_key, row_key, None, cause)
-        })
+        query.mark.around(get).await.map_err(|cause| self.rejected_point(query, cause))
+    }
+
+    fn rejected_point(&self, query: &RowQuery, cause: StoreError) -> Error {
+        let CanonicalKey { partition_key, row_key } = CanonicalKey::of(query.keys.clone());
+        self.in_table(&query.table).rejected(&partition_key, &row_key, None, cause)
+    }
+
+    /// Sends a point query, or returns the row as it was a short time ago, where the caller allows that. What
+    /// decides a write must not come from here.
+    pub async fn recent_row(&self, query: &RowQuery) -> Result<Option<StoredRow>> {
+        #[cfg(feature = "cache")]
+        if let (Some(time), None) = (self.cached_for, &query.select) {
+            let Connection { cache, store, timer, .. } = &*self.connection;
+            let at = (&query.table, &query.keys);
+            let read = cache.read(store, *timer, at, query.metadata, time);
+            return query
+                .mark
+                .around(read)
+                .await
+                .map_err(|cause| self.rejected_point(query, cause));
+        }
+        self.row(query).await
     }
 
     /// Reads the entity of a canonical row: one request. `None` when the row does not exist, or is of
@@ -215,6 +256,8 @@ impl TableClient {
     /// Sends these operations and no others.
     pub(super) async fn send_rows(&self, batch: Batch) -> Result<Vec<Option<ETag>>> {
         self.check_size(&batch)?;
+        #[cfg(feature = "cache")]
+        let _written = self.connection.cache.writes(&self.table, &batch);
         let partition_key = batch.partition_key.clone();
         // For an error: one text of all row keys, which costs less than a text for each.
         let mut row_keys = String::new();
@@ -395,12 +438,12 @@ impl TableClient {
         Self { reported: Vec::new(), ..self.clone() }
     }
 
-    /// The same client, whose writes change these canonical RowKeys.
-    pub fn with_moves_of(&self, moves: &[(String, String)]) -> Cow<'_, Self> {
-        if moves.is_empty() {
+    /// The same client, whose writes change these canonical RowKeys, and totals in the rows that the number says.
+    pub fn for_transaction(&self, moves: &[(String, String)], shard: Option<u64>) -> Cow<'_, Self> {
+        if moves.is_empty() && shard.is_none() {
             return Cow::Borrowed(self);
         }
-        Cow::Owned(Self { moves: moves.to_vec(), ..self.clone() })
+        Cow::Owned(Self { moves: moves.to_vec(), shard, ..self.clone() })
     }
 
     /// The error of a request about a row.

@@ -48,8 +48,8 @@ pub(crate) async fn cover(
     let runtime = Handle::try_current().ok();
     let is_new = register.written(&cover, sent, runtime.is_some());
     if let Some(runtime) = runtime.filter(|_| is_new) {
-        let pointer = Arc::clone(&cover.pointer);
-        runtime.spawn(keep(Arc::downgrade(connection), register, pointer, connection.timer));
+        let kept = Kept { register, pointer: Arc::clone(&cover.pointer) };
+        runtime.spawn(keep(Arc::downgrade(connection), kept, connection.timer));
     }
     Ok(Some(cover))
 }
@@ -70,34 +70,42 @@ async fn send(
     client.elsewhere(&register.table).send(batch).await.map(drop)
 }
 
-/// Writes the pointer again while its work goes on, and deletes it after the last. It does not keep the store open:
-/// without it, the pointer is left.
-async fn keep(
-    connection: Weak<Connection>,
+/// A pointer that is kept fresh until this is dropped: by the task that keeps it, or with the runtime of that task.
+struct Kept {
     register: Arc<Register>,
     pointer: Arc<Pointer>,
-    timer: Timer,
-) {
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.register.leave(&self.pointer);
+    }
+}
+
+/// Writes the pointer again while its work goes on, and deletes it after the last. It does not keep the store open:
+/// without it, the pointer is left.
+async fn keep(connection: Weak<Connection>, kept: Kept, timer: Timer) {
+    let Kept { register, pointer } = &kept;
     let client =
         || Some(TableClient::untyped(connection.upgrade()?, register.home.clone(), "Register"));
     loop {
-        match register.next(&pointer, timer.now()) {
+        match register.next(pointer, timer.now()) {
             Next::Wait(time) => timer.sleep(time).await,
             Next::Leave => return,
             Next::Delete => {
                 let Some(client) = client() else { return };
                 // Its name is not used again, so the delete may take effect at any time, or never.
                 let delete = Action::Delete(IfMatch::Any);
-                let _deleted = send(&client, &register, &pointer, delete).await;
+                let _deleted = send(&client, register, pointer, delete).await;
                 return;
             }
             Next::Write => {
                 let Some(client) = client() else { return };
                 let sent = timer.now();
-                let written = write(&client, &register, &pointer).await;
+                let written = write(&client, register, pointer).await;
                 drop(client);
                 match written {
-                    Ok(()) => register.refreshed(&pointer, sent),
+                    Ok(()) => register.refreshed(pointer, sent),
                     Err(_) => timer.sleep(RETRY_WAIT).await,
                 }
             }

@@ -107,6 +107,27 @@ async fn a_pointer_whose_work_was_dropped_is_left_and_its_name_not_used_again() 
     assert_eq!(registered.standing().await, 1);
 }
 
+#[test]
+fn work_after_the_end_of_a_runtime_gets_a_pointer_that_is_kept() {
+    let memory = Arc::new(EmbeddedStore::in_memory().unwrap());
+    let writes = Writes::default();
+    let connection = Connection::new(writes.around(memory.clone()));
+    connection.registers.set(&name("orders"), &name("ordersDue"));
+    let client = TableClient::untyped(Arc::new(connection), name("orders"), "Order");
+    let in_a_runtime = |expected| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let _ = memory.create_table(&name("ordersDue")).await;
+            for _ in 0..3 {
+                cover(&client, "Order", "acme").await.unwrap().unwrap().end();
+            }
+            assert_eq!(writes.count(), expected);
+        });
+    };
+    in_a_runtime(1);
+    in_a_runtime(2);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_pointer_that_is_written_again_is_not_removed() {
     let registered = Registered::new().await;

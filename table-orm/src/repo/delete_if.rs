@@ -1,7 +1,7 @@
 //! Deletes of an entity by its key and version.
 
 use super::Repo;
-use crate::entity::{CanonicalKeyOf, CompleteKey, Loaded, Row, TableEntity};
+use crate::entity::{CanonicalKeyOf, CompleteKey, Loaded, Row, TableEntity, has_rows_elsewhere};
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::Result;
@@ -79,7 +79,9 @@ enum Prepared {
 }
 
 impl<E: TableEntity> DeleteIf<E> {
-    const HAS_ONE_ROW: bool = E::ROWS.len() == 1 && E::GUARDS.is_empty() && E::FOREIGN.is_empty();
+    fn has_one_row() -> bool {
+        E::ROWS.len() == 1 && E::GUARDS.is_empty() && !has_rows_elsewhere::<E>()
+    }
 
     /// Returns what it will send, without sending it.
     ///
@@ -96,7 +98,7 @@ impl<E: TableEntity> DeleteIf<E> {
 
     fn prepare(&self) -> Result<Prepared> {
         let key = CanonicalKey::of(self.keys.clone()?);
-        if !Self::HAS_ONE_ROW {
+        if !Self::has_one_row() {
             let write = OptimisticWrite::new::<E>(&self.client, key, None, RetryLimits::ONCE);
             return Ok(Prepared::OverStored(Box::new(write)));
         }

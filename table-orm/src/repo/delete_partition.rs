@@ -110,13 +110,19 @@ impl<E: TableEntity + 'static> DeletePartition<E> {
             let entities = rows.filter_map(|row| removal::<E>(row.get().as_bytes()).transpose());
             let entities = entities.collect::<Result<Vec<_>>>()?.into_iter();
             let policy = BatchPolicy::shared(|removal: &Removal| Ok(removal.batch.clone()));
-            let policy = policy.due::<E>(|client, Removal { batch, canonical }, intents| {
-                intents.add::<E>(client, &batch.partition_key, canonical.as_ref(), None)
-            });
+            let policy =
+                policy.due::<E>(|client, Removal { batch, canonical, is_own }, intents| {
+                    if *is_own {
+                        intents.add::<E>(client, &batch.partition_key, Some(canonical), None)
+                    } else {
+                        intents.add_copies::<E>(client, &batch.partition_key, Some(canonical), None)
+                    }
+                });
             let report = Bulk::new(self.client.clone(), entities, policy).await.all()?;
             deleted.entities += report.entities;
             deleted.rows += report.rows;
             deleted.requests += report.requests;
+            deleted.unsettled += report.unsettled;
         }
         Ok(deleted)
     }
@@ -134,9 +140,11 @@ impl<E: TableEntity + 'static> IntoFuture for DeletePartition<E> {
 /// The deletion of an entity.
 struct Removal {
     batch: Batch,
-    /// The canonical row as it is stored; `None` under a key that its properties do not make. What these
-    /// name elsewhere belongs to the entity of the other key.
-    canonical: Option<EntityRow>,
+    /// The canonical row as it is stored.
+    canonical: EntityRow,
+    /// Whether its properties make its key. If not, what they name elsewhere belongs to the entity of the other
+    /// key; but the totals have counted it here.
+    is_own: bool,
 }
 
 /// The deletion of the entity of a canonical row; `None` for a row of another kind.
@@ -159,5 +167,5 @@ fn removal<E: TableEntity>(json: &[u8]) -> Result<Option<Removal>> {
     let own = EntityRow { index: canonical, row_key, body };
     let rows = std::iter::once(own.clone()).chain(copies).collect();
     let batch = delete_all(EntityRows { partition_key, rows }, canonical, &guard);
-    Ok(Some(Removal { batch, canonical: is_own.then_some(own) }))
+    Ok(Some(Removal { batch, canonical: own, is_own }))
 }

@@ -4,7 +4,6 @@ use super::Repo;
 use crate::entity::TableEntity;
 use crate::error::{Error, Result, rejected};
 use crate::model::TableName;
-use crate::plan::writing;
 use futures_core::future::BoxFuture;
 use std::collections::BTreeMap;
 
@@ -62,9 +61,8 @@ impl<E: TableEntity> DeleteTable<E> {
             let table = table.as_str().to_owned();
             return Err(Error::ForeignRows { entity: E::NAME, table, tables });
         }
-        writing(self.repo.client.store().delete_table(table))
-            .await
-            .map_err(|cause| rejected(table.as_str(), cause))
+        let deleted = self.repo.client.connection.delete_table(table).await;
+        deleted.map_err(|cause| rejected(table.as_str(), cause))
     }
 }
 

@@ -219,7 +219,7 @@ where
     let own = const { OwnRows::of::<R>() };
     let mut query = reading::<T>(client.query_of::<R>(keys), &own);
     query.mark.may_be_old = true;
-    let Some(row) = client.row(&query).await? else {
+    let Some(row) = client.recent_row(&query).await? else {
         return Ok(None);
     };
     Ok(read_own::<T>(&own, &row.body, None)?.map(|(value, _)| value))

@@ -3,7 +3,9 @@
 use super::Repo;
 use super::patch::{EntityPatch, Patch};
 use crate::codec::overlay;
-use crate::entity::{CanonicalKeyOf, CompleteKey, EntityRows, Loaded, Row, TableEntity, read_row};
+use crate::entity::{
+    CanonicalKeyOf, CompleteKey, EntityRows, Loaded, Row, TableEntity, patches_blind, read_row,
+};
 use crate::error::{Error, IncompleteEntity, Result};
 use crate::eventual::{Intents, Settling, change_and_settle, plan_with_settling, settling_methods};
 use crate::key::KeyError;
@@ -226,7 +228,7 @@ impl<E: TableEntity> Merge<E> {
 
     fn prepare(&self) -> Result<Prepared> {
         let key = self.key()?;
-        if E::PATCHES_ONE_ROW {
+        if patches_blind::<E>() {
             let batch = self.one_row(&key)?;
             return Ok(Prepared::OneRow { key, batch });
         }

@@ -19,7 +19,7 @@ impl<E: TableEntity> Repo<E> {
     /// costs at most 2 requests in a minute, however many writes it takes. A write that adds events costs at most one
     /// more in a minute: the process that hands the events on removes the name. After a write without an answer, or
     /// one that could not reserve its values, the next write names the partition anew. A write whose partition cannot
-    /// be named fails with [`Error::Unregistered`], and is not sent. Types without `eventual` rows,
+    /// be named fails with [`Error::Unregistered`], and is not sent. Types without `eventual` rows, sums over partitions,
     /// `unique(.., across)` and `outbox` register nothing.
     ///
     /// It applies to all clones of the [`Tables`](crate::Tables), all types of the table, and

@@ -9,6 +9,7 @@ use crate::entity::{
     canonical_rows, read_row_in_context, split_page,
 };
 use crate::error::{Error, Result, SumError};
+use crate::eventual::{Intents, Settling};
 use crate::model::{ETag, Metadata};
 use crate::plan::{Attempts, CanonicalKey, QueryPages, RetryLimits, TableClient, total_row};
 use crate::query::{KeyRange, RowQuery, Span};
@@ -44,17 +45,22 @@ pub enum SumProblem {
     /// It changed during each count, so it may be right. It was not corrected. `stored` and `counted` are of the
     /// last count, during which entities changed.
     Pending,
+    /// Its copy, of which the sum over all partitions is made, was wrong: no intent listed it. `stored` is the
+    /// copy, and `counted` the total.
+    CopyDiffers,
+    /// Its copy has still to follow: an intent lists it. [`Repo::settle`](crate::Repo::settle) brings it in step.
+    CopyPending,
 }
 
 /// The rows of one total.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct StoredTotal {
-    total: i128,
-    /// The version of each row, by its RowKey.
-    rows: BTreeMap<String, ETag>,
+pub(super) struct StoredTotal {
+    pub(super) total: i128,
+    /// What each row holds, and its version, by its RowKey.
+    pub(super) rows: BTreeMap<String, (i64, ETag)>,
 }
 
-type StoredTotals = BTreeMap<Total, StoredTotal>;
+pub(super) type StoredTotals = BTreeMap<Total, StoredTotal>;
 
 impl<E: TableEntity> Repo<E> {
     /// Returns the total of a sum in a partition: one query of the rows that hold it. For a sum by group, it
@@ -146,6 +152,9 @@ impl<E: TableEntity> Repo<E> {
     /// when a total changed meanwhile, at most 5 times. A total that changed during each count is returned as
     /// [`Pending`](SumProblem::Pending); the others are judged.
     ///
+    /// Also compares the copies of sums [over partitions](Sum::over_partitions) with their totals: a read for
+    /// each row of a total.
+    ///
     /// ```
     /// # use table_orm::{Sum, TableEntity, Tables};
     /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -176,6 +185,9 @@ impl<E: TableEntity> Repo<E> {
 
     /// Counts the sums of the type again in a partition, and corrects the totals that are wrong. Returns
     /// those. Run it for a partition that had entities before the type had the sum.
+    ///
+    /// It brings the copies of sums [over partitions](Sum::over_partitions) in step, too. So it also makes the copies
+    /// of a sum that had none.
     ///
     /// A total is one transaction. None is written that another writer changed since the count: such a total
     /// is counted again, for [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME), and then returned as
@@ -254,6 +266,7 @@ impl<E: TableEntity> Repo<E> {
             }
             if pending.is_empty() || !attempts.next().await {
                 wrong.extend(pending);
+                wrong.extend(self.compare_copies(&partition_key, repairs).await?);
                 return Ok(wrong);
             }
         }
@@ -274,21 +287,30 @@ impl<E: TableEntity> Repo<E> {
         let row_keys: BTreeSet<_> = own.iter().chain(stored.rows.keys()).cloned().collect();
         let operation = |row_key: String| {
             let value = if row_key == first { counted } else { 0 };
-            let etag = stored.rows.get(&row_key).cloned();
+            let etag = stored.rows.get(&row_key).map(|(_, etag)| etag.clone());
             let key = CanonicalKey { partition_key: partition_key.to_owned(), row_key };
             total_row(&key, value, etag)
         };
+        let mut intents = Intents::default();
+        intents.add_totals::<E>(&self.client, partition_key, &row_keys)?;
         let operations = row_keys.into_iter().map(operation).collect::<Result<_>>()?;
         let batch = Batch { partition_key: partition_key.to_owned(), operations };
-        match self.client.send(batch).await {
-            Ok(_) => Ok(true),
+        match intents.send(&self.client, batch, None).await {
+            Ok(etags) => {
+                intents.settle(&self.client, &etags, &Settling::default()).await;
+                Ok(true)
+            }
             Err(Error::Conflict(_) | Error::AlreadyExists(_) | Error::NotFound(_)) => Ok(false),
             Err(error) => Err(error),
         }
     }
 
     /// The stored totals of these sums.
-    async fn totals(&self, partition_key: &str, sums: &[Sum<E>]) -> Result<StoredTotals> {
+    pub(super) async fn totals(
+        &self,
+        partition_key: &str,
+        sums: &[Sum<E>],
+    ) -> Result<StoredTotals> {
         let mut totals = StoredTotals::new();
         for sum in sums {
             let rows = Span::prefix(sum.start());
@@ -300,7 +322,8 @@ impl<E: TableEntity> Repo<E> {
                     let Some(total) = sum.total_of(&context.row_key) else { continue };
                     let stored = totals.entry(total).or_default();
                     stored.total += i128::from(value);
-                    stored.rows.insert(context.row_key.clone().into_owned(), context.etag());
+                    let row_key = context.row_key.clone().into_owned();
+                    stored.rows.insert(row_key, (value, context.etag()));
                 }
             }
         }
@@ -324,13 +347,13 @@ impl<E: TableEntity> Repo<E> {
 }
 
 /// A total that a property can hold.
-fn to_i64(partition_key: &str, row_key: String, total: i128) -> Result<i64, SumError> {
+pub(super) fn to_i64(partition_key: &str, row_key: String, total: i128) -> Result<i64, SumError> {
     let partition_key = partition_key.to_owned();
     i64::try_from(total).map_err(|_| SumError::Overflow { partition_key, row_key })
 }
 
 /// The pages of the rows with these keys in a partition.
-fn pages<'c>(
+pub(super) fn pages<'c>(
     client: &'c TableClient,
     partition_key: &str,
     row: Span,

@@ -2,7 +2,7 @@
 
 use super::Repo;
 use super::merge::merge_into;
-use crate::entity::{EntityRows, Invalid, Loaded, Row, TableEntity};
+use crate::entity::{EntityRows, Invalid, Loaded, Row, TableEntity, writes_blind};
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::Result;
@@ -85,7 +85,7 @@ impl<E: TableEntity> Repo<E> {
     /// - [`Error::KeyMismatch`] when the properties of the stored row make another key, so the index rows
     ///   to remove are unknown.
     pub fn upsert(&self, entity: &E) -> Write<E> {
-        if E::KEYS_FOLLOW_CANONICAL {
+        if writes_blind::<E>() {
             self.blind(entity, upsert_all)
         } else {
             self.over_stored(entity, OnExisting::Upsert)
@@ -120,7 +120,7 @@ impl<E: TableEntity> Repo<E> {
     /// # }
     /// ```
     pub fn insert_or_merge(&self, entity: &E) -> Write<E> {
-        if E::KEYS_FOLLOW_CANONICAL {
+        if writes_blind::<E>() {
             self.blind(entity, merge_all)
         } else {
             self.over_stored(entity, OnExisting::Merge)
@@ -155,7 +155,7 @@ impl<E: TableEntity> Repo<E> {
     /// # Errors
     /// [`Error::NotFound`] when the entity does not exist.
     pub fn force_replace(&self, entity: &E) -> Write<E> {
-        if E::KEYS_FOLLOW_CANONICAL {
+        if writes_blind::<E>() {
             let canonical = <E::Canonical as Row>::INDEX;
             self.blind(entity, |rows| replace_all(rows, canonical, &IfMatch::Any))
         } else {
@@ -195,7 +195,7 @@ impl<E: TableEntity> Repo<E> {
     /// [`Error::Conflict`] when the stored entity has another version, and [`Error::NotFound`] when it
     /// does not exist. Nothing is written then.
     pub fn replace(&self, entity: &E, etag: &ETag) -> Write<E> {
-        if E::KEYS_FOLLOW_CANONICAL {
+        if writes_blind::<E>() {
             let canonical = <E::Canonical as Row>::INDEX;
             let guard = IfMatch::ETag(etag.clone());
             self.blind(entity, |rows| replace_all(rows, canonical, &guard))
@@ -232,7 +232,7 @@ impl<E: TableEntity> Repo<E> {
     /// # Errors
     /// [`Error::NotFound`] when the entity does not exist.
     pub fn force_delete(&self, entity: &E) -> Write<E, ()> {
-        if E::KEYS_FOLLOW_CANONICAL {
+        if writes_blind::<E>() {
             let canonical = <E::Canonical as Row>::INDEX;
             self.blind(entity, |rows| delete_all(rows, canonical, &IfMatch::Any))
         } else {

@@ -123,6 +123,11 @@ pub trait Middleware: fmt::Debug + Send + Sync {
         self.inner().commit_bytes(table, partition_key, operations)
     }
 
+    /// As [`Store::transaction_operations`].
+    fn transaction_operations(&self) -> usize {
+        self.inner().transaction_operations()
+    }
+
     /// As [`Store::create_table`].
     fn create_table(&self, table: &TableName) -> impl Future<Output = Answer<()>> + Send {
         async move {
@@ -219,6 +224,10 @@ macro_rules! store_by {
                 operations: &[Operation],
             ) -> usize {
                 $by::commit_bytes($target, table, partition_key, operations)
+            }
+
+            fn transaction_operations(&$self) -> usize {
+                $by::transaction_operations($target)
             }
 
             async fn create_table(&$self, table: &TableName) -> Answer<()> {

@@ -70,7 +70,7 @@ pub use secondary::{Replication, ReplicationStatus, Secondary};
 
 pub(crate) use operation::estimated_bytes;
 
-use crate::model::{DateTime, ETag, Metadata, TableName};
+use crate::model::{DateTime, ETag, MAX_TRANSACTION_OPERATIONS, Metadata, TableName};
 use crate::query::RowQuery;
 use async_trait::async_trait;
 use std::fmt;
@@ -102,6 +102,12 @@ pub trait Store: fmt::Debug + Send + Sync {
     ) -> usize {
         let _ = table;
         estimated_bytes(partition_key, operations)
+    }
+
+    /// Returns how many operations a transaction of this store can have: the service's limit, less those that a
+    /// store around a store adds.
+    fn transaction_operations(&self) -> usize {
+        MAX_TRANSACTION_OPERATIONS
     }
 
     /// Creates a table.

@@ -45,6 +45,8 @@ pub struct TablesBuilder {
     retry: Option<Retry>,
     #[cfg(any(feature = "metrics", feature = "tracing"))]
     observe: Option<Observe>,
+    #[cfg(feature = "cache")]
+    cache_bytes: u64,
 }
 
 impl TablesBuilder {
@@ -57,6 +59,8 @@ impl TablesBuilder {
             retry: Some(Retry::interactive()),
             #[cfg(any(feature = "metrics", feature = "tracing"))]
             observe: Some(Observe),
+            #[cfg(feature = "cache")]
+            cache_bytes: crate::cache::DEFAULT_CACHE_BYTES,
         }
     }
 
@@ -114,6 +118,14 @@ impl TablesBuilder {
         self
     }
 
+    /// Sets how many bytes of rows and keys the cache keeps: 32 MiB by default. It keeps rows only of types and
+    /// repositories that are [cached](crate::Repo::cached).
+    #[cfg(feature = "cache")]
+    pub fn cache_bytes(mut self, bytes: u64) -> Self {
+        self.cache_bytes = bytes;
+        self
+    }
+
     /// Returns the tables behind these layers. Sends nothing.
     ///
     /// # Errors
@@ -125,6 +137,9 @@ impl TablesBuilder {
         add(&mut store, self.retry)?;
         #[cfg(any(feature = "metrics", feature = "tracing"))]
         add(&mut store, self.observe)?;
+        #[cfg(feature = "cache")]
+        return Ok(Tables::with_cache(store, self.cache_bytes));
+        #[cfg(not(feature = "cache"))]
         Ok(Tables::of(store))
     }
 }

@@ -145,6 +145,11 @@ impl Tables {
         Self { connection: Arc::new(Connection::new(store)) }
     }
 
+    #[cfg(feature = "cache")]
+    pub(super) fn with_cache(store: Arc<dyn Store>, bytes: u64) -> Self {
+        Self { connection: Arc::new(Connection::new(store).with_cache(bytes)) }
+    }
+
     /// Adds a [layer](crate::layer): every request passes it on the way to the store. The layer
     /// added last sees a request first; the layer added first is next to the store.
     ///

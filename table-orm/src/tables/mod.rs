@@ -482,6 +482,23 @@ impl Tables {
         writing(request).await.map_err(|cause| rejected(table.as_str(), cause))
     }
 
+    /// Returns what the cache of this connection did so far. All clones have one cache.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// let tables = table_orm::Tables::in_memory()?;
+    /// let counts = tables.cache_counts();
+    /// assert_eq!((counts.hits, counts.rows), (0, 0));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "cache")]
+    #[must_use]
+    pub fn cache_counts(&self) -> crate::cache::CacheCounts {
+        self.connection.cache.counts()
+    }
+
     /// Deletes a table with all its rows. It does not know the types of the table, so it leaves their rows in other
     /// tables without a word: [`Repo::delete_table`] knows.
     ///
@@ -501,7 +518,7 @@ impl Tables {
     /// # Errors
     /// When the table does not exist: [`Error::TableNotFound`](crate::Error::TableNotFound).
     pub async fn delete(&self, table: &TableName) -> Result<()> {
-        let request = self.connection.store.delete_table(table);
-        writing(request).await.map_err(|cause| rejected(table.as_str(), cause))
+        let deleted = self.connection.delete_table(table).await;
+        deleted.map_err(|cause| rejected(table.as_str(), cause))
     }
 }

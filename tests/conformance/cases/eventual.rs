@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 use support::clock::with_clock;
-use table_orm::eventual::Settled;
 use table_orm::layer::{Fault, Faults};
 use table_orm::repo::{Problem, SkipReason};
 use table_orm::store::{Action, ErrorCode, IfMatch, Operation};
@@ -149,17 +148,14 @@ async fn in_room(members: &Repo<Member>, room: &str) -> Vec<Member> {
 
 pub async fn rows_elsewhere_follow_their_entity(subject: Subject) {
     let members = subject.tables().repo_in::<Member>(subject.table.clone());
-    let settled = Settled::default();
     let ann = member("ann", 1, "kitchen");
-    members.insert(&ann).report_settled(&settled).await.unwrap();
-    assert!(settled.get());
+    assert!(members.insert(&ann).report_settled().await.unwrap().settled.get());
     assert_eq!(in_room(&members, "kitchen").await, std::slice::from_ref(&ann));
 
     let key = Member::partition("ann").row().number(1);
-    let settled = Settled::default();
-    let moved = members.update(&key, |ann| ann.room = "cellar".into()).report_settled(&settled);
+    let moved = members.update(&key, |ann| ann.room = "cellar".into()).report_settled();
     let moved = moved.await.unwrap();
-    assert!(settled.get());
+    assert!(moved.settled.get());
     assert_eq!(in_room(&members, "kitchen").await, []);
     assert_eq!(in_room(&members, "cellar").await, [member("ann", 1, "cellar")]);
 
@@ -172,7 +168,7 @@ pub async fn rows_elsewhere_follow_their_entity(subject: Subject) {
     members.save(tenth).await.unwrap();
     let admins = members.list(Member::by_room("cellar")).filter(|row| row.admin.eq(true)).loaded();
     assert_eq!(admins.one().await.unwrap().number, 10);
-    members.delete(moved).await.unwrap();
+    members.delete(moved.answer).await.unwrap();
     assert_eq!(in_room(&members, "cellar").await.len(), 58);
     members.delete_partition(Member::partition("ann")).await.unwrap();
     assert_eq!(in_room(&members, "cellar").await, []);

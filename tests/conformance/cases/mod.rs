@@ -61,7 +61,7 @@ cases! {
     sequences: give_each_number_once, number_entities_without_gaps;
     outbox: events_are_handed_on_in_the_order_of_the_writes, events_go_to_a_queue,
         events_are_found_by_the_register;
-    sums: stay_exact_beside_other_writers;
+    sums: stay_exact_beside_other_writers, are_copied_into_one_partition;
     transactions: apply_every_kind_of_operation, that_fail_name_the_operation_and_change_nothing,
         hold_100_operations_and_not_101, refuse_a_row_given_twice, stay_in_their_partition,
         over_4_mib_are_rejected, of_nothing_are_refused, keep_keys_of_any_characters,

@@ -1,5 +1,6 @@
 //! A call that is dropped at any await writes everything or nothing, and leaves no lock behind.
 
+mod elsewhere;
 mod maintenance;
 
 use futures_util::future::{BoxFuture, FutureExt as _};

@@ -4,7 +4,7 @@ use super::{Order, Shop, order};
 use std::sync::Arc;
 use std::time::Duration;
 use table_orm::entity::EntityRows;
-use table_orm::eventual::{SettleError, Settled};
+use table_orm::eventual::SettleError;
 use table_orm::layer::Faults;
 use table_orm::store::{Action, Operation, Store as _};
 use table_orm::{DynamicEntity, ScanPermit, Sum, TableEntity, TableName, Tables};
@@ -35,13 +35,12 @@ async fn rows_elsewhere_are_not_added_up() {
     visits.create_table().await.unwrap();
     let rooms = TableName::new("rooms").unwrap();
     tables.create(&rooms).await.unwrap();
-    let settled = Settled::default();
     for number in 0..3 {
         visits.insert(&visit(number, "hall")).await.unwrap();
     }
     let key = Visit::partition("ann").row().number(0);
-    visits.update(key, |visit| visit.room = "attic".into()).report_settled(&settled).await.unwrap();
-    assert!(settled.get());
+    let moved = visits.update(key, |visit| visit.room = "attic".into()).report_settled();
+    assert!(moved.await.unwrap().settled.get());
     let retire = visits.retire::<VisitByRoom>(ScanPermit::because("test"));
     assert_eq!(retire.await.unwrap(), 3);
     let left = tables.table(rooms);

@@ -14,6 +14,7 @@ mod queries;
 mod registered;
 mod rows;
 mod settling;
+mod unions;
 mod writes;
 
 use std::sync::Arc;

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use table_orm::DynamicEntity;
 use table_orm::entity::foreign_rows;
-use table_orm::eventual::Settled;
 use table_orm::layer::{Fault, Faults, Retry};
 use table_orm::model::Edm;
 use table_orm::plan::Step;
@@ -158,9 +157,8 @@ async fn a_transaction_settles_all_of_its_entities() {
     let acme = acme.save(&mut first).insert(&order("acme", 2)).insert(&order("acme", 3));
     // Two rows each, but the index row that moved, and the intent.
     assert_eq!(acme.len(), 3 + 2 + 2 + 1);
-    let settled = Settled::default();
-    acme.report_settled(&settled).commit().await.unwrap();
-    assert!(settled.get());
+    let written = acme.report_settled().commit().await.unwrap();
+    assert_eq!((written.answer.len(), written.settled.get()), (3, true));
     let orders = [Order { cents: 7, ..order("acme", 1) }, order("acme", 2), order("acme", 3)];
     shop.assert_settled(&orders).await;
 
@@ -170,9 +168,7 @@ async fn a_transaction_settles_all_of_its_entities() {
         tx.save(order);
         Ok::<_, Error>(())
     });
-    let settled = Settled::default();
-    with.report_settled(&settled).await.unwrap();
-    assert!(settled.get());
+    assert!(with.report_settled().await.unwrap().settled.get());
     let [first, second, third] = orders;
     shop.assert_settled(&[first, Order { day: "2026-12-01".into(), ..second }, third]).await;
     // Deleted and inserted again under its key.
@@ -210,16 +206,15 @@ async fn bulk_writes_settle_what_they_write() {
 #[tokio::test]
 async fn an_update_that_no_row_elsewhere_stores_is_as_cheap_as_without_them() {
     let shop = Shop::empty().await;
-    let (bare, settled) = (order("acme", 1), Settled::default());
+    let bare = order("acme", 1);
     shop.requests();
     // A ticket, a transaction for two partitions each; the write, the reading and the clear.
-    shop.orders.insert(&bare).report_settled(&settled).await.unwrap();
-    assert_eq!((shop.requests(), settled.get()), (7, true));
+    let inserted = shop.orders.insert(&bare).report_settled().await.unwrap();
+    assert_eq!((shop.requests(), inserted.settled.get()), (7, true));
     let mut loaded = shop.orders.load(key!(1)).await.unwrap().one().unwrap();
     shop.requests();
-    let settled = Settled::default();
-    shop.orders.save(&mut loaded).report_settled(&settled).await.unwrap();
-    assert_eq!((shop.requests(), settled.get()), (0, true));
+    let saved = shop.orders.save(&mut loaded).report_settled().await.unwrap();
+    assert_eq!((shop.requests(), saved.settled.get()), (0, true));
 }
 
 #[tokio::test]
@@ -249,9 +244,8 @@ async fn what_an_ended_process_left_is_settled_by_partition_or_by_scan() {
             Fault::Rejected(table_orm::store::ErrorCode::new("OutOfRangeInput")),
         );
         let broken = Tables::new(lost.store(shop.store.clone()).unwrap()).repo::<Order>();
-        let (order, settled) = (order("acme", 1), Settled::default());
-        broken.insert(&order).report_settled(&settled).await.unwrap();
-        assert!(!settled.get());
+        let order = order("acme", 1);
+        assert!(!broken.insert(&order).report_settled().await.unwrap().settled.get());
         assert_eq!(shop.orders.get(key!(1)).await.unwrap(), Some(order.clone()));
         assert!(shop.stored().await.1 > 0);
         let settle = if by_scan {
@@ -269,13 +263,39 @@ async fn what_an_ended_process_left_is_settled_by_partition_or_by_scan() {
 #[tokio::test]
 async fn a_call_that_settles_later_returns_before_its_rows_follow() {
     let shop = Shop::empty().await;
-    let (order, settled) = (order("acme", 1), Settled::default());
-    shop.orders.insert(&order).settle_later().report_settled(&settled).await.unwrap();
-    assert!(!settled.get());
-    while !settled.get() {
+    let order = order("acme", 1);
+    let written = shop.orders.insert(&order).settle_later().report_settled().await.unwrap();
+    assert!(!written.settled.get());
+    while !written.settled.get() {
         tokio::task::yield_now().await;
     }
     shop.assert_settled(&[order]).await;
+}
+
+#[tokio::test]
+async fn a_bulk_write_tells_how_many_rows_elsewhere_have_still_to_follow() {
+    let shop = Shop::empty().await;
+    let many = |first: u32| (first..first + 200).map(|number| order("acme", number));
+    let mut most = 0;
+    let insert = shop.orders.insert_many(many(0)).on_progress(|now| most = most.max(now.unsettled));
+    let written = insert.await.all().unwrap();
+    assert!(most >= 90, "{most} rows wait for the end");
+    assert_eq!((written.entities, written.unsettled), (200, 0));
+    let later = shop.orders.insert_many(many(200)).settle_later().await.all().unwrap();
+    assert_eq!((later.entities, later.unsettled), (200, 400));
+
+    let shop = Shop::empty().await;
+    let refused = Fault::Rejected(table_orm::store::ErrorCode::new("OutOfRangeInput"));
+    // The transaction with the entity, then the ticket.
+    let lost = Faults::seeded(1).on("insert", 1, refused).store(shop.store.clone()).unwrap();
+    let broken = Tables::new(lost).repo::<Order>();
+    let failed = broken.insert_many([order("acme", 1)]).await.all().unwrap();
+    assert_eq!((failed.entities, failed.unsettled), (1, 2));
+    let settle = shop.orders.settle(Order::partition("acme")).grace(Duration::ZERO);
+    assert_eq!(settle.await.unwrap().settled, 1);
+    shop.assert_settled(&[order("acme", 1)]).await;
+    let deleted = shop.orders.delete_partition(Order::partition("acme")).await.unwrap();
+    assert_eq!((deleted.entities, deleted.unsettled), (1, 0));
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,4 +3,5 @@
 mod contention;
 mod crash;
 mod distributed_scan;
+mod journal;
 mod workers;

@@ -32,13 +32,13 @@ async fn a_crash_leaves_the_writes_up_to_some_moment_and_a_sync_makes_it_now() {
     let disk = eventual();
     let people = Fixture::with(on(&disk)).await;
     people.insert("p", "000a", "{}").await;
-    people.store.inner.engine.sync();
+    people.store.inner.engine.sync().unwrap();
     let mut known = 1;
     for row in 1..60 {
         let pair = vec![insert(&format!("{row:03}a"), "{}"), insert(&format!("{row:03}b"), "{}")];
         people.commit(pair).await.unwrap();
         if row % 20 == 0 {
-            people.store.inner.engine.sync();
+            people.store.inner.engine.sync().unwrap();
             known = 2 * row + 1;
         }
         let mut written = vec!["000a".to_owned()];
@@ -69,10 +69,10 @@ async fn a_sync_that_fails_is_told_to_the_next_writer() {
     let disk = eventual();
     let people = Fixture::with(on_again(&disk)).await;
     people.insert("p", "synced", "{}").await;
-    people.store.inner.engine.sync();
+    people.store.inner.engine.sync().unwrap();
     people.insert("p", "lost", "{}").await;
     disk.broken.store(true, Ordering::Relaxed);
-    people.store.inner.engine.sync();
+    people.store.inner.engine.sync().unwrap_err();
     disk.broken.store(false, Ordering::Relaxed);
     let told = people.write("p", "next", Action::Insert(json("{}"))).await;
     let error = told.unwrap_err();
@@ -80,6 +80,39 @@ async fn a_sync_that_fails_is_told_to_the_next_writer() {
     assert!(error.message.contains("answered writes"), "{error}");
     assert_eq!(people.get("p", "next").await, None);
     assert!(people.get("p", "synced").await.is_some());
+    people.insert("p", "next", "{}").await;
+}
+
+#[tokio::test]
+async fn a_sync_before_a_close_says_whether_answered_writes_may_be_lost() {
+    let disk = eventual();
+    let people = Fixture::with(on_again(&disk)).await;
+    people.insert("p", "synced", "{}").await;
+    people.store.sync().await.unwrap();
+    assert_eq!(left(&disk).await, ["synced"]);
+    people.insert("p", "lost", "{}").await;
+    disk.broken.store(true, Ordering::Relaxed);
+    let error = people.store.sync().await.unwrap_err();
+    assert_eq!((error.status, error.code.as_str()), (507, "AnsweredWritesLost"));
+    let cause = error.source.as_deref().map(ToString::to_string).unwrap_or_default();
+    assert!(cause.contains("the disk is broken"), "{cause}");
+    // It was told, and nothing more is lost.
+    people.store.sync().await.unwrap();
+    drop(people);
+    disk.broken.store(false, Ordering::Relaxed);
+    assert_eq!(left(&disk).await, ["synced"]);
+}
+
+#[tokio::test]
+async fn a_sync_tells_what_the_store_met_by_itself_before() {
+    let disk = eventual();
+    let people = Fixture::with(on_again(&disk)).await;
+    people.insert("p", "lost", "{}").await;
+    disk.broken.store(true, Ordering::Relaxed);
+    people.store.inner.engine.sync().unwrap_err();
+    disk.broken.store(false, Ordering::Relaxed);
+    let error = people.store.sync().await.unwrap_err();
+    assert_eq!(error.code.as_str(), "AnsweredWritesLost");
     people.insert("p", "next", "{}").await;
 }
 

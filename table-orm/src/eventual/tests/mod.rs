@@ -15,5 +15,6 @@ pub(crate) mod registering;
 mod settling;
 mod simulation;
 pub(crate) mod stamped;
+mod sums;
 mod tampering;
 mod world;

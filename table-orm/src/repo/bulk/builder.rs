@@ -1,13 +1,12 @@
 //! The calls that write many entities, and their settings.
 
-use super::policy::{BatchPolicy, Individually};
+use super::policy::BatchPolicy;
 use super::report::BulkProgress;
-use crate::entity::{EntityRows, Loaded, TableEntity};
+use crate::entity::{Loaded, TableEntity};
 use crate::eventual::Settling;
-use crate::plan::{TableClient, insert_all, upsert_all};
+use crate::plan::TableClient;
 use crate::repo::Repo;
 use crate::repo::save::Delete;
-use crate::repo::write::{send_upsert, upsert_over_stored};
 use std::fmt;
 
 #[cfg(doc)]
@@ -37,16 +36,13 @@ impl<E: TableEntity> Repo<E> {
     /// ```
     ///
     /// The report lists entities that were not written; entities written before a failure are kept.
+    ///
+    /// For a `Stream`, or entities that arrive over time, use [`writer`](Self::writer).
     pub fn insert_many<'a, I>(&self, entities: I) -> Bulk<'a, E, I::IntoIter>
     where
         I: IntoIterator<Item = E>,
     {
-        let operations = |entity: &E| Ok(insert_all(EntityRows::of(entity)?));
-        let policy = BatchPolicy::shared(operations).due::<E>(|client, entity, intents| {
-            let rows = EntityRows::of(entity)?;
-            intents.add::<E>(client, &rows.partition_key, None, rows.canonical())
-        });
-        Bulk::new(self.client.clone(), entities.into_iter(), policy)
+        Bulk::new(self.client.clone(), entities.into_iter(), BatchPolicy::insert())
     }
 
     /// Inserts or replaces many entities.
@@ -80,15 +76,7 @@ impl<E: TableEntity> Repo<E> {
         I: IntoIterator<Item = E>,
         E: 'static,
     {
-        let policy = if E::KEYS_FOLLOW_CANONICAL {
-            let operations = |entity: &E| Ok(upsert_all(EntityRows::of(entity)?));
-            BatchPolicy::shared(operations)
-        } else {
-            let operations = |entity: &E| Ok(insert_all(EntityRows::of(entity)?));
-            let individually = Individually { write: upsert_over_stored, send: send_upsert };
-            BatchPolicy { individually: Some(individually), ..BatchPolicy::shared(operations) }
-        };
-        Bulk::new(self.client.clone(), entities.into_iter(), policy)
+        Bulk::new(self.client.clone(), entities.into_iter(), BatchPolicy::upsert())
     }
 
     /// Deletes many loaded entities, each if nobody has written it since. The entities of one partition share
@@ -223,7 +211,7 @@ impl<'a, E, I> Bulk<'a, E, I> {
     ///
     /// When the call is dropped, what it wrote is settled in the background, too.
     ///
-    /// A type without `eventual` rows and without `unique(.., across)` has nothing to settle.
+    /// A type without `eventual` rows, sums over partitions and `unique(.., across)` has nothing to settle.
     pub fn settle_later(mut self) -> Self {
         self.settling.later = true;
         self

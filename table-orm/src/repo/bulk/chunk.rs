@@ -1,5 +1,6 @@
 //! Entities of one partition that share a transaction.
 
+use crate::error::Result;
 use crate::model::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS};
 use crate::plan::MeasuredBatch;
 use crate::store::{Batch, Operation};
@@ -85,6 +86,17 @@ impl<E> Chunk<E> {
         self.sizes.push(operations.len());
         self.entities.push(entity);
         self.batch.operations.extend(operations);
+    }
+
+    /// Makes the operations of its entities anew.
+    pub fn refill(&mut self, measure: impl Fn(&E) -> Result<MeasuredBatch>) -> Result<()> {
+        let measured: Vec<_> = self.entities.iter().map(measure).collect::<Result<_>>()?;
+        let mut refilled = Self::new(self.batch.partition_key.clone());
+        for (entity, measured) in self.entities.drain(..).zip(measured) {
+            refilled.push(entity, measured);
+        }
+        *self = refilled;
+        Ok(())
     }
 
     /// The entity that the operation of that index belongs to.

@@ -1,9 +1,13 @@
 //! How entities share transactions.
 
-use crate::entity::{Invalid, TableEntity, has_across, reaches_across};
+use super::chunk::Chunk;
+use crate::entity::{
+    EntityRows, Invalid, TableEntity, has_across, has_rows_elsewhere, reaches_across, writes_blind,
+};
 use crate::error::Result;
 use crate::eventual::{Intents, Settling};
-use crate::plan::{MeasuredBatch, OptimisticWrite, TableClient};
+use crate::plan::{MeasuredBatch, OptimisticWrite, TableClient, insert_all, upsert_all};
+use crate::repo::write::{send_upsert, upsert_over_stored};
 use crate::store::Batch;
 use futures_core::future::BoxFuture;
 
@@ -49,7 +53,7 @@ impl<E> BatchPolicy<E> {
     /// The same, where the writes of entities of type `T` make rows in other partitions due.
     pub fn due<T: TableEntity>(self, due: Due<E>) -> Self {
         // An intent for rows, and a ticket, or the same intent, for values.
-        let operations = usize::from(!T::FOREIGN.is_empty()) + usize::from(has_across::<T>());
+        let operations = usize::from(has_rows_elsewhere::<T>()) + usize::from(has_across::<T>());
         let elsewhere = Elsewhere { add: due, operations };
         Self { due: reaches_across::<T>().then_some(elsewhere), ..self }
     }
@@ -76,5 +80,67 @@ impl<E> BatchPolicy<E> {
             entities.iter().try_for_each(|entity| add(client, entity, &mut intents))?;
         }
         Ok(intents)
+    }
+}
+
+impl<E: Send + 'static> BatchPolicy<E> {
+    /// Sends a chunk. Returns it with the answer, without its operations.
+    pub fn send(
+        &self,
+        client: TableClient,
+        mut chunk: Chunk<E>,
+        settling: Settling,
+    ) -> BoxFuture<'static, (Chunk<E>, Result<()>)> {
+        match (&self.individually, chunk.entities.pop()) {
+            (Some(Individually { send, .. }), Some(entity)) => {
+                let sent = send(client, entity, settling);
+                Box::pin(async move {
+                    let (entity, sent) = sent.await;
+                    chunk.entities.push(entity);
+                    (chunk, sent)
+                })
+            }
+            (_, last) => {
+                chunk.entities.extend(last);
+                let intents = self.intents(&client, &chunk.entities);
+                let operations = std::mem::take(&mut chunk.batch.operations);
+                let partition_key = chunk.batch.partition_key.clone();
+                Box::pin(async move {
+                    let sent = async {
+                        let (batch, mut intents) = (Batch { partition_key, operations }, intents?);
+                        // Canonical rows are written under a condition that no index row's deletion has.
+                        let etags = intents.send(&client, batch, None).await?;
+                        intents.settle(&client, &etags, &settling).await;
+                        Ok(())
+                    };
+                    let sent = sent.await;
+                    (chunk, sent)
+                })
+            }
+        }
+    }
+}
+
+impl<E: TableEntity> BatchPolicy<E> {
+    /// How entities are inserted.
+    pub fn insert() -> Self {
+        let operations = |entity: &E| Ok(insert_all(EntityRows::of(entity)?));
+        Self::shared(operations).due::<E>(|client, entity, intents| {
+            let rows = EntityRows::of(entity)?;
+            intents.add::<E>(client, &rows.partition_key, None, rows.canonical())
+        })
+    }
+
+    /// How entities are inserted or replaced.
+    pub fn upsert() -> Self
+    where
+        E: 'static,
+    {
+        if writes_blind::<E>() {
+            return Self::shared(|entity: &E| Ok(upsert_all(EntityRows::of(entity)?)));
+        }
+        let operations = |entity: &E| Ok(insert_all(EntityRows::of(entity)?));
+        let individually = Individually { write: upsert_over_stored, send: send_upsert };
+        Self { individually: Some(individually), ..Self::shared(operations) }
     }
 }

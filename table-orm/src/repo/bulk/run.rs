@@ -3,13 +3,11 @@
 use super::builder::Bulk;
 use super::chunk::Chunk;
 use super::open::Open;
-use super::policy::Individually;
 use super::report::{BulkFailure, BulkProgress, BulkReport, Remainder};
-use crate::entity::Invalid;
 use crate::error::{Error, Result};
-use crate::eventual::{Gathered, Intents, Settling};
-use crate::plan::{Plan, TableClient};
-use crate::store::{Batch, Operation};
+use crate::eventual::Gathered;
+use crate::plan::Plan;
+use crate::store::Operation;
 use futures_core::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, StreamExt as _};
@@ -108,6 +106,7 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
                 None => break,
             }
         }
+        self.written.unsettled = self.gathered.unsettled();
         let left = self.ready.into_iter().chain(self.open.into_chunks());
         self.unsent.extend(left.flat_map(|chunk| chunk.entities));
         BulkReport {
@@ -190,22 +189,8 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
         let busy = self.busy.entry(chunk.partition_key().to_owned()).or_default();
         busy.extend(chunk.keys.iter().cloned());
         let client = self.bulk.client.clone();
-        let settling = self.gathered.settling();
-        match (&self.bulk.policy.individually, chunk.entities.pop()) {
-            (Some(Individually { send, .. }), Some(entity)) => {
-                let sent = send(client, entity, settling);
-                Box::pin(async move {
-                    let (entity, sent) = sent.await;
-                    chunk.entities.push(entity);
-                    Some((chunk, sent))
-                })
-            }
-            (_, last) => {
-                chunk.entities.extend(last);
-                let intents = self.bulk.policy.intents(&client, &chunk.entities);
-                send(client, chunk, intents, settling)
-            }
-        }
+        let sent = self.bulk.policy.send(client, chunk, self.gathered.settling());
+        Box::pin(sent.map(Some))
     }
 
     fn answered(&mut self, mut chunk: Chunk<E>, result: Result<()>) {
@@ -243,6 +228,7 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
             }
         }
         if let Some(progress) = &mut self.bulk.progress {
+            self.written.unsettled = self.gathered.unsettled();
             progress(self.written);
         }
     }
@@ -271,26 +257,4 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
             self.ready.push_front(chunk);
         }
     }
-}
-
-/// Sends a chunk. Returns it with the answer.
-fn send<E: Send + 'static>(
-    client: TableClient,
-    mut chunk: Chunk<E>,
-    intents: Result<Intents, Invalid>,
-    settling: Settling,
-) -> BoxFuture<'static, Ended<E>> {
-    let operations = std::mem::take(&mut chunk.batch.operations);
-    let partition_key = chunk.batch.partition_key.clone();
-    Box::pin(async move {
-        let sent = async {
-            let (batch, mut intents) = (Batch { partition_key, operations }, intents?);
-            // Canonical rows are written under a condition that no index row's deletion has.
-            let etags = intents.send(&client, batch, None).await?;
-            intents.settle(&client, &etags, &settling).await;
-            Ok(())
-        };
-        let sent = sent.await;
-        Some((chunk, sent))
-    })
 }

@@ -8,7 +8,7 @@ use crate::entity::{
 use crate::error::Result;
 #[cfg(doc)]
 use crate::error::{Error, TransactionError};
-use crate::eventual::settling_methods;
+use crate::eventual::{ReportSettled, Written, settling_methods};
 use crate::model::ETag;
 use crate::plan::{Plan, TableClient, insert_all, merge_all, upsert_all};
 use crate::repo::{EntityPatch, Repo};
@@ -401,5 +401,17 @@ impl<'a> Transaction<'a> {
     /// ```
     pub async fn commit(self) -> Result<Vec<Option<ETag>>> {
         self.0.commit().await
+    }
+}
+
+impl ReportSettled<Transaction<'_>> {
+    /// Sends the transaction, as [`Transaction::commit`] does. Returns with the ETags whether the rows in other
+    /// partitions are in step with what it wrote.
+    ///
+    /// # Errors
+    /// As [`Transaction::commit`].
+    pub async fn commit(self) -> Result<Written<Vec<Option<ETag>>>> {
+        let (transaction, settled) = self.into_parts();
+        Ok(Written { answer: transaction.commit().await?, settled })
     }
 }

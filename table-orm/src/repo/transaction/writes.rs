@@ -6,7 +6,7 @@
 use super::required::Required;
 use crate::entity::{
     AsLoaded, EntityRows, Invalid, Loaded, ReportedType, Row, SummedType, TableEntity,
-    WholePartition, body as row_body,
+    WholePartition, body as row_body, patches_blind, writes_blind,
 };
 use crate::error::{Result, TransactionError};
 use crate::eventual::{Intents, Settling};
@@ -215,14 +215,14 @@ impl<'a> Writes<'a> {
 
     /// Adds a write that reads nothing, where the canonical key determines all row keys.
     pub fn blind<E: TableEntity>(&mut self, entity: &E, operations: fn(EntityRows) -> Batch) {
-        if !E::KEYS_FOLLOW_CANONICAL {
+        if !writes_blind::<E>() {
             return self.fail(TransactionError::NotBlind(E::NAME));
         }
         self.rows(entity, operations);
     }
 
     pub fn merge<E: TableEntity>(&mut self, keys: Result<KeyRange, KeyError>, patch: &Patch<E>) {
-        if !E::PATCHES_ONE_ROW {
+        if !patches_blind::<E>() {
             return self.fail(TransactionError::NotBlind(E::NAME));
         }
         let operation = || {

@@ -1,0 +1,119 @@
+//! Writes: where the partition takes them.
+
+use super::super::Answer;
+use super::fence::{OPEN, commit_behind, commit_or_make, is_reserved};
+use super::map::Slot;
+use super::{Growing, ROUNDS, is_moving};
+use crate::model::{ETag, MAX_TRANSACTION_OPERATIONS, TableName};
+use crate::store::{Batch, ErrorCode, Operation, StoreError};
+
+type Written = Vec<Option<ETag>>;
+
+/// The most operations of a transaction beside its fence.
+pub(in crate::accounts) const MAX_OPERATIONS: usize = MAX_TRANSACTION_OPERATIONS - 1;
+
+impl Growing {
+    pub async fn write(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        operation: Operation,
+    ) -> Answer<Option<ETag>> {
+        let written = self.send(table, partition_key, &[operation]).await;
+        let written = written.map_err(|error| StoreError { operation: None, ..error })?;
+        Ok(written.into_iter().next().flatten())
+    }
+
+    pub async fn commit(&self, table: &TableName, transaction: Batch) -> Answer<Written> {
+        let Batch { partition_key, operations } = transaction;
+        if operations.is_empty() {
+            let message = "The transaction has no operations.";
+            return Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
+        }
+        self.send(table, &partition_key, &operations).await
+    }
+
+    async fn send(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        operations: &[Operation],
+    ) -> Answer<Written> {
+        self.check(table)?;
+        check(operations)?;
+        let mut seen = self.map.current().await?;
+        for _ in 0..ROUNDS {
+            let written = match seen.map.slot(partition_key) {
+                Slot::At(account) => self.enter(account, table, partition_key, operations).await?,
+                Slot::Moving { from, to } => {
+                    self.while_moving(from, to, table, partition_key, operations).await?
+                }
+            };
+            match written {
+                Some(written) => return Ok(written),
+                None => seen = self.map.after(&seen).await?,
+            }
+        }
+        Err(is_moving())
+    }
+
+    /// Writes to a partition of that account, or makes it there; `None` where it was closed.
+    async fn enter(
+        &self,
+        account: usize,
+        table: &TableName,
+        partition_key: &str,
+        operations: &[Operation],
+    ) -> Answer<Option<Written>> {
+        let store = &*self.stores[account];
+        let written = commit_behind(store, table, partition_key, OPEN, operations).await?;
+        if written.is_some() || !self.register.insert(store, table, partition_key).await? {
+            return Ok(written);
+        }
+        commit_or_make(store, table, partition_key, operations).await
+    }
+
+    /// Writes where the partition is, while its slot moves: it moves by itself, or is new.
+    async fn while_moving(
+        &self,
+        from: usize,
+        to: usize,
+        table: &TableName,
+        partition_key: &str,
+        operations: &[Operation],
+    ) -> Answer<Option<Written>> {
+        if !self.opened.holds(to, table, partition_key) {
+            let written = self.enter(from, table, partition_key, operations).await?;
+            if written.is_some() {
+                return Ok(written);
+            }
+        }
+        let written =
+            commit_behind(&*self.stores[to], table, partition_key, OPEN, operations).await?;
+        if written.is_some() {
+            self.opened.insert(to, table, partition_key);
+            return Ok(written);
+        }
+        // The register is closed, so what is not in it will never be made there.
+        if self.register.holds(&*self.stores[from], table, partition_key).await? {
+            return Err(is_moving());
+        }
+        self.enter(to, table, partition_key, operations).await
+    }
+}
+
+fn check(operations: &[Operation]) -> Answer<()> {
+    if let Some(at) = operations.iter().position(|operation| is_reserved(&operation.row_key)) {
+        let message =
+            "RowKeys that begin with `ACC:` are those of the accounts. Nothing was written.";
+        return Err(StoreError::new(ErrorCode::OUT_OF_RANGE_INPUT, message).at(at));
+    }
+    if operations.len() > MAX_OPERATIONS {
+        let message = format!(
+            "{MAX_OPERATIONS}:A transaction of these accounts has at most {MAX_OPERATIONS} operations. \
+             Nothing was written."
+        );
+        return Err(StoreError::new(ErrorCode::INVALID_INPUT, message).at(MAX_OPERATIONS));
+    }
+    Ok(())
+}

@@ -1,0 +1,35 @@
+//! The copies of totals in one partition, as rows that follow the rows of the totals.
+//!
+//! Invariant: a transaction that changes a total with a copy changes the row of the total that its intent names.
+
+use super::foreign_rows::{ForeignContent, ForeignKey, ForeignRows};
+use crate::entity::{Invalid, TableEntity, Total, copies_partition, copy_of_total};
+use crate::key::KeyError;
+use crate::model::TableName;
+use std::collections::BTreeMap;
+
+/// What stands for the name of the row in intents. No row of an entity has it.
+pub(super) const ROW: &str = "SUM:";
+
+/// The copy that the row of a total tells of.
+pub(super) fn copy_of<E: TableEntity>(
+    home: &TableName,
+    row: &[u8],
+) -> Result<ForeignRows, Invalid> {
+    let Some((partition_key, row_key, body)) = copy_of_total::<E>(row)? else {
+        return Ok(ForeignRows::default());
+    };
+    let key = ForeignKey { table: home.clone(), partition_key, row_key };
+    Ok(ForeignRows(BTreeMap::from([(key, ForeignContent { row: ROW, body })])))
+}
+
+/// The key of the copy of one of the rows of a total in the partition `home`.
+pub(super) fn key_of_copy(
+    table: &TableName,
+    home: &str,
+    total: &Total,
+    shard: u8,
+) -> Result<ForeignKey, KeyError> {
+    let (table, partition_key) = (table.clone(), copies_partition(total.name));
+    Ok(ForeignKey { table, partition_key, row_key: total.copy_key(shard, home)? })
+}
