@@ -122,6 +122,12 @@ impl AzureStore {
         self.send(self.service.set_cors_rules(rules)?).await?.done()
     }
 
+    /// Returns the store at another endpoint of the account, over connections of the same pool.
+    fn at(&self, endpoint: Url) -> Self {
+        let service = TableService::new(endpoint.as_str(), dialect(&endpoint));
+        Self { endpoint, service, secondary: None, ..self.clone() }
+    }
+
     /// Reads the access policies of a table. Cosmos DB does not support them.
     ///
     /// # Errors
@@ -148,12 +154,6 @@ impl AzureStore {
         policies: &[AccessPolicy],
     ) -> Result<(), StoreError> {
         self.send(self.service.set_access_policies(table, policies)?).await?.done()
-    }
-
-    /// Returns the store at another endpoint of the account, over connections of the same pool.
-    fn at(&self, endpoint: Url) -> Self {
-        let service = TableService::new(endpoint.as_str(), dialect(&endpoint));
-        Self { endpoint, service, secondary: None, ..self.clone() }
     }
 
     async fn send(&self, request: WireRequest) -> Result<WireResponse, StoreError> {

@@ -8,8 +8,9 @@ use crate::entity::{
     FromRow, Invalid, OwnRows, Query, Row, RowHead, RowOf, SkipUnreadable, TableEntity, keys_of,
 };
 use crate::error::Result;
+use crate::plan::TableClient;
 use crate::property::PropertyError;
-use crate::query::IntoCondition;
+use crate::query::{IntoCondition, RowQuery};
 use std::marker::PhantomData;
 
 impl<E: TableEntity> Repo<E> {
@@ -316,7 +317,20 @@ impl<R: Row, C, T> List<R, C, T> {
     }
 }
 
+/// What a query reads, for those who read it in another way.
+pub(crate) struct ListParts {
+    pub client: TableClient,
+    pub query: Result<RowQuery, Invalid>,
+    pub limit: Option<usize>,
+    pub skip: Option<SkipUnreadable>,
+}
+
 impl<R: Row, C, T> List<R, C, T> {
+    pub(crate) fn into_parts(self) -> ListParts {
+        let Listing { client, query, limit, skip, .. } = self.listing.may_be_old();
+        ListParts { client, query, limit, skip }
+    }
+
     fn ask(mut self, size: Option<usize>) -> Pages<T>
     where
         T: FromRow<R>,

@@ -31,7 +31,8 @@ mod sequence;
 mod sum_copies;
 mod sums;
 mod table;
-#[cfg(all(test, feature = "embedded"))]
+#[cfg(test)]
+#[cfg(feature = "embedded")]
 mod tests;
 mod transaction;
 mod union;
@@ -56,6 +57,7 @@ pub(crate) use last_method::sent_by_last_method;
 #[doc(hidden)]
 pub use last_method::{Await, ReadsLists};
 pub use list::List;
+pub(crate) use list::ListParts;
 pub use list_many::ListMany;
 pub use load::Load;
 pub use load_many::{LoadMany, Reload};

@@ -68,7 +68,8 @@ mod tests;
 
 pub use crate::error::ScanError;
 pub use api::{
-    DEFAULT_BUFFER, DEFAULT_CONCURRENCY, MAX_CONCURRENCY, Scan, ScanPage, ScanStream, Untyped,
+    DEFAULT_BUFFER, DEFAULT_CONCURRENCY, ListByWorkers, MAX_CONCURRENCY, Scan, ScanPage,
+    ScanStream, Untyped,
 };
 pub use checkpoint::Checkpoint;
 pub use engine::{ScanReport, Splitter};

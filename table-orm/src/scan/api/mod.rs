@@ -7,6 +7,8 @@ mod run;
 mod scan;
 mod start;
 mod stream;
+mod workers;
 
 pub use scan::{DEFAULT_BUFFER, DEFAULT_CONCURRENCY, MAX_CONCURRENCY, Scan, Untyped};
 pub use stream::{ScanPage, ScanStream};
+pub use workers::ListByWorkers;

@@ -57,9 +57,14 @@ pub(in crate::scan) struct Rules {
 }
 
 impl Rules {
-    /// What a scan reads that begins behind a row; `None` where it begins at the start.
+    /// What a scan reads that begins behind a row, or lies in one partition, which its workers divide from
+    /// the first page on. `None` where it begins at the start of several.
     pub fn rest(&self) -> Option<Vec<(Position, Option<Position>)>> {
         let (lo, hi) = &self.partitions;
+        let behind = Position::after_partition(lo);
+        if self.after.is_none() && self.is_adaptive() && hi.as_ref() == Some(&behind.pk) {
+            return Some(vec![(Position::partition(lo.clone()), Some(behind))]);
+        }
         let start = Position::after(self.after.as_ref()?).max(Position::partition(lo.clone()));
         let end = hi.clone().map(Position::partition);
         let left = end.as_ref().is_none_or(|end| start < *end);

@@ -1,6 +1,7 @@
 //! Whole scans of a fake service: no row is lost or repeated, within bounds.
 
 mod bad_input;
+mod by_workers;
 mod checkpoints;
 pub(super) mod coverage;
 mod limits;
