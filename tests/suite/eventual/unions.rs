@@ -134,10 +134,7 @@ impl Middleware for Unsettled {
 /// What is stored, by the keys.
 type Stored = BTreeMap<(String, String), All>;
 
-fn put<E: TableEntity>(stored: &mut Stored, entity: &E, of: impl FnOnce(E) -> All)
-where
-    E: Clone,
-{
+fn put<E: TableEntity + Clone>(stored: &mut Stored, entity: &E, of: impl FnOnce(E) -> All) {
     stored.insert(entity.key().into_texts().unwrap(), of(entity.clone()));
 }
 
