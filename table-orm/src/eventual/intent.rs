@@ -109,6 +109,7 @@ pub(crate) struct Pending {
 
 impl Intent {
     /// An intent with a new name.
+    #[cfg(all(test, feature = "embedded"))]
     pub fn new(connection: &Connection, partition_key: &str, due: Vec<DueEntry>) -> Self {
         Self::named(START, connection, partition_key, due)
     }
