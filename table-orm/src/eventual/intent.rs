@@ -106,11 +106,12 @@ pub(crate) struct Pending {
 
 impl Intent {
     /// An intent with a new name.
+    #[cfg(test)]
     pub fn new(connection: &Connection, partition_key: &str, due: Vec<DueEntry>) -> Self {
         Self::named(START, connection, partition_key, due)
     }
 
-    /// A row of the same form whose new name begins so.
+    /// An intent, or the ticket of a reservation, with a new name that begins so.
     pub fn named(
         start: &str,
         connection: &Connection,

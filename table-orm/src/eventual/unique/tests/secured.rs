@@ -1,8 +1,8 @@
 //! Guards of values that entities have already, made while others write.
 
 use super::{Person, client, memory, person};
-use crate::eventual::unique::{GUARD_ROW, Guards};
 use crate::eventual::ForeignType;
+use crate::eventual::unique::{GUARD_ROW, Guards};
 use crate::model::{ETag, TableName};
 use crate::store::{Action, IfMatch, Middleware, Operation, Store, StoreError};
 use crate::{EntityKeys as _, Repo, ScanPermit};
