@@ -8,13 +8,15 @@
 //! name is as new as any other: a ticket goes once.
 
 use super::guard::{Guard, Guards};
-use super::reservation::TICKET;
 use crate::entity::{DynamicEntity, read_row};
 use crate::error::{Error, Result};
 use crate::eventual::intent;
 use crate::model::ETag;
 use crate::plan::{CanonicalKey, TableClient};
 use crate::store::{Action, Batch, IfMatch, Operation};
+
+/// What the RowKey of the ticket of a reservation begins with.
+pub(crate) const TICKET: &str = crate::eventual::ticket::START;
 
 /// The RowKey of the intent in the place of a ticket.
 pub(crate) fn in_place_of(ticket: &str) -> String {

@@ -1,15 +1,13 @@
 //! The values of one transaction, from the ticket to the transaction that consumes it.
 
 use super::guard::Guards;
-use super::hand_over::{hand_over, in_place_of};
+use super::hand_over::{TICKET, hand_over, in_place_of};
 use crate::error::{Error, Result};
 use crate::eventual::intent::{DueEntry, Intent};
 use crate::model::ETag;
 use crate::plan::CanonicalKey;
 use crate::store::{Action, Batch, IfMatch, Operation};
 
-/// What the RowKey of the ticket of a reservation begins with.
-pub(crate) const TICKET: &str = crate::eventual::ticket::START;
 /// How many names a ticket is given, when the insert under one is not answered.
 const NAMES: usize = 4;
 /// How often the end of a ticket is sent.
