@@ -270,7 +270,7 @@ async fn a_value_that_a_slow_client_gets_meanwhile_takes_7_requests() {
     });
     let inserted = tokio::spawn(async move { slow.insert(&user("1", "ann")).await });
     reserved.notified().await;
-    // It goes on just before its ticket is taken away, and wins.
+    // It goes on just before its ticket is looked for, and wins.
     clients.stops.before(5, async move {
         go.notify_one();
         inserted.await.unwrap().unwrap();
@@ -281,7 +281,7 @@ async fn a_value_that_a_slow_client_gets_meanwhile_takes_7_requests() {
     let (insert, get) = (format!("insert {guard}"), format!("get {guard}"));
     assert_eq!(
         clients.stops.take(),
-        ["insert 2", &insert, &get, "get 1", "delete 1", "get 1", "delete 2"]
+        ["insert 2", &insert, &get, "get 1", "get 1", "get 1", "delete 2"]
     );
     assert_eq!(slow_stops.take().len(), 3);
 }
@@ -301,8 +301,6 @@ async fn a_value_of_a_client_that_is_too_slow_goes_to_the_next() {
     let replace = format!("replace {guard}");
     assert_eq!(
         clients.stops.take(),
-        ["insert 2", &insert, &get, "get 1", "delete 1", "get 1", &replace, "commit 2"]
+        ["insert 2", &insert, &get, "get 1", "get 1", "commit 1", "get 1", &replace, "commit 2"]
     );
-    let left = clients.rows().list("1", ..).collect().await.unwrap();
-    assert_eq!(left, Vec::<DynamicEntity>::new());
 }
