@@ -81,6 +81,12 @@ pub mod run {
     )]
     pub mod retries {}
 
+    #[cfg_attr(
+        any(not(doctest), feature = "embedded"),
+        doc = include_str!("../guide/run/accounts.md")
+    )]
+    pub mod accounts {}
+
     #[doc = include_str!("../guide/run/caching.md")]
     pub mod caching {}
 

@@ -33,7 +33,7 @@ pub(crate) enum ServeError {
     #[error("cannot listen for browsers; give another port to --browse")]
     Browse(#[source] io::Error),
     #[error("the server has stopped, but its last writes may not be on the disk")]
-    Sync(#[source] StoreError),
+    Sync(#[source] Box<StoreError>),
     #[error(transparent)]
     Start(#[from] StartError),
 }
@@ -76,7 +76,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), ServeError> {
         () = interrupted() => {}
     }
     server.stop().await;
-    stored.sync().await.map_err(ServeError::Sync)
+    stored.sync().await.map_err(|error| ServeError::Sync(Box::new(error)))
 }
 
 /// Says where the server listens. Scripts that wait for Azurite wait for the first line.

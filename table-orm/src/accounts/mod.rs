@@ -39,7 +39,8 @@ mod merge;
 mod position;
 mod route;
 mod tables;
-#[cfg(all(test, feature = "embedded"))]
+#[cfg(test)]
+#[cfg(feature = "embedded")]
 mod tests;
 
 pub use error::AccountsError;
@@ -150,13 +151,15 @@ impl Accounts {
     /// First give each process the longer list. A process with the shorter list fails from then on, and
     /// writes nothing to a wrong place.
     ///
-    /// Only the slots of the new accounts move: of two accounts, a third takes a third of the slots. It waits for a
-    /// minute, then moves a few slots at a time. Writes to a partition fail
-    /// with `ServerBusy` while its rows are copied, and [`Retry`](crate::layer::Retry) waits for that. An
-    /// entity gets another ETag on its way, so a writer that loaded it before gets `Conflict`.
+    /// Only the slots of the new accounts move: a third account takes a third of the slots. The call waits for
+    /// a minute, then moves a few slots at a time. Writes to a partition fail with `ServerBusy` while its rows
+    /// are copied, and [`Retry`](crate::layer::Retry) waits for that. An entity that moves gets another ETag, so
+    /// a writer that loaded it before gets `Conflict`. Until the call ends, a read of a slot that moves takes two
+    /// requests or three, and a query over partitions one more for each partition that it meets on its way.
     ///
     /// A call that failed, or whose process ended, is completed by the next call, from any process, and several at
-    /// once do no harm. Until then, writes to the partitions that were under way are refused.
+    /// once do no harm. Until then, writes to the partitions that were under way are refused. Delete no table
+    /// while accounts grow: the fences of its partitions would go with it.
     ///
     /// # Errors
     /// The accounts do not grow: [`AccountsError::Fixed`]. A request failed: [`AccountsError::Store`]; call

@@ -10,11 +10,11 @@
 
 use super::foreign_rows::ForeignRows;
 use super::settle::Settler;
-use super::share::{Again, MAX_ROWS, Ready, Share, Step, at_once};
+use super::share::{Again, Ready, Share, Step, at_once};
 use super::ticket::Ticket;
 use crate::entity::{RowHead, read_row, split_page};
 use crate::error::Result;
-use crate::model::{COMMON_TRANSACTION_OPERATIONS, order};
+use crate::model::order;
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{Batch, StoredRow};
 use bytes::Bytes;
@@ -37,10 +37,8 @@ impl Settler<'_> {
             let alone = (!together).then_some(index);
             places.entry((&share.table, &share.partition_key, alone)).or_default().push(index);
         }
-        let chunks: Vec<&[usize]> = places
-            .values()
-            .flat_map(|indices| indices.chunks(COMMON_TRANSACTION_OPERATIONS))
-            .collect();
+        let chunks: Vec<&[usize]> =
+            places.values().flat_map(|indices| indices.chunks(self.most_rows() + 1)).collect();
         let obtained = at_once(chunks.iter().map(|chunk| self.chunk(open, chunk))).await?;
         let mut tickets: Vec<_> =
             chunks.into_iter().flatten().copied().zip(obtained.into_iter().flatten()).collect();
@@ -147,13 +145,14 @@ impl Settler<'_> {
         let (client, partition_key) =
             (self.home.elsewhere(&share.table), share.partition_key.clone());
         let tickets = group.iter().map(|ready| ready.ticket.consume());
-        let rows =
-            group.iter().flat_map(|Ready { share, wanted, .. }| share.operations(wanted, MAX_ROWS));
+        let rows = group
+            .iter()
+            .flat_map(|Ready { share, wanted, .. }| share.operations(wanted, self.most_rows()));
         let batch = Batch { partition_key, operations: tickets.chain(rows).collect() };
         match client.send_changes(batch, None).await {
             Ok(_) => {
                 group.iter_mut().for_each(|ready| {
-                    let count = ready.share.row_keys.len().min(MAX_ROWS);
+                    let count = ready.share.row_keys.len().min(self.most_rows());
                     ready.share.row_keys.drain(..count);
                 });
                 return Ok(Ok(()));

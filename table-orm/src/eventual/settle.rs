@@ -23,11 +23,10 @@ use super::foreign_rows::ForeignRows;
 use super::foreign_type::ForeignType;
 use super::intent::{Intent, Pending};
 use super::prepared::Prepared;
-use super::share::{Again, MAX_ROWS, Ready, Share, Step, at_once, groups, individually, shares};
+use super::share::{Again, Ready, Share, Step, at_once, groups, individually, shares};
 use super::ticket::Ticket;
 use super::unique::Guards;
 use crate::error::{Error, Result};
-use crate::model::COMMON_TRANSACTION_OPERATIONS;
 use crate::plan::{CanonicalKey, TableClient};
 use crate::query::RowQuery;
 use crate::store::{Action, Batch, IfMatch, Operation};
@@ -97,6 +96,11 @@ pub(super) struct Settler<'c> {
 }
 
 impl Settler<'_> {
+    /// The most rows of one transaction, beside the ticket.
+    pub(super) fn most_rows(&self) -> usize {
+        self.home.store().transaction_operations() - 1
+    }
+
     /// Makes the tickets of an intent that is to be inserted, or shares those that are there. `rows` are those of
     /// its entities as they will be. `None` where one is not known, or a ticket cannot be had: settling will make it.
     pub async fn prepare(
@@ -191,7 +195,8 @@ impl Settler<'_> {
                     Ready { share, ticket: ticket.clone(), wanted }
                 })
                 .collect();
-            let groups = if together { groups(ready) } else { individually(ready) };
+            let groups =
+                if together { groups(ready, self.most_rows()) } else { individually(ready) };
             let writes = groups.into_iter().map(|group| self.write_group(group));
             for written in at_once(writes).await? {
                 if let Err(reason) = written {
@@ -208,7 +213,7 @@ impl Settler<'_> {
 
     /// Deletes intents that are settled, each in its version.
     async fn clear(&self, pending: &[Pending]) -> Result<()> {
-        for together in pending.chunks(COMMON_TRANSACTION_OPERATIONS) {
+        for together in pending.chunks(self.most_rows() + 1) {
             if !self.clear_at_once(together).await? && together.len() > 1 {
                 at_once(together.chunks(1).map(|one| self.clear_at_once(one))).await?;
             }
@@ -259,7 +264,7 @@ impl Settler<'_> {
     pub(super) async fn write(&self, ready: Ready<'_>) -> Step<()> {
         let Ready { share, ticket, wanted } = ready;
         let client = self.home.elsewhere(&share.table);
-        let mut count = share.row_keys.len().min(MAX_ROWS);
+        let mut count = share.row_keys.len().min(self.most_rows());
         loop {
             let mut operations = vec![ticket.consume()];
             operations.extend(share.operations(wanted, count));

@@ -4,13 +4,11 @@ use super::foreign_rows::{ForeignKey, ForeignRows};
 use super::intent::DueEntry;
 use super::ticket::Ticket;
 use crate::error::{Error, Result};
-use crate::model::{COMMON_TRANSACTION_OPERATIONS, TableName};
+use crate::model::TableName;
 use crate::store::{Action, IfMatch, Operation};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most rows of one transaction, beside the ticket.
-pub(super) const MAX_ROWS: usize = COMMON_TRANSACTION_OPERATIONS - 1;
 /// The most requests of one step at a time.
 const PARALLEL: usize = 16;
 
@@ -33,16 +31,16 @@ pub(super) struct Ready<'s> {
     pub wanted: &'s ForeignRows,
 }
 
-/// Shares of one partition together, as many as one transaction takes.
-pub(super) fn groups(ready: Vec<Ready<'_>>) -> Vec<Vec<Ready<'_>>> {
+/// Shares of one partition together, as many as one transaction takes, with so many rows beside a ticket.
+pub(super) fn groups(ready: Vec<Ready<'_>>, most_rows: usize) -> Vec<Vec<Ready<'_>>> {
     let mut groups: Vec<Vec<Ready<'_>>> = Vec::new();
     // By partition, the place of the group that takes more, and its operations.
     let mut open: BTreeMap<(TableName, String), (usize, usize)> = BTreeMap::new();
     for one in ready {
-        let operations = 1 + one.share.row_keys.len().min(MAX_ROWS);
+        let operations = 1 + one.share.row_keys.len().min(most_rows);
         let place = (one.share.table.clone(), one.share.partition_key.clone());
         match open.get_mut(&place) {
-            Some((group, count)) if *count + operations <= COMMON_TRANSACTION_OPERATIONS => {
+            Some((group, count)) if *count + operations <= most_rows + 1 => {
                 *count += operations;
                 groups[*group].push(one);
             }

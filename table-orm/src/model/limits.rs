@@ -21,9 +21,6 @@ pub const MAX_PAGE_ROWS: u16 = 1000;
 /// The most operations of one entity group transaction (service documentation, "Performing entity
 /// group transactions").
 pub const MAX_TRANSACTION_OPERATIONS: usize = 100;
-
-/// The operations that a transaction of every store can have: a store around a store may add one.
-pub(crate) const COMMON_TRANSACTION_OPERATIONS: usize = MAX_TRANSACTION_OPERATIONS - 1;
 /// The most bytes of one entity group transaction: 4 MiB (same page).
 pub const MAX_TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
 /// The most comparisons one `$filter` may hold, key comparisons included (service documentation,

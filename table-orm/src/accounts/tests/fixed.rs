@@ -96,8 +96,8 @@ async fn a_table_is_whole_in_the_account_that_the_app_names() {
     let (logs, orders) = (name("logs"), name("orders"));
     accounts.create_table(&logs).await.unwrap();
     accounts.create_table(&orders).await.unwrap();
-    assert_eq!(stores[0].list_tables().await.unwrap(), [orders.clone()]);
-    assert_eq!(stores[1].list_tables().await.unwrap(), [logs.clone()]);
+    assert_eq!(stores[0].list_tables().await.unwrap(), std::slice::from_ref(&orders));
+    assert_eq!(stores[1].list_tables().await.unwrap(), std::slice::from_ref(&logs));
     assert_eq!(accounts.list_tables().await.unwrap(), [logs, orders]);
 }
 

@@ -1,5 +1,8 @@
 //! Accounts over embedded stores.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod client;
 mod fixed;
 mod growing;
 mod simulation;

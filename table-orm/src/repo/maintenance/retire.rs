@@ -4,7 +4,7 @@
 
 use crate::entity::{OwnRows, Row, RowHead, RowOf, TableEntity, foreign_at, read_rows, row_span};
 use crate::error::Result;
-use crate::model::{COMMON_TRANSACTION_OPERATIONS, Metadata};
+use crate::model::Metadata;
 use crate::plan::{Plan, Step, TableClient};
 use crate::query::{KeyRange, RowQuery, ScanPermit, Span};
 use crate::repo::Repo;
@@ -88,7 +88,9 @@ impl<R: Row> Retire<R> {
             let (rows, _) = read_rows::<RowHead>(&own, &page, None, usize::MAX)?;
             deleted += rows.len() as u64;
             // Collected first: a lazy iterator that borrows is too narrow for a future that is sent.
-            let deletes = batches(rows).into_iter().map(|batch| client.send_changes(batch, None));
+            let deletes = batches(rows, client.store().transaction_operations())
+                .into_iter()
+                .map(|batch| client.send_changes(batch, None));
             let deletes = stream::iter(deletes.collect::<Vec<_>>());
             let deletes = deletes.buffer_unordered(DEFAULT_PARALLELISM);
             deletes.try_for_each(|_| async { Ok(()) }).await?;
@@ -107,15 +109,12 @@ impl<R: Row + 'static> IntoFuture for Retire<R> {
 }
 
 /// Rows in key order as transactions that delete them.
-fn batches(rows: Vec<RowHead>) -> Vec<Batch> {
+fn batches(rows: Vec<RowHead>, most: usize) -> Vec<Batch> {
     let mut batches: Vec<Batch> = Vec::new();
     for RowHead { partition_key, row_key } in rows {
         let operation = Operation { row_key, action: Action::Delete(IfMatch::Any) };
         match batches.last_mut() {
-            Some(last)
-                if last.partition_key == partition_key
-                    && last.operations.len() < COMMON_TRANSACTION_OPERATIONS =>
-            {
+            Some(last) if last.partition_key == partition_key && last.operations.len() < most => {
                 last.operations.push(operation);
             }
             _ => batches.push(Batch { partition_key, operations: vec![operation] }),

@@ -10,7 +10,7 @@ use crate::entity::{
     OwnRows, Ownership, TableEntity, canonical, canonical_rows, index_of, split_page, template_of,
 };
 use crate::error::{Error, Result};
-use crate::model::{COMMON_TRANSACTION_OPERATIONS, ETag, Metadata};
+use crate::model::{ETag, Metadata};
 use crate::plan::TableClient;
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::repo::maintenance::verify::{Finding, VersionedRow, expected_rows, own_canonical};
@@ -33,7 +33,7 @@ pub(crate) async fn delete<E: TableEntity>(
     let mut verdicts: Vec<_> = decisions.iter().map(verdict).collect();
     let mut error = None;
     let deletions: Vec<_> = deletions(&findings, decisions).collect();
-    for chunk in deletions.chunks(COMMON_TRANSACTION_OPERATIONS) {
+    for chunk in deletions.chunks(client.store().transaction_operations()) {
         if let Err(rejected) = delete_all(client, partition_key, chunk, &mut verdicts).await {
             error = Some(rejected);
             break;
@@ -50,7 +50,7 @@ pub(crate) async fn plan<E: TableEntity>(
 ) -> Result<Vec<Batch>> {
     let decisions = decide::<E>(client, partition_key, findings).await?;
     let deletions: Vec<_> = deletions(findings, decisions).collect();
-    let chunks = deletions.chunks(COMMON_TRANSACTION_OPERATIONS);
+    let chunks = deletions.chunks(client.store().transaction_operations());
     Ok(chunks.map(|chunk| deletion_batch(partition_key, chunk)).collect())
 }
 
