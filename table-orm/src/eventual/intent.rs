@@ -121,7 +121,7 @@ impl Intent {
         partition_key: &str,
         due: Vec<DueEntry>,
     ) -> Self {
-        let row_key = format!("{start}{}", ulid(connection.clock.now(), &connection.random));
+        let row_key = name(start, connection);
         Self { partition_key: partition_key.to_owned(), row_key, due }
     }
 
@@ -137,14 +137,22 @@ impl Intent {
     /// # Errors
     /// [`Error::TooLarge`] when the row would have more than 1 MiB.
     pub fn insert(&self, client: &TableClient, kind: ForeignType) -> Result<Operation> {
+        let body = self.row(client, kind)?.body()?;
+        Ok(Operation { row_key: self.row_key.clone(), action: Action::Insert(body) })
+    }
+
+    /// Its row.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn row(&self, client: &TableClient, kind: ForeignType) -> Result<DynamicEntity> {
         let mut row = DynamicEntity::new(&self.partition_key, &self.row_key)
             .with(ENTITY, kind.entity.to_owned());
         for (index, part) in split(&self.json()).enumerate() {
             row.properties.insert(property(index), Edm::String(part.to_owned()));
         }
         self.check_size(&row, client)?;
-        let body = row.body()?;
-        Ok(Operation { row_key: self.row_key.clone(), action: Action::Insert(body) })
+        Ok(row)
     }
 
     /// The UTF-16 units of its text.
@@ -296,6 +304,11 @@ fn split(text: &str) -> impl Iterator<Item = &str> {
         rest = after;
         (!part.is_empty()).then_some(part)
     })
+}
+
+/// A new RowKey that begins so.
+pub(crate) fn name(start: &str, connection: &Connection) -> String {
+    format!("{start}{}", ulid(connection.clock.now(), &connection.random))
 }
 
 /// 26 characters: 48 bits of the time in milliseconds, then 80 random bits, in base 32.

@@ -6,7 +6,7 @@ use super::error::SettleError;
 use super::foreign_type::ForeignType;
 use super::intent::{self, Intent, Pending};
 use super::settle::settle;
-use super::unique::{TICKET, hand_over, in_place_of};
+use super::unique::{TICKET, hand_over};
 use crate::entity::{DynamicEntity, read_row, split_page};
 use crate::error::Result;
 use crate::model::{Metadata, TableName};
@@ -156,11 +156,14 @@ impl Sweep {
     /// taken any more. `None` where the ticket is gone.
     async fn hand_over(&self, ticket: Pending) -> Result<Option<Pending>> {
         let Pending { intent: Intent { partition_key, row_key, due }, etag, written, .. } = ticket;
-        let intent = Intent { row_key: in_place_of(&row_key), partition_key, due };
-        let insert = intent.insert(&self.home, self.kind)?;
-        let ticket = (&*row_key, IfMatch::ETag(etag));
-        let handed_over = hand_over(&self.home, &intent.partition_key, ticket, insert).await?;
-        Ok(handed_over.map(|etag| Pending { intent, etag, written, cover: None, prepared: None }))
+        let ticket = Intent { partition_key, row_key, due };
+        let row = ticket.row(&self.home, self.kind)?;
+        let version = IfMatch::ETag(etag);
+        let handed_over = hand_over(&self.home, (&ticket.row_key, version), row).await?;
+        Ok(handed_over.map(|(row_key, etag)| {
+            let intent = Intent { row_key, ..ticket };
+            Pending { intent, etag, written, cover: None, prepared: None }
+        }))
     }
 
     /// Whether the intent is younger than the grace, both times by the service's clock.

@@ -4,8 +4,9 @@
 //! a guard that was made with the ticket is named by a row of the entity's partition, whoever ends the ticket, and
 //! whoever ends in between: one ticket may have guards of several values, and who ends it may know of one.
 //!
-//! The intent has the name of the ticket behind its own start, so the reserver finds it, whoever put it there. The
-//! name is as new as any other: a ticket goes once.
+//! The intent has the name of the ticket behind its own start, so the reserver finds it, whoever put it there. A
+//! late request can bring a ticket back that went already. Where the intent of the first time is still there, the
+//! one of the second time has a new name.
 
 use super::guard::{Guard, Guards};
 use crate::entity::{DynamicEntity, read_row};
@@ -23,19 +24,31 @@ pub(crate) fn in_place_of(ticket: &str) -> String {
     format!("{}{}", intent::START, ticket.trim_start_matches(TICKET))
 }
 
-/// Puts an intent in the place of a ticket. Returns its version; `None` where the ticket is gone.
+/// Puts an intent in the place of a ticket, which has all of the row but its RowKey. Returns its RowKey and its
+/// version; `None` where the ticket is gone.
 pub(crate) async fn hand_over(
     client: &TableClient,
-    partition_key: &str,
     (ticket, version): (&str, IfMatch),
-    intent: Operation,
-) -> Result<Option<ETag>> {
-    let partition_key = partition_key.to_owned();
-    let key =
-        CanonicalKey { partition_key: partition_key.clone(), row_key: intent.row_key.clone() };
+    row: DynamicEntity,
+) -> Result<Option<(String, ETag)>> {
     let delete = Operation { row_key: ticket.to_owned(), action: Action::Delete(version) };
-    match client.send(Batch { partition_key, operations: vec![delete, intent] }).await {
-        Ok(etags) => client.version(&key, etags.into_iter().last().flatten()).map(Some),
+    let send = async |row: DynamicEntity| {
+        let key =
+            CanonicalKey { partition_key: row.partition_key.clone(), row_key: row.row_key.clone() };
+        let (partition_key, row_key) = (row.partition_key.clone(), row.row_key.clone());
+        let intent = Operation { row_key, action: Action::Insert(row.body()?) };
+        let etags =
+            client.send(Batch { partition_key, operations: vec![delete.clone(), intent] }).await?;
+        let version = client.version(&key, etags.into_iter().last().flatten())?;
+        Ok((key.row_key, version))
+    };
+    let mut sent = send(DynamicEntity { row_key: in_place_of(ticket), ..row.clone() }).await;
+    if let Err(Error::AlreadyExists(_)) = sent {
+        let row_key = intent::name(intent::START, &client.connection);
+        sent = send(DynamicEntity { row_key, ..row }).await;
+    }
+    match sent {
+        Ok(intent) => Ok(Some(intent)),
         Err(Error::NotFound(_) | Error::Conflict(_)) => Ok(None),
         Err(error) => Err(error),
     }
@@ -48,14 +61,10 @@ impl Guards {
         let Guard { home, ticket, .. } = guard;
         let client = self.home.in_table(&home.table);
         let partition_key = &home.key.partition_key;
-        // A name is used once, so a ticket that is gone stays gone.
         let Some(row) = client.annotated_row(partition_key, ticket).await? else { return Ok(()) };
         let version = IfMatch::ETag(row.etag()?);
         // As it is: it may be that of another version of the app.
         let ticket_row: DynamicEntity = read_row(0, &row.body)?;
-        let row_key = in_place_of(ticket);
-        let body = DynamicEntity { row_key: row_key.clone(), ..ticket_row }.body()?;
-        let intent = Operation { row_key, action: Action::Insert(body) };
-        hand_over(&client, partition_key, (ticket, version), intent).await.map(drop)
+        hand_over(&client, (ticket, version), ticket_row).await.map(drop)
     }
 }

@@ -41,5 +41,5 @@ mod secure;
 mod tests;
 
 pub(crate) use guard::{GUARD_ROW, Guard, Guards};
-pub(crate) use hand_over::{TICKET, hand_over, in_place_of};
+pub(crate) use hand_over::{TICKET, hand_over};
 pub(crate) use reservation::Reservation;

@@ -155,17 +155,23 @@ impl Reservation {
                 let action = Action::Delete(IfMatch::Any);
                 self.send(Operation { row_key: row_key.clone(), action }).await.map(|()| None)
             } else {
-                let insert = intent.insert(home, *kind)?;
-                let ticket = (&*row_key, IfMatch::Any);
-                match hand_over(home, &intent.partition_key, ticket, insert).await {
-                    Ok(None) => self.version_of(&intent).await,
+                let row = intent.row(home, *kind)?;
+                match hand_over(home, (&row_key, IfMatch::Any), row).await {
+                    Ok(None) => {
+                        let version = self.version_of(&intent).await;
+                        version.map(|version| Some((intent.row_key.clone(), version?)))
+                    }
                     handed_over => handed_over,
                 }
             };
             match ended {
                 Err(error) if error.is_unanswered() && sent < ENDS => {}
                 Err(error) => return Err(error),
-                Ok(version) => return Ok(version.map(|version| (intent, version))),
+                Ok(ended) => {
+                    return Ok(
+                        ended.map(|(row_key, version)| (Intent { row_key, ..intent }, version))
+                    );
+                }
             }
         }
     }
