@@ -196,7 +196,7 @@ async fn together(
     let (mut report, mut is_begun) = (DispatchReport::default(), false);
     while let Some(partition) = reports.next().await {
         is_begun |= partition.is_ok();
-        let partition = partition.unwrap_or_else(DispatchReport::unfinished);
+        let partition = partition.unwrap_or_else(DispatchReport::ended_by);
         partition.show(table);
         report.add(partition);
     }

@@ -70,7 +70,7 @@ impl DispatchReport {
     }
 
     /// The report of a scan that ended early.
-    pub(super) fn unfinished(error: Error) -> Self {
+    pub(super) fn ended_by(error: Error) -> Self {
         Self { unfinished: Some(error), ..Self::default() }
     }
 
