@@ -8,7 +8,7 @@ use crate::store::StoreError;
 #[non_exhaustive]
 pub enum AccountsError {
     /// No account, or too many.
-    #[error("1 to {MAX_ACCOUNTS} accounts make one store, not {0}")]
+    #[error("a store has 1 to {MAX_ACCOUNTS} accounts, not {0}")]
     Number(usize),
     /// Some accounts add a property to rows that others do not add.
     #[error(
@@ -22,6 +22,9 @@ pub enum AccountsError {
     )]
     Fixed,
     /// A request failed. The next call goes on where this one stopped.
-    #[error("the accounts grew only in part: call `grow` again, which goes on; {0}")]
+    #[error(
+        "`grow` did not finish, and some partitions may not have moved: call it again, and it \
+         continues; {0}"
+    )]
     Store(#[from] StoreError),
 }

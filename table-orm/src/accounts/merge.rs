@@ -26,8 +26,9 @@ pub(super) struct AccountPage {
 
 impl AccountPage {
     /// No rows yet.
-    pub const fn at(account: usize, position: Position) -> Self {
-        Self { account, rows: VecDeque::new(), position, scanned: None }
+    pub fn at(account: usize, position: Position) -> Self {
+        let scanned = (position == Position::End).then_some(0);
+        Self { account, rows: VecDeque::new(), position, scanned }
     }
 }
 
@@ -37,16 +38,16 @@ pub(super) async fn fetch(
     query: &RowQuery,
     positions: &[Position],
 ) -> Answer<Vec<AccountPage>> {
-    let asked = positions.iter().filter(|position| **position != Position::End).count();
-    let query = &ask(query, asked)?;
-    let pages = stores.iter().zip(positions).enumerate();
-    let pages =
-        pages.map(|(account, (store, position))| next_rows(&**store, account, query, position));
+    let query = &ask(query, positions)?;
+    let pages = stores.iter().zip(positions).enumerate().map(|(account, (store, position))| {
+        next_rows(&**store, query, AccountPage::at(account, position.clone()))
+    });
     try_join_all(pages).await
 }
 
-/// The query of one account of so many: each returns its share of the page, with the keys.
-pub(super) fn ask(query: &RowQuery, accounts: usize) -> Answer<RowQuery> {
+/// The query of each account that is there to be read: it returns its share of the page, with the keys.
+pub(super) fn ask(query: &RowQuery, positions: &[Position]) -> Answer<RowQuery> {
+    let accounts = positions.iter().filter(|position| **position != Position::End).count();
     let most = MAX_PAGE_ROWS;
     if query.top.is_some_and(|top| !(1..=most).contains(&top)) {
         let message = format!("A page has 1 to {most} rows.");
@@ -65,11 +66,9 @@ pub(super) fn ask(query: &RowQuery, accounts: usize) -> Answer<RowQuery> {
 /// Reads the next rows of one account: a page, and after the last page of a partition one more.
 pub(super) async fn next_rows(
     store: &dyn Store,
-    account: usize,
     query: &RowQuery,
-    position: &Position,
+    mut next: AccountPage,
 ) -> Answer<AccountPage> {
-    let mut next = AccountPage::at(account, position.clone());
     loop {
         let Some(query) = next.position.query(query) else {
             next.position = Position::End;
@@ -78,9 +77,8 @@ pub(super) async fn next_rows(
         };
         if query.comparisons() > MAX_COMPARISONS {
             let message = format!(
-                "The query has more than {} comparisons, with those that go on in the middle of a \
-                 query over several accounts.",
-                MAX_COMPARISONS
+                "The query has more than {MAX_COMPARISONS} comparisons, counting up to two that \
+                 continue it inside a partition. Use a shorter filter."
             );
             return Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
         }

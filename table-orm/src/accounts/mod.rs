@@ -30,8 +30,9 @@
 //! Invariants:
 //! - A row is written to one account and read from that account: a row that lies in another one is
 //!   as absent.
-//! - The account of a partition depends on its PartitionKey only, and in the same way in every
-//!   version of this crate. With [`Accounts::growing`] it depends on the map of slots, too.
+//! - With [`Accounts::by_partition`], the account of a partition depends on its PartitionKey only, in
+//!   the same way in every version of this crate. With [`Accounts::growing`] it depends on the map of
+//!   slots, too; with the others, on the app's function.
 
 mod error;
 mod growing;
@@ -86,7 +87,7 @@ enum Places {
 }
 
 impl Accounts {
-    /// The accounts, with each table whole in the account that `account` names: 0 for the first. The
+    /// Makes a store that keeps each table whole in the account that `account` names: 0 for the first. The
     /// function must name the same account at every call and in every process.
     ///
     /// # Errors
@@ -98,8 +99,8 @@ impl Accounts {
         Self::fixed(stores, Route::Table(Arc::new(account)))
     }
 
-    /// The accounts, with each partition in the account that a hash of its PartitionKey names: that of
-    /// all tables with this PartitionKey. The number of accounts is fixed from the first row on.
+    /// Makes a store that keeps each partition in the account that a hash of its PartitionKey names: the
+    /// same account in all tables. The number of accounts is fixed from the first row on.
     ///
     /// # Errors
     /// As [`by_table`](Self::by_table).
@@ -109,9 +110,9 @@ impl Accounts {
         Self::fixed(stores, Route::Slots)
     }
 
-    /// The accounts, with each partition in the account that `account` names for the table and
-    /// PartitionKey. The function must name the same account at every call and in every process: a row
-    /// that was written where it is not looked for is as absent.
+    /// Makes a store that keeps each partition in the account that `account` names for the table and
+    /// PartitionKey. The function must name the same account at every call and in every process:
+    /// otherwise reads miss rows that are stored.
     ///
     /// # Errors
     /// As [`by_table`](Self::by_table).
@@ -122,7 +123,7 @@ impl Accounts {
         Self::fixed(stores, Route::Partition(Arc::new(account)))
     }
 
-    /// The accounts, to which accounts can be added at the end of the list while clients read and write:
+    /// Makes a store to which you can add accounts, at the end of the list, while clients read and write:
     /// [`grow`](Self::grow). The table `map` of the first account holds the map; the first request makes it,
     /// for the accounts of this list. Each account has a table of that name, and no app uses it.
     ///
@@ -196,7 +197,7 @@ impl Accounts {
 
     /// A page of rows of many partitions.
     async fn merged(&self, route: &Route, query: &RowQuery) -> Answer<Page> {
-        let token = Token::of(query.continuation.as_ref())?;
+        let token = Token::of(query)?;
         let count = self.stores.len();
         let positions = token.map_or_else(|| vec![Position::START; count], |token| token.positions);
         if positions.len() != count {
@@ -263,7 +264,10 @@ impl Store for Accounts {
 
     fn transaction_operations(&self) -> usize {
         match &self.places {
-            Places::Fixed(_) => MAX_TRANSACTION_OPERATIONS,
+            Places::Fixed(_) => {
+                let each = self.stores.iter().map(|store| store.transaction_operations());
+                each.min().unwrap_or(MAX_TRANSACTION_OPERATIONS)
+            }
             Places::Growing(_) => growing::MAX_OPERATIONS,
         }
     }

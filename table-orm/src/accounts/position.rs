@@ -1,7 +1,7 @@
 //! Where a query over several accounts goes on.
 //!
 //! Invariant: the positions of one token have returned exactly the rows up to the last row of its page,
-//! each in its account.
+//! each in its account. A token names no key outside the range of its query, as a client can make one up.
 
 use super::Answer;
 use crate::entity::RowHead;
@@ -68,6 +68,17 @@ impl Position {
         Some(RowQuery { keys, continuation, ..all.clone() })
     }
 
+    /// Whether a query of those keys can come there.
+    fn is_in(&self, keys: &KeyRange) -> bool {
+        match self {
+            Self::End | Self::After(None, _) => true,
+            Self::After(Some(partition_key), _) => keys.partition.contains(partition_key),
+            Self::Within(partition_key, row_key, _) | Self::Behind(partition_key, row_key, _) => {
+                holds(keys, partition_key, row_key)
+            }
+        }
+    }
+
     /// Whether it is in the middle of a partition.
     pub const fn is_in_partition(&self) -> bool {
         matches!(self, Self::Within(..) | Self::Behind(..))
@@ -90,6 +101,11 @@ impl Position {
             }
         }
     }
+}
+
+/// Whether the row is one of those keys.
+fn holds(keys: &KeyRange, partition_key: &str, row_key: &str) -> bool {
+    keys.partition.contains(partition_key) && keys.row.contains(row_key)
 }
 
 /// The rows of one partition from that bound on. A range that is empty reads no row.
@@ -145,10 +161,18 @@ const fn is_zero(version: &u64) -> bool {
 const PREFIX: &str = "accounts1.";
 
 impl Token {
-    /// The place that a continuation names; `None` without one.
-    pub fn of(continuation: Option<&Continuation>) -> Answer<Option<Self>> {
-        let token = continuation.map(|continuation| Self::read(continuation).ok_or_else(foreign));
-        token.transpose()
+    /// The place that the continuation of a query names; `None` without one.
+    pub fn of(query: &RowQuery) -> Answer<Option<Self>> {
+        let Some(continuation) = &query.continuation else { return Ok(None) };
+        let token = Self::read(continuation).filter(|token| token.is_in(&query.keys));
+        token.map(Some).ok_or_else(foreign)
+    }
+
+    /// Whether a query of those keys can come there.
+    fn is_in(&self, keys: &KeyRange) -> bool {
+        let last = self.last.as_ref();
+        last.is_none_or(|(partition_key, row_key)| holds(keys, partition_key, row_key))
+            && self.positions.iter().all(|position| position.is_in(keys))
     }
 
     fn read(continuation: &Continuation) -> Option<Self> {
@@ -174,9 +198,9 @@ impl Token {
     }
 }
 
-/// The error of a continuation that these accounts did not return.
+/// The error of a continuation that these accounts did not return for the query.
 pub(super) fn foreign() -> StoreError {
-    let message = "The continuation is not from a query over these accounts; start the query again \
+    let message = "The continuation is not from this query over these accounts; start the query again \
                    without it.";
     StoreError::new(ErrorCode::INVALID_INPUT, message)
 }

@@ -61,9 +61,9 @@ pub enum LayerError {
          `list_tables`"
     )]
     FaultOperation(&'static str),
-    /// Reads shall come from the copy of a store that has none.
+    /// The store has no copy to read from.
     #[error(
-        "reads shall come from the secondary location, but the store has none; use `ReadFrom::PrimaryOnly`"
+        "cannot read from the secondary location, because the store has none: use `ReadFrom::PrimaryOnly`"
     )]
     NoSecondary,
     /// The error of a layer that is not part of this crate.

@@ -7,7 +7,7 @@ use super::LayerError;
 use super::retry::is_transient;
 use crate::model::{Continuation, Metadata, TableName};
 use crate::query::{ReadMark, RowQuery};
-use crate::store::{Middleware, Page, Secondary, Store, StoreError, StoredRow, tally};
+use crate::store::{ErrorCode, Middleware, Page, Secondary, Store, StoreError, StoredRow, tally};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -115,6 +115,13 @@ fn untagged(continuation: &Continuation) -> Option<Continuation> {
     Some(Continuation { next_partition_key, next_row_key: continuation.next_row_key.clone() })
 }
 
+/// The error of a query that decides a write, with a continuation of the secondary location.
+fn too_old() -> StoreError {
+    let message = "The continuation is of the secondary location, whose answers may be older than this query \
+                   takes; start the query again without it.";
+    StoreError::new(ErrorCode::INVALID_INPUT, message)
+}
+
 impl Middleware for Located {
     fn inner(&self) -> &dyn Store {
         &*self.primary
@@ -145,6 +152,7 @@ impl Middleware for Located {
             None => self.primary.query(query).await,
             Some(continuation) => match untagged(continuation) {
                 None => self.primary.query(query).await,
+                Some(_) if !query.mark.may_be_old => Err(too_old()),
                 Some(continuation) => {
                     tally::from_secondary();
                     let continuation = Some(continuation);

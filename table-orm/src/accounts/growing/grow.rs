@@ -36,11 +36,10 @@ impl Growing {
 
     /// Moves the slots that are marked.
     async fn move_marked(&self, growth: &mut Growth) -> Result<(), StoreError> {
-        let mut seen = self.map.now().await?;
+        let seen = self.map.now().await?;
         // From now on, who reads by an older map gets no answer.
         tokio::time::sleep(SETTLE).await;
-        let moving: Vec<_> = (0..).zip(seen.map.slots.clone()).collect();
-        let moving = moving.into_iter().filter_map(|(slot, at)| match at {
+        let moving = (0..).zip(&seen.map.slots).filter_map(|(slot, at)| match *at {
             Slot::Moving { from, to } => Some((slot, from, to)),
             Slot::At(_) => None,
         });
@@ -52,7 +51,7 @@ impl Growing {
                 growth.rows += rows;
             }
             loop {
-                seen = self.map.now().await?;
+                let seen = self.map.now().await?;
                 let Some(arrived) = seen.map.arrived(slots.iter().map(|(slot, ..)| *slot)) else {
                     break;
                 };

@@ -39,7 +39,7 @@ impl Map {
             Slot::At(account) => account,
             Slot::Moving { from, to } => from.max(to),
         });
-        last.max().map_or(0, |last| last + 1)
+        last.max().map_or(0, |last| last.saturating_add(1))
     }
 
     /// The same map with the slots on their way that so many accounts give to the new ones; `None` if no

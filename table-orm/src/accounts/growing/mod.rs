@@ -25,7 +25,8 @@
 //! - A partition is copied after it was closed, and opened elsewhere after it was copied. Its rows are
 //!   deleted after that.
 //! - A read that the app gets ended within [`SETTLE`] of the reading of its map, and the mover closes
-//!   nothing within `SETTLE` of the change of the map.
+//!   nothing within `SETTLE` of the change of the map. So no app gets a row from before a move, as
+//!   long as no reader's clock is slower than the mover's.
 
 mod fence;
 mod grow;

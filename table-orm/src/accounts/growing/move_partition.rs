@@ -23,8 +23,11 @@ impl Growing {
         let Registered { table, partition_key, .. } = partition;
         let (source, target) = (&*self.stores[from], &*self.stores[to]);
         match fence::close(source, table, partition_key).await {
-            // Deleted with all its rows.
-            Err(error) if error.code == ErrorCode::TABLE_NOT_FOUND => {}
+            // Deleted with all its rows: to copy nothing would make the table again.
+            Err(error) if error.code == ErrorCode::TABLE_NOT_FOUND => {
+                self.register.note_moved(source, partition).await?;
+                return Ok(0);
+            }
             closed => closed?,
         }
         create(target, table).await?;
@@ -148,14 +151,13 @@ async fn delete(
     partition_key: &str,
     operations: &[Operation],
 ) -> Answer<()> {
-    let operations = operations.to_vec();
-    let batch = Batch { partition_key: partition_key.to_owned(), operations: operations.clone() };
+    let batch = Batch { partition_key: partition_key.to_owned(), operations: operations.to_vec() };
     match source.commit(table, batch).await {
         Err(error) if error.code == ErrorCode::RESOURCE_NOT_FOUND => {}
         answer => return answer.map(drop),
     }
     for operation in operations {
-        match source.write(table, partition_key, operation).await {
+        match source.write(table, partition_key, operation.clone()).await {
             Err(error) if error.code == ErrorCode::RESOURCE_NOT_FOUND => {}
             answer => answer.map(drop)?,
         }

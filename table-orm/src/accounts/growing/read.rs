@@ -3,9 +3,9 @@
 //! Invariant: what is read where a slot comes from counts only if its partition does not yet take writes
 //! where the slot goes to, as looked up afterwards.
 
+use super::super::Answer;
 use super::super::merge::{self, AccountPage, Merged};
 use super::super::position::{Position, Token};
-use super::super::{Answer, merge::next_rows};
 use super::fence::is_reserved;
 use super::map::{Map, Slot};
 use super::map_row::Seen;
@@ -60,7 +60,7 @@ impl Growing {
 
     pub async fn query(&self, query: &RowQuery) -> Answer<Page> {
         self.check(&query.table)?;
-        let token = Token::of(query.continuation.as_ref())?;
+        let token = Token::of(query)?;
         for _ in 0..ROUNDS {
             let seen = self.map.current().await?;
             let positions = self.positions(&seen, query, token.as_ref());
@@ -118,16 +118,14 @@ impl Growing {
         positions: &[Position],
     ) -> Answer<Merged> {
         let table = &query.table;
-        let asked = positions.iter().filter(|position| **position != Position::End).count();
-        let asked = merge::ask(query, asked)?;
+        let asked = merge::ask(query, positions)?;
         let mut arrived = Arrived::new();
         'all: loop {
             let mut pages = Vec::new();
             for (account, position) in positions.iter().enumerate() {
                 let mut page = AccountPage::at(account, position.clone());
                 while page.rows.is_empty() && page.position != Position::End {
-                    page =
-                        next_rows(&*self.stores[account], account, &asked, &page.position).await?;
+                    page = merge::next_rows(&*self.stores[account], &asked, page).await?;
                     let mut partitions: BTreeSet<_> =
                         page.rows.iter().map(|(row, _)| row.partition_key.clone()).collect();
                     if let Span::Exact(partition_key) = &query.keys.partition {
@@ -198,6 +196,6 @@ fn page(seen: &Seen, token: Option<Token>, merged: Merged) -> Page {
 }
 
 fn too_slow() -> StoreError {
-    let message = "Each reading took longer than its map of the accounts holds.";
+    let message = "The read took longer than a minute each time, so its map of the accounts was too old. Try again.";
     StoreError::new(ErrorCode::SERVER_BUSY, message)
 }

@@ -108,7 +108,7 @@ impl Register {
         row_key: &str,
     ) -> Answer<Option<Registered>> {
         match store.get(&self.control, name, row_key, None, Metadata::Minimal).await {
-            Ok(row) => row.map(|StoredRow { body, .. }| read(&body)).transpose(),
+            Ok(row) => row.map(|StoredRow { body, .. }| registered(read(&body)?)).transpose(),
             Err(error) if error.code == ErrorCode::TABLE_NOT_FOUND => Ok(None),
             Err(error) => Err(error),
         }
@@ -129,11 +129,9 @@ impl Register {
         loop {
             let page = store.query(&query).await?;
             for row in split_page(&page.body).map_err(|error| unreadable().caused_by(error))? {
-                let row = row.get().as_bytes();
-                let head = read_row::<crate::entity::RowHead>(0, row);
-                let head = head.map_err(|error| unreadable().caused_by(error))?;
-                if !fence::is_reserved(&head.row_key) {
-                    partitions.push(read(row)?);
+                let row = read(row.get().as_bytes())?;
+                if !fence::is_reserved(&row.row_key) {
+                    partitions.push(registered(row)?);
                 }
             }
             match page.continuation {
@@ -153,8 +151,11 @@ impl Register {
     }
 }
 
-fn read(body: &[u8]) -> Answer<Registered> {
-    let row = read_row::<DynamicEntity>(0, body).map_err(|error| unreadable().caused_by(error))?;
+fn read(body: &[u8]) -> Answer<DynamicEntity> {
+    read_row(0, body).map_err(|error| unreadable().caused_by(error))
+}
+
+fn registered(row: DynamicEntity) -> Answer<Registered> {
     let (Some(Edm::String(table)), Some(Edm::String(partition_key))) =
         (row.properties.get(TABLE), row.properties.get(PARTITION))
     else {

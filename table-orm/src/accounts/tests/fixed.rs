@@ -147,6 +147,30 @@ async fn tables_that_were_made_or_deleted_in_some_accounts_only_are_completed_by
 }
 
 #[tokio::test]
+async fn a_continuation_reads_no_row_that_its_query_does_not() {
+    let fixed = Accounts::by_partition([memory(), memory()]).unwrap();
+    let growing = Accounts::growing([memory(), memory()], name("map")).unwrap();
+    let table = name("rows");
+    for (accounts, top) in [(fixed, 4), (growing, 20)] {
+        accounts.create_table(&table).await.unwrap();
+        for n in 0..20 {
+            let row = DynamicEntity::new(format!("p{n:02}"), "r");
+            accounts.write(&table, &row.partition_key, insert(&row)).await.unwrap();
+        }
+        let all = RowQuery { top: Some(top), ..RowQuery::new(table.clone(), KeyRange::ALL) };
+        let continuation = accounts.query(&all).await.unwrap().continuation;
+        assert!(continuation.is_some());
+        for partition in [Span::prefix("p19"), Span::Exact("p19".into())] {
+            let keys = KeyRange { partition, row: Span::All };
+            let other = RowQuery { keys, continuation: continuation.clone(), ..all.clone() };
+            // To where a continuation of the whole table goes on, this query does not come.
+            let page = accounts.query(&other).await;
+            assert_eq!(page.unwrap_err().code, ErrorCode::INVALID_INPUT);
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_continuation_that_is_altered_or_of_other_accounts_is_refused() {
     let of = |count: usize| Accounts::by_partition((0..count).map(|_| memory())).unwrap();
     let (two, three) = (of(2), of(3));

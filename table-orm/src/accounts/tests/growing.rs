@@ -9,6 +9,7 @@ use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{Batch, ErrorCode, Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
 
 /// Counts the requests for one table.
 #[derive(Debug)]
@@ -135,6 +136,31 @@ async fn a_new_account_takes_the_partitions_of_its_slots_and_no_other_row_is_wri
     let seen = crate::entity::split_page(&page.body).unwrap().len();
     assert_eq!(rest.len() + seen, partitions.len());
     assert_eq!(three.grow().await.unwrap(), crate::accounts::Growth::default());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_table_that_was_deleted_does_not_come_back_as_accounts_grow() {
+    let stores = [memory(), memory()];
+    let short = Accounts::growing([Arc::clone(&stores[0])], name("map")).unwrap();
+    let long = Accounts::growing(stores, name("map")).unwrap();
+    let table = name("rows");
+    let rows: Vec<_> = (0..20).map(|n| row(&format!("p{n:03}"), "1")).collect();
+    short.create_table(&table).await.unwrap();
+    for row in &rows {
+        put(&short, &table, row).await;
+    }
+    short.delete_table(&table).await.unwrap();
+    long.grow().await.unwrap();
+    assert!(long.list_tables().await.unwrap().is_empty());
+
+    // Made again, it takes writes to the same partitions, once the map is read again.
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    long.create_table(&table).await.unwrap();
+    for row in &rows {
+        put(&long, &table, row).await;
+    }
+    let query = RowQuery::new(table, KeyRange::ALL);
+    assert_eq!(pages(&long, query).await.concat().len(), rows.len());
 }
 
 #[tokio::test(start_paused = true)]

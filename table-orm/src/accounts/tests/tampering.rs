@@ -5,7 +5,9 @@ use super::simulation::simulate;
 use super::{memory, name};
 use crate::accounts::Accounts;
 use crate::accounts::route::{account_of, slot_of};
+use crate::dose::dose;
 use crate::entity::{DynamicEntity, read_row};
+use crate::eventual::tests::chaos;
 use crate::layer::{Fault, Faults};
 use crate::model::{ETag, Edm, Metadata, TableName};
 use crate::store::{Action, Batch, Middleware, Operation, Store, StoreError, StoredRow};
@@ -128,46 +130,45 @@ impl Middleware for Tampering {
     }
 }
 
-/// The simulation finds what is wrong without that part, from that seed on.
-fn is_needed(part: LeftOut, first: u64) {
-    let seeds = first..first + crate::dose::dose(20, 200);
-    let found = seeds.into_iter().find_map(|seed| simulate(seed, Some(part)).err());
-    assert!(found.is_some(), "the simulation finds nothing wrong without {part:?}");
+/// The simulation finds what is wrong without that part.
+#[track_caller]
+fn is_needed(part: LeftOut) {
+    chaos::is_needed(part, 0..dose(20, 200), |seed| simulate(seed, Some(part)));
 }
 
 #[test]
 fn a_write_needs_the_fence_of_its_partition() {
-    is_needed(LeftOut::WriteFence, 0);
+    is_needed(LeftOut::WriteFence);
 }
 
 #[test]
 fn a_registration_needs_the_fence_of_the_register() {
-    is_needed(LeftOut::RegisterFence, 0);
+    is_needed(LeftOut::RegisterFence);
 }
 
 #[test]
 fn a_partition_is_made_once() {
-    is_needed(LeftOut::Made, 0);
+    is_needed(LeftOut::Made);
 }
 
 #[test]
 fn a_partition_is_closed_before_it_is_copied() {
-    is_needed(LeftOut::ClosedPartition, 0);
+    is_needed(LeftOut::ClosedPartition);
 }
 
 #[test]
 fn the_register_is_closed_before_it_is_read() {
-    is_needed(LeftOut::ClosedRegister, 0);
+    is_needed(LeftOut::ClosedRegister);
 }
 
 #[test]
 fn a_read_looks_where_the_partition_is() {
-    is_needed(LeftOut::Look, 0);
+    is_needed(LeftOut::Look);
 }
 
 #[test]
 fn rows_are_copied() {
-    is_needed(LeftOut::Copy, 0);
+    is_needed(LeftOut::Copy);
 }
 
 /// The value of a row that was written after its partition had moved, when a transaction of the copy takes

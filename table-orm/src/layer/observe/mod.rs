@@ -53,7 +53,7 @@
 //! The histogram `db.client.operation.duration`, in seconds, has the labels `db.system.name`,
 //! `db.operation.name` and, where the span has them, `db.collection.name`, `db.namespace`,
 //! `db.query.summary`, `db.response.status_code`, `error.type`, `server.address` and `server.port`.
-//! [`DURATION_BUCKETS`] are its buckets, which an exporter is told.
+//! Tell your exporter its buckets: [`DURATION_BUCKETS`].
 //!
 //! The counters `table_orm.calls`, `table_orm.errors`, `table_orm.requests`, `table_orm.retries`,
 //! `table_orm.throttles`, `table_orm.rows.returned`, `table_orm.rows.scanned`, `table_orm.bytes.sent` and
@@ -146,13 +146,14 @@ impl Middleware for Observed {
         #[cfg(feature = "tracing")]
         let call = tracing::Instrument::instrument(call, span.clone());
         let answer = call.await;
+        let time = start.elapsed();
         let done = Done::new(&tally, &answer);
         #[cfg(feature = "tracing")]
-        spans::close(&span, &done, start.elapsed());
+        spans::close(&span, &done, time);
         #[cfg(feature = "metrics")]
         {
             self.described.call_once(counters::describe);
-            counters::count(&self.backend, &request, &done, start.elapsed());
+            counters::count(&self.backend, &request, &done, time);
         }
         answer
     }

@@ -5,6 +5,7 @@ use crate::embedded::EmbeddedStore;
 use crate::error::Error;
 use crate::layer::read_from::PRIMARY_TIME;
 use crate::layer::{FaultStore, Faults, LayerError, ReadFrom};
+use crate::query::PageToken;
 use crate::store::{
     Middleware, Replication, ReplicationStatus, Secondary, Store, StoreAnswer, StoreError,
     StoreRequest,
@@ -234,7 +235,11 @@ fn a_query_stays_with_the_location_that_gave_its_continuation() {
         let first = pages().next().await.unwrap().unwrap();
         assert_eq!(texts(&first), ["old"; 2]);
         world.faults.disable();
-        let token = first.next.unwrap().to_string().parse().unwrap();
+        let token: PageToken = first.next.unwrap().to_string().parse().unwrap();
+        // A query that decides a write does not follow it there.
+        let deciding = notes.list(Note::partition("ann")).from_primary().pages(2);
+        let error = deciding.resume(token.clone()).next().await.map(drop).unwrap_err();
+        assert!(matches!(error, Error::Rejected(_)), "{error}");
         let second = pages().resume(token).next().await.unwrap().unwrap();
         assert_eq!(texts(&second), ["old"; 2]);
         let third = pages().resume(second.next.unwrap()).next().await.unwrap().unwrap();
