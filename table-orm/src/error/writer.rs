@@ -1,6 +1,7 @@
 //! Why a writer takes no more entities.
 
-/// A writer that takes no more entities. What it took before is not affected.
+/// A writer that takes no more entities. What it took before is still written, unless its runtime has
+/// ended: then only a journal keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriterError {
@@ -11,7 +12,10 @@ pub enum WriterError {
     )]
     NoRuntime,
     /// The writer is closed, or its runtime has ended.
-    #[error("the writer is closed; the entity was not written: send it to a new writer")]
+    #[error(
+        "the writer is closed, or its runtime has ended; an entity passed to this call was not taken: \
+         open a new writer"
+    )]
     Closed,
     /// Entities that could not be written fill half of the buffer, and nobody took them.
     #[error(

@@ -53,6 +53,7 @@ async fn an_entity_larger_than_the_buffer_goes_alone() {
         writer.send(sample(1, second)).await.unwrap();
     }
     assert_eq!(writer.close().await.unwrap().all().unwrap().entities, 5);
+    assert!(store.began.elapsed() < HOUR, "nothing waited for its time");
 }
 
 #[tokio::test(start_paused = true)]

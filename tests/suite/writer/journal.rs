@@ -39,8 +39,7 @@ impl Place {
 
 /// Runs a process that ends as if it were killed.
 fn process<T>(work: impl Future<Output = T>) -> T {
-    let mut runtime = tokio::runtime::Builder::new_current_thread();
-    runtime.enable_time().start_paused(true).build().unwrap().block_on(work)
+    support::on_virtual_time(work)
 }
 
 #[test]

@@ -27,6 +27,19 @@ async fn a_transaction_is_sent_with_100_rows_or_after_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_writer_may_wait_for_full_transactions_only() {
+    let store = Slow::new(&[10]);
+    let writer = store.repo().await.writer().every(Duration::MAX).await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    for second in 0..250 {
+        writer.send(sample(1, second)).await.unwrap();
+    }
+    sleep(Duration::from_secs(3600)).await;
+    assert_eq!(store.sizes().len(), 2);
+    assert_eq!(writer.flush().await.unwrap().all().unwrap().entities, 250);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_transaction_is_sent_before_it_is_too_large() {
     let store = Slow::new(&[10]);
     let repo = store.repo().await;
@@ -107,8 +120,7 @@ fn without_a_runtime_a_writer_does_not_open() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(support::dose(40, 2000)))]
 
-    /// Each partition is written in the order of `send`, with one transaction at a time, however answers
-    /// are delayed, and nobody waits longer than the set time.
+    /// Each partition is written in the order of `send`, however answers are delayed.
     #[test]
     fn a_partition_is_written_in_order(
         devices in prop::collection::vec(0..6u32, 1..400),
@@ -117,8 +129,7 @@ proptest! {
         parallelism in 1..5usize,
         buffer in 2_000..80_000usize,
     ) {
-        let mut runtime = tokio::runtime::Builder::new_current_thread();
-        runtime.enable_time().start_paused(true).build().unwrap().block_on(async {
+        support::on_virtual_time(async {
             let store = Slow::new(&answers);
             let repo = store.repo().await;
             let open = repo.writer().upserts().parallelism(parallelism).buffer(buffer);

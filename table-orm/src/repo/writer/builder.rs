@@ -98,8 +98,12 @@ impl<E: TableEntity + 'static> OpenWriter<E> {
     /// then returns when the entity is on the disk, and the next writer with the same journal, table and type
     /// writes what an ended process left. Calls at the same time share a sync of the disk.
     ///
-    /// Each entity is sent at least once. An insert that finds its row there takes it for its own if it is equal:
-    /// the report counts it as [`present`](crate::repo::BulkProgress::present). An upsert that is sent again may
+    /// Open one writer at a time for a journal, a table and a type: two would number their entities alike, and a
+    /// `send` can fail. An entity has to fit into a row of the journal: `send` fails if its canonical row has more
+    /// than about 1 MiB as JSON, where bytes are base64.
+    ///
+    /// Each entity is sent at least once. An insert that is sent again and finds an equal entity counts it as
+    /// [`present`](crate::repo::BulkProgress::present). An upsert that is sent again may
     /// overwrite what another program wrote since.
     ///
     /// While the service cannot be reached, or an answer is lost, the writer waits and tries again, at most a

@@ -88,15 +88,15 @@ async fn deliver_once<E: TableEntity + 'static>(
             }
             None => break Err(error),
         };
-        if chunk.entities.is_empty() {
-            break Ok(());
-        }
         if !is_known {
             connection.timer.sleep(backoff.next(&connection.random)).await;
         }
         // The operations were sent: the entities make them anew.
         if let Err(error) = chunk.refill(|entity| inlet.policy.measured(&inlet.client, entity)) {
             break Err(error);
+        }
+        if chunk.entities.is_empty() {
+            break Ok(());
         }
     };
     Delivered { chunk, tickets, present, answer }

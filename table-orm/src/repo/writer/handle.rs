@@ -171,7 +171,8 @@ impl<E: TableEntity + 'static> Writer<E> {
     /// # Errors
     /// When a key or a property cannot hold one of the values: the same errors as `insert`.
     /// [`Error::Writer`](crate::Error::Writer) when the writer is closed, or when failures that nobody took
-    /// fill half of the buffer. The entity was not taken then.
+    /// fill half of the buffer. The entity was not taken then. With a journal, also when its file cannot be
+    /// written; the next writer may still find the entity there.
     pub async fn send(&self, entity: E) -> Result<()> {
         let Inlet { client, policy, buffer, journal } = &*self.inlet;
         let measured = policy.measured(client, &entity)?;

@@ -4,10 +4,10 @@
 //! back. Entries are read back in the order in which they were made.
 
 use crate::entity::{DynamicEntity, Row, TableEntity, read_row};
-use crate::error::{Error, Result, rejected};
+use crate::error::Result;
 use crate::model::{Edm, TableName};
 use crate::plan::Connection;
-use crate::repo::Table;
+use crate::repo::{Table, create_table_if_not_exists};
 use crate::store::Store;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,12 +37,8 @@ impl Journal {
         store: Arc<dyn Store>,
         table: &TableName,
     ) -> Result<(Self, Vec<(Entry, E)>)> {
-        let created = store.create_table(&TableName::checked(TABLE)).await;
-        match created.map_err(|cause| rejected(TABLE, cause)) {
-            Ok(()) | Err(Error::AlreadyExists(_)) => {}
-            Err(error) => return Err(error),
-        }
         let rows = Table::new(Arc::new(Connection::new(store)), TableName::checked(TABLE));
+        create_table_if_not_exists(&rows.client).await?;
         let partition_key = format!("{table}__{}", E::NAME);
         let mut entries = Vec::new();
         for row in rows.list(&*partition_key, ..).collect().await? {

@@ -29,8 +29,8 @@ pub(super) struct Ticket {
 pub(super) struct Load<E> {
     pub chunk: Chunk<E>,
     pub tickets: Vec<Ticket>,
-    /// When its first entity was taken.
-    since: Duration,
+    /// When its first entity has waited long enough.
+    due: Duration,
     /// Whether it takes no more entities.
     closed: bool,
 }
@@ -38,7 +38,7 @@ pub(super) struct Load<E> {
 impl<E> Load<E> {
     /// A load that takes no more entities.
     pub fn closed(chunk: Chunk<E>, tickets: Vec<Ticket>) -> Self {
-        Self { chunk, tickets, since: Duration::ZERO, closed: true }
+        Self { chunk, tickets, due: Duration::ZERO, closed: true }
     }
 
     /// The epoch of its first entity.
@@ -52,8 +52,8 @@ pub(super) struct Lanes<E> {
     lanes: HashMap<String, Lane<E>>,
     /// Lanes to be sent, in turn.
     ready: VecDeque<String>,
-    /// Lanes that wait for their time, oldest first.
-    idle: BTreeMap<Age, String>,
+    /// Lanes that wait for their time, the next one first.
+    idle: BTreeMap<Due, String>,
     /// How long an entity waits for others.
     delay: Duration,
     /// Entities of earlier epochs wait for no others.
@@ -61,8 +61,8 @@ pub(super) struct Lanes<E> {
     begun: u64,
 }
 
-/// When the first entity of a lane was taken, and a number that no two loads share.
-type Age = (Duration, u64);
+/// When the first entity of a lane has waited long enough, and a number that no two loads share.
+type Due = (Duration, u64);
 
 struct Lane<E> {
     waiting: VecDeque<Load<E>>,
@@ -70,7 +70,7 @@ struct Lane<E> {
 }
 
 enum Place {
-    Idle(Age),
+    Idle(Due),
     Ready,
     InFlight,
 }
@@ -91,11 +91,12 @@ impl<E> Lanes<E> {
         alone: bool,
     ) {
         let partition_key = measured.batch.partition_key.clone();
+        let due = now.saturating_add(self.delay);
         let lane = self.lanes.entry(partition_key.clone()).or_insert_with(|| {
             self.begun += 1;
-            let age = (now, self.begun);
-            self.idle.insert(age, partition_key.clone());
-            Lane { waiting: VecDeque::new(), place: Place::Idle(age) }
+            let turn = (due, self.begun);
+            self.idle.insert(turn, partition_key.clone());
+            Lane { waiting: VecDeque::new(), place: Place::Idle(turn) }
         });
         match lane.waiting.back_mut() {
             Some(load) if !load.closed && load.chunk.takes(&measured) => {
@@ -107,17 +108,17 @@ impl<E> Lanes<E> {
                     full.closed = true;
                 }
                 let chunk = Chunk::of(entity, measured);
-                let load = Load { chunk, tickets: vec![ticket], since: now, closed: alone };
+                let load = Load { chunk, tickets: vec![ticket], due, closed: alone };
                 lane.waiting.push_back(load);
             }
         }
         if let Some(load) = lane.waiting.back_mut() {
             load.closed |= load.chunk.operations() >= MAX_TRANSACTION_OPERATIONS;
         }
-        if let (Place::Idle(age), Some(Load { closed: true, .. })) =
+        if let (Place::Idle(turn), Some(Load { closed: true, .. })) =
             (&lane.place, lane.waiting.front())
         {
-            self.idle.remove(age);
+            self.idle.remove(turn);
             lane.place = Place::Ready;
             self.ready.push_back(partition_key);
         }
@@ -126,9 +127,7 @@ impl<E> Lanes<E> {
     /// What to send next: of a full lane, or of one whose time has come. When `pressed`, also of the lane that
     /// has waited longest.
     pub fn next(&mut self, now: Duration, pressed: bool) -> Option<Load<E>> {
-        while let Some((&(since, _), _)) = self.idle.first_key_value()
-            && since + self.delay <= now
-        {
+        while self.due().is_some_and(|due| due <= now) {
             self.release_oldest();
         }
         if self.ready.is_empty() && pressed {
@@ -166,20 +165,19 @@ impl<E> Lanes<E> {
             self.lanes.remove(partition_key);
             return;
         };
-        let due = first.since + self.delay <= now;
-        if first.closed || due || first.epoch() < self.flushed {
+        if first.closed || first.due <= now || first.epoch() < self.flushed {
             lane.place = Place::Ready;
             self.ready.push_back(partition_key.to_owned());
         } else {
             self.begun += 1;
-            let age = (first.since, self.begun);
-            lane.place = Place::Idle(age);
-            self.idle.insert(age, partition_key.to_owned());
+            let turn = (first.due, self.begun);
+            lane.place = Place::Idle(turn);
+            self.idle.insert(turn, partition_key.to_owned());
         }
     }
 
     /// When the next lane has waited long enough.
     pub fn due(&self) -> Option<Duration> {
-        self.idle.first_key_value().map(|(&(since, _), _)| since + self.delay)
+        self.idle.first_key_value().map(|(&(due, _), _)| due)
     }
 }

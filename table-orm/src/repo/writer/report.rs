@@ -26,10 +26,11 @@ pub struct WriterFailure<E> {
 }
 
 impl<E> WriterReport<E> {
-    /// Returns the counts when everything was written.
+    /// Returns the counts when everything was written. Otherwise it drops the report: read `failures` to
+    /// keep the entities.
     ///
     /// # Errors
-    /// The error of the first failure. `failures` has all of them, with the entities.
+    /// The error of the first failure.
     pub fn all(self) -> Result<BulkProgress> {
         match self.failures.into_iter().next() {
             None => Ok(self.written),

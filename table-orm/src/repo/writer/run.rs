@@ -161,8 +161,8 @@ impl<E: TableEntity + 'static> WriterRun<E> {
     async fn hand_out(&mut self, report: oneshot::Sender<WriterReport<E>>) {
         if let (Some(journal), false) = (&self.inlet.journal, report.is_closed()) {
             // From here on, they are the app's.
-            let tickets = self.failures.iter().flat_map(|(_, tickets)| tickets);
-            let entries: Vec<_> = tickets.filter_map(|ticket| ticket.entry).collect();
+            let tickets = self.failures.iter_mut().flat_map(|(_, tickets)| tickets);
+            let entries: Vec<_> = tickets.filter_map(|ticket| ticket.entry.take()).collect();
             journal.remove(entries.into_iter()).await;
         }
         let (failures, tickets): (Vec<_>, Vec<_>) =
