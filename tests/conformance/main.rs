@@ -94,9 +94,7 @@ fn main() -> ExitCode {
     for queues::Case { name, run } in queues::all() {
         trials.push(Trial::test(format!("memory::{name}"), move || {
             // They wait for seconds, which the paused clock skips.
-            let mut builder = tokio::runtime::Builder::new_current_thread();
-            let runtime = builder.enable_time().start_paused(true).build().expect("a runtime");
-            runtime.block_on(run(Arc::new(MemoryQueues::new())));
+            support::on_virtual_time(run(Arc::new(MemoryQueues::new())));
             Ok(())
         }));
     }

@@ -4,13 +4,13 @@
 
 use futures_util::future::join_all;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use support::distant::Distant;
 use support::{dose, draw};
 use table_orm::embedded::EmbeddedStore;
-use table_orm::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
+use table_orm::store::Store;
 use table_orm::{Error, TableEntity, Tables};
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 const PROCESSES: u64 = 16;
 const CALLS: u32 = 20;
@@ -23,49 +23,14 @@ struct Counter {
     count: u32,
 }
 
-/// A store whose requests take some milliseconds each way, and are counted.
-#[derive(Debug, Clone)]
-struct Distant {
-    store: Arc<EmbeddedStore>,
-    requests: Arc<AtomicUsize>,
-    seed: u64,
-    latency: Duration,
-}
-
-impl Distant {
-    fn new(seed: u64, latency: Duration) -> Self {
-        let store = Arc::new(EmbeddedStore::in_memory().unwrap());
-        Self { store, requests: Arc::default(), seed, latency }
-    }
-
-    async fn travel(&self, request: usize, way: &str) {
-        let share = draw((self.seed, request, way), 70..130) as u32;
-        sleep(self.latency * share / 200).await;
-    }
-}
-
-impl Middleware for Distant {
-    fn inner(&self) -> &dyn Store {
-        &*self.store
-    }
-
-    async fn call<T: StoreAnswer>(
-        &self,
-        _: StoreRequest<'_>,
-        next: impl Future<Output = Result<T, StoreError>> + Send,
-    ) -> Result<T, StoreError> {
-        let request = self.requests.fetch_add(1, Ordering::Relaxed);
-        self.travel(request, "there").await;
-        let answer = next.await;
-        self.travel(request, "back").await;
-        answer
-    }
-}
-
 /// Runs the updates of all processes at once. Returns the errors, and the number of requests.
 async fn contend(seed: u64, latency: Duration, processes: u64) -> (Vec<Error>, usize) {
-    let distant = Distant::new(seed, latency);
-    let below = Tables::new(Arc::clone(&distant.store)).repo::<Counter>();
+    let store: Arc<dyn Store> = Arc::new(EmbeddedStore::in_memory().unwrap());
+    // Some milliseconds each way.
+    let distant = Distant::new(Arc::clone(&store), move |request, way| {
+        latency * draw((seed, request, way), 70..130) as u32 / 200
+    });
+    let below = Tables::new(store).repo::<Counter>();
     below.create_table().await.unwrap();
     below.insert(&Counter { space: "a".into(), id: 1, count: 0 }).await.unwrap();
     let key = Counter::partition("a").row().id(1);
@@ -80,7 +45,7 @@ async fn contend(seed: u64, latency: Duration, processes: u64) -> (Vec<Error>, u
     let errors: Vec<_> = ended.into_iter().filter_map(|ended| ended.unwrap().err()).collect();
     let stored = below.get(&key).await.unwrap().unwrap();
     assert_eq!(stored.count as usize, calls - errors.len());
-    (errors, distant.requests.load(Ordering::Relaxed))
+    (errors, distant.requests())
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
-use support::dose;
 use support::recorder::{recorded, recorded_in};
+use support::{dose, on_virtual_time};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::layer::{FaultStore, Faults, Retry, Strategy as Wait};
 use table_orm::model::Edm;
@@ -291,12 +291,7 @@ proptest! {
         contenders in prop::collection::vec((1_usize..4, 0_u64..3), 1..6),
         count in 1_usize..5,
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()
-            .unwrap();
-        runtime.block_on(async {
+        on_virtual_time(async {
             let outage = Outage::new(u64::from(seed)).await;
             let calls = (0..).zip(&contenders).map(|(writer, (calls, process))| {
                 let inserts = insert_some(outage.connect(*process), writer, *calls, count);

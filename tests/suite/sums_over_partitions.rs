@@ -7,9 +7,9 @@ use support::recorder::{recorded, recorded_around};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::layer::{Fault, Faults};
 use table_orm::plan::Step;
-use table_orm::query::Span;
-use table_orm::repo::{SumError, SumProblem};
-use table_orm::store::ErrorCode;
+use table_orm::query::{RowQuery, Span};
+use table_orm::repo::{SkipReason, SumError, SumProblem};
+use table_orm::store::{ErrorCode, Middleware, Page, Store, StoreError};
 use table_orm::{
     DynamicEntity, Error, Projection, Repo, ScanPermit, Sum, TableEntity, TableUnion, Tables,
 };
@@ -225,7 +225,7 @@ async fn what_an_ended_process_left_out_of_the_sum_follows_when_it_is_settled() 
     let store = Arc::new(EmbeddedStore::in_memory().unwrap());
     let orders = orders_in(&Tables::new(Arc::clone(&store))).await;
     // No ticket is made, together or for each total.
-    let refused = || Fault::Rejected(ErrorCode::new("OutOfRangeInput"));
+    let refused = || Fault::Rejected(ErrorCode::OUT_OF_RANGE_INPUT);
     let lost = (1..=4).fold(Faults::seeded(1), |lost, nth| lost.on("insert", nth, refused()));
     let broken = Tables::new(lost.store(store).unwrap()).repo::<Order>();
     broken.insert(&order("acme", 1, 9)).await.unwrap();
@@ -291,6 +291,39 @@ async fn a_sum_that_is_over_partitions_now_is_counted_from_stored_entities() {
     let wrong = orders.repair_sums(Order::partition("bolt")).await.unwrap();
     assert!(wrong.iter().all(|wrong| wrong.problem == SumProblem::Differs), "{wrong:?}");
     assert_eq!(check(&orders, &["acme", "bolt"], "counted again").await, 19);
+}
+
+/// A store in which an order changes whenever rows are queried.
+#[derive(Debug)]
+struct Restless {
+    store: Arc<EmbeddedStore>,
+    orders: Repo<Order>,
+}
+
+impl Middleware for Restless {
+    fn inner(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+        let key = Order::partition("acme").row().number(1);
+        self.orders.update(key, |order| order.cents += 1).await.unwrap();
+        self.store.query(query).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_backfill_names_the_totals_that_never_rest() {
+    let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+    let orders = orders_in(&Tables::new(Arc::clone(&store))).await;
+    orders.insert(&order("acme", 1, 10)).await.unwrap();
+    let restless = Restless { store, orders: orders.clone() };
+    let busy = Tables::new(restless).on_virtual_time(1).repo::<Order>();
+    let report = busy.backfill(Order::partition("acme")).await;
+    let skipped: Vec<_> =
+        report.skipped.iter().map(|left| (&*left.finding.row_key, left.reason)).collect();
+    assert_eq!(skipped, [("SUM:cents:00", SkipReason::Changed)]);
+    assert!(report.ended.is_none(), "{report:?}");
 }
 
 #[tokio::test]

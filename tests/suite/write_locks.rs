@@ -4,14 +4,14 @@ use futures_util::poll;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
+use support::distant::Distant;
 use support::recorder::{Record, recorded, recorded_around, recorded_in};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::entity::{CanonicalKeyOf, CompleteKey};
 use table_orm::model::Metadata;
 use table_orm::plan::{Plan, Step};
 use table_orm::repo::CONFLICT_RETRY_TIME;
-use table_orm::store::Middleware;
-use table_orm::store::{Store, StoreAnswer, StoreError, StoreRequest, StoredRow};
+use table_orm::store::{Middleware, Store, StoreError, StoredRow};
 use table_orm::{Error, Repo, TableEntity, TableName, Tables};
 use tokio::time::Instant;
 
@@ -147,25 +147,6 @@ async fn a_call_that_is_dropped_unlocks_the_next() {
     next.await.unwrap();
 }
 
-/// A store whose requests take that time.
-#[derive(Debug)]
-struct Latency(EmbeddedStore, Duration);
-
-impl Middleware for Latency {
-    fn inner(&self) -> &dyn Store {
-        &self.0
-    }
-
-    async fn call<T: StoreAnswer>(
-        &self,
-        _: StoreRequest<'_>,
-        next: impl Future<Output = Result<T, StoreError>> + Send,
-    ) -> Result<T, StoreError> {
-        tokio::time::sleep(self.1).await;
-        next.await
-    }
-}
-
 /// A store in which another process comes between each read and what follows it.
 #[derive(Debug)]
 struct Between {
@@ -256,7 +237,8 @@ async fn every_call_that_reads_first_tries_for_as_long_as_asked() {
 #[tokio::test(start_paused = true)]
 async fn a_call_waits_as_long_as_the_calls_before_it_go_on() {
     // Each read and write takes so long that 10 calls take longer than the wait for a stuck one.
-    let slow = Latency(EmbeddedStore::in_memory().unwrap(), Duration::from_millis(900));
+    let memory = Arc::new(EmbeddedStore::in_memory().unwrap());
+    let slow = Distant::new(memory, |_, _| Duration::from_millis(450));
     let (tables, record) = recorded_around(slow);
     let repo = stored(&tables.on_virtual_time(1)).await;
     record.take();

@@ -2,6 +2,7 @@
 
 pub mod azurite;
 pub mod clock;
+pub mod distant;
 pub mod history;
 pub mod linear;
 pub mod python;
@@ -11,7 +12,7 @@ pub mod stops;
 pub mod worker;
 
 use std::env;
-use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::hash::{BuildHasher as _, DefaultHasher, Hash, Hasher as _, RandomState};
 use std::io::Write as _;
 use std::ops::Range;
 
@@ -20,6 +21,20 @@ pub fn draw(name: impl Hash, range: Range<u64>) -> u64 {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);
     range.start + hasher.finish() % (range.end - range.start)
+}
+
+/// The seed of a test that kills processes: that of `CRASH_SEED`, or a new one. It is printed.
+pub fn crash_seed() -> u64 {
+    let given = env::var("CRASH_SEED").ok().map(|seed| seed.parse().unwrap());
+    let seed = given.unwrap_or_else(|| RandomState::new().hash_one(0));
+    println!("CRASH_SEED={seed}");
+    seed
+}
+
+/// Runs a test, without any real wait.
+pub fn on_virtual_time<T>(test: impl Future<Output = T>) -> T {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_time().start_paused(true).build().unwrap().block_on(test)
 }
 
 /// Whether long tests run, and run long: where `TABLE_ORM_LONG=1`.

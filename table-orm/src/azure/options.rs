@@ -28,8 +28,8 @@ pub struct ConnectOptions {
     /// PEM text with certificates to trust beside the system's, such as that of a company's proxy
     /// or of an Azurite with `--cert`. Empty by default.
     pub root_certificates: String,
-    /// The endpoint of the account's copy in another region, for tables. `None`, the default, stands for the
-    /// account's name with `-secondary` behind it. Its scheme is that of the endpoint. Nothing is sent there
+    /// The endpoint of the account's copy in another region, for tables. With `None`, the default, it is the
+    /// endpoint with `-secondary` after the account's name. Its scheme is that of the endpoint. Nothing is sent there
     /// unless [`ReadFrom`](crate::layer::ReadFrom) says so.
     pub secondary_endpoint: Option<String>,
     /// Logging, tracing, more policies, or another HTTP client. With another HTTP client the five

@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct CacheCounts {
     /// Reads that sent no request of their own.
     pub hits: u64,
-    /// Reads that asked for the whole row.
+    /// Reads that asked for the whole row, or found that a kept row is gone.
     pub misses: u64,
-    /// Reads of a row that had grown old, which asked whether it has changed, and it had not.
+    /// Reads of a row that was too old, and whose version was still the same.
     pub unchanged: u64,
     /// The bytes of rows that were not sent again.
     pub bytes_saved: u64,
-    /// The rows kept now, those among them of which it is known that they do not exist included.
+    /// The rows kept now, including those known not to exist.
     pub rows: u64,
     /// The bytes of these rows and their keys.
     pub bytes: u64,

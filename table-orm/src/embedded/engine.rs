@@ -117,7 +117,7 @@ impl Engine {
     }
 
     /// Brings all answered writes to the disk. If that fails, a later write says so, or
-    /// [`sync_and_tell`](Self::sync_and_tell).
+    /// [`sync_and_report`](Self::sync_and_report).
     pub(crate) fn sync(&self) -> Result<(), redb::Error> {
         let mut writer = self.writer();
         let synced = self.opened().database.as_ref().map_or(Ok(()), Database::sync);
@@ -129,8 +129,8 @@ impl Engine {
     }
 
     /// Brings all answered writes to the disk. Fails if some of them may be lost, by this sync or by an
-    /// earlier failure that nothing has told yet.
-    pub(crate) fn sync_and_tell(&self) -> Result<(), StoreError> {
+    /// earlier failure that nothing has reported yet.
+    pub(crate) fn sync_and_report(&self) -> Result<(), StoreError> {
         let synced = self.sync();
         if !mem::take(&mut self.opened_mut().lost) {
             return Ok(());

@@ -188,8 +188,8 @@ impl EmbeddedStore {
     /// Brings all answered writes to the disk, and says whether that succeeded. Does nothing in memory, and
     /// nothing that [`Durability::Immediate`] has not done already.
     ///
-    /// Dropping the last clone brings them to the disk, too, but cannot return an error. So with
-    /// [`Durability::Eventual`], await this before: after it, a close loses nothing.
+    /// Dropping the last clone also brings them to the disk, but cannot return an error. With
+    /// [`Durability::Eventual`], await this first.
     ///
     /// ```
     /// use table_orm::embedded::{Durability, EmbeddedStore};
@@ -212,7 +212,7 @@ impl EmbeddedStore {
     /// and no write has said so yet: those of the last second may be lost.
     pub async fn sync(&self) -> Result<(), StoreError> {
         let inner = Arc::clone(&self.inner);
-        blocking(move || inner.engine.sync_and_tell()).await
+        blocking(move || inner.engine.sync_and_report()).await
     }
 
     fn new(engine: Arc<Engine>, syncer: Option<Syncer>, path: Option<PathBuf>) -> Self {

@@ -26,8 +26,8 @@ impl Syncer {
         let (stop, stopped) = channel();
         let thread = Builder::new().name("table-orm sync".to_owned()).spawn(move || {
             while stopped.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
-                // What fails is told to the next writer, or to who asks for a sync.
-                let _told = engine.sync();
+                // The next writer, or the next call that asks for a sync, gets the error.
+                let _reported = engine.sync();
             }
         })?;
         Ok(Self { stop: Some(stop), thread: Some(thread) })

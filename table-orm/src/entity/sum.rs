@@ -9,7 +9,7 @@ use super::read::read_own;
 use super::{ReadRow, TableEntity};
 use crate::codec::Members;
 use crate::key::{Escape, KeyError, KeyText};
-use crate::property::{PropertyFault, RowFault};
+use crate::property::{PropertyError, PropertyFault, RowFault};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -120,8 +120,8 @@ impl<E> Sum<E> {
         Self::new(name, Adds::InGroup(value))
     }
 
-    /// Spreads each total over that many rows, 1 to 100. A write changes one of them, at random; a read
-    /// adds them up.
+    /// Spreads each total over that many rows, 1 to 100, or to 99 with [`over_partitions`](Self::over_partitions).
+    /// A write changes one of them, at random; a read adds them up.
     ///
     /// With one row, the writes of a partition's entities wait for each other. With `n` rows and `c` writes at
     /// once, a share of about `c / n` of them is repeated: use four times as many rows as there are writes at
@@ -130,15 +130,15 @@ impl<E> Sum<E> {
     pub const fn shards(mut self, shards: u8) -> Self {
         assert!(shards >= 1 && shards <= MAX_SHARDS, "a sum has 1 to 100 shards");
         self.shards = shards;
-        self
+        self.checked()
     }
 
     /// Copies the totals of all partitions into the partition `SUM:<name>`, where
     /// [`Repo::sum_over_partitions`](crate::Repo::sum_over_partitions) adds them up.
     ///
     /// The copies are `eventual` rows: they follow a write at once, or when
-    /// [`Repo::settle`](crate::Repo::settle) runs. All writes of the type's entities read first then, and one that
-    /// changes a total takes 4 requests more.
+    /// [`Repo::settle`](crate::Repo::settle) runs. Then every write of the type's entities reads first, and
+    /// one that changes a total takes 4 more requests.
     ///
     /// ```
     /// use table_orm::{Sum, TableEntity, Tables};
@@ -166,6 +166,15 @@ impl<E> Sum<E> {
     #[must_use]
     pub const fn over_partitions(mut self) -> Self {
         self.over_partitions = true;
+        self.checked()
+    }
+
+    /// The transaction that corrects a total writes all of its rows, and an intent for the copies.
+    const fn checked(self) -> Self {
+        assert!(
+            !self.over_partitions || self.shards < MAX_SHARDS,
+            "a sum over partitions has 1 to 99 shards"
+        );
         self
     }
 
@@ -293,7 +302,7 @@ pub(crate) struct SummedType {
     /// How many more it changes for each entity.
     pub each: usize,
     is_canonical: fn(&str) -> bool,
-    contributions: fn(&[u8]) -> Result<Contributions, OwnRowError>,
+    contributions: fn(&[u8]) -> Result<Contributions, PropertyError>,
 }
 
 impl SummedType {
@@ -319,16 +328,16 @@ impl SummedType {
     }
 
     /// What the entity of a canonical row adds; nothing if the row is of another type, or was moved.
-    pub fn contributions(&self, row: &[u8]) -> Result<Contributions, OwnRowError> {
+    pub fn contributions(&self, row: &[u8]) -> Result<Contributions, PropertyError> {
         (self.contributions)(row)
     }
 }
 
-fn contributions<E: TableEntity>(row: &[u8]) -> Result<Contributions, OwnRowError> {
+fn contributions<E: TableEntity>(row: &[u8]) -> Result<Contributions, PropertyError> {
     let entity = match read_own::<E>(&OwnRows::canonical::<E>(), row, None) {
         Ok(Some((entity, _))) => entity,
         Ok(None) | Err(OwnRowError::Moved(_)) => return Ok(Contributions::new()),
-        Err(error) => return Err(error),
+        Err(OwnRowError::Property(error)) => return Err(error),
     };
     let mut added = Contributions::new();
     for sum in E::sums() {

@@ -5,12 +5,11 @@
 //! - Different rows of totals have copies with different keys, and no copy has the key of a total: the name of a
 //!   sum is not empty.
 
-use super::own_rows::OwnRowError;
 use super::query::is_canonical_key;
-use super::read::read_row_in_context;
+use super::read::read_row;
 use super::rows::body;
 use super::sum::{Contributions, START, Sum, TOTAL, Total, TotalRow};
-use super::{Invalid, SummedType, TableEntity};
+use super::{Invalid, RowHead, SummedType, TableEntity};
 use crate::key::{Escape, KeyError, KeyReader, KeyText, Plain};
 use crate::property::{PropertiesWriter, PropertyError};
 use bytes::Bytes;
@@ -76,11 +75,9 @@ pub(crate) fn changed_copies<E: TableEntity>(
     after: Option<&Bytes>,
 ) -> Result<Vec<Total>, Invalid> {
     let Some(summed) = SummedType::of::<E>() else { return Ok(Vec::new()) };
-    let added = |row: Option<&Bytes>| match row.map(|row| summed.contributions(row)) {
-        Some(Err(OwnRowError::Property(error))) => Err(error),
-        // The row of another entity adds nothing.
-        None | Some(Err(OwnRowError::Moved(_))) => Ok(Contributions::new()),
-        Some(Ok(added)) => Ok(added),
+    let added = |row: Option<&Bytes>| match row {
+        Some(row) => summed.contributions(row),
+        None => Ok(Contributions::new()),
     };
     let mut change = added(after)?;
     for (total, value) in added(before)? {
@@ -98,10 +95,14 @@ pub(crate) fn changed_copies<E: TableEntity>(
 pub(crate) fn copy_of_total<E: TableEntity>(
     row: &[u8],
 ) -> Result<Option<(String, String, Bytes)>, Invalid> {
-    let (TotalRow(value), context) = read_row_in_context::<TotalRow>(0, row, None)?;
-    let Some((total, shard)) = copied_total::<E>(&context.row_key) else { return Ok(None) };
+    if !has_sum_copies::<E>() {
+        return Ok(None);
+    }
+    let home: RowHead = read_row(0, row)?;
+    let Some((total, shard)) = copied_total::<E>(&home.row_key) else { return Ok(None) };
+    let TotalRow(value) = read_row(0, row)?;
     let partition_key = copies_partition(total.name);
-    let row_key = total.copy_key(shard, &context.partition_key)?;
+    let row_key = total.copy_key(shard, &home.partition_key)?;
     let body = copy_body(&partition_key, &row_key, value)?;
     Ok(Some((partition_key, row_key, body)))
 }

@@ -17,7 +17,7 @@ pub enum SumError {
     },
     /// The totals of the sum have no copies, so there is no sum over partitions.
     #[error(
-        "the sum {name:?} is of one partition each; nothing was read: declare it with `over_partitions()`, and \
+        "the sum {name:?} has no copies over partitions; nothing was read: declare it with `over_partitions()`, and \
          run `backfill_table`, which makes the copies for stored entities"
     )]
     OfOnePartition {

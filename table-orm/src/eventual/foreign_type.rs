@@ -3,10 +3,7 @@
 use super::foreign_rows::ForeignRows;
 use super::sum_copies::{ROW, copy_of};
 use super::unique_value::{UniqueValue, unique_values};
-use crate::entity::{
-    GuardTemplate, Loaded, RowHead, TableEntity, copied_total, has_sum_copies,
-    is_canonical_or_total, read_row,
-};
+use crate::entity::{GuardTemplate, Loaded, TableEntity, is_canonical_or_total};
 use crate::error::Result;
 use crate::model::{Metadata, TableName};
 use crate::store::StoredRow;
@@ -50,8 +47,8 @@ impl ForeignType {
                 table.filter(|table| table.as_str().eq_ignore_ascii_case(said))
             },
             rows: |home, row| {
-                if is_copied::<E>(&row)? {
-                    return Ok(copy_of::<E>(home, &row.body)?);
+                if let Some(copy) = copy_of::<E>(home, &row.body)? {
+                    return Ok(copy);
                 }
                 match Loaded::<E>::read(row.body, row.header)? {
                     Some(entity) => Ok(ForeignRows::of::<E>(home, &entity)?),
@@ -83,13 +80,4 @@ impl ForeignType {
     pub fn has_values(&self) -> bool {
         self.guards.iter().any(|guard| guard.across)
     }
-}
-
-/// Whether a row is a total with copies.
-fn is_copied<E: TableEntity>(row: &StoredRow) -> Result<bool> {
-    if !has_sum_copies::<E>() {
-        return Ok(false);
-    }
-    let RowHead { row_key, .. } = read_row(0, &row.body)?;
-    Ok(copied_total::<E>(&row_key).is_some())
 }

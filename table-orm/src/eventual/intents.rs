@@ -10,7 +10,7 @@
 
 use super::foreign_rows::ForeignRows;
 use super::foreign_type::ForeignType;
-use super::intent::{DueEntry, Intent, Pending};
+use super::intent::{self, DueEntry, Intent, Pending};
 use super::prepared::Prepared;
 use super::settle::Settler;
 use super::settled::{Group, Settling};
@@ -111,7 +111,7 @@ impl Intents {
                 let (gained, given_up) =
                     (after.values_not_of(&before), before.values_not_of(&after));
                 if let Some(entry) = DueEntry::of_values(&row.row_key, gained) {
-                    of_kind::<E>(&mut self.tickets, TICKET, client, partition_key).due.push(entry);
+                    due_of::<E>(&mut self.tickets, TICKET, client, partition_key).push(entry);
                 }
                 [
                     DueEntry::of(&row.row_key, &before.rows, &after.rows),
@@ -121,8 +121,7 @@ impl Intents {
             (None, None) => [None, None],
         };
         for entry in entries.into_iter().flatten() {
-            let start = super::intent::START;
-            of_kind::<E>(&mut self.intents, start, client, partition_key).due.push(entry);
+            due_of::<E>(&mut self.intents, intent::START, client, partition_key).push(entry);
         }
         self.rows.extend(old.map(|old| (old.row_key.clone(), none)));
         self.rows.extend(new.map(|new| (new.row_key.clone(), after.rows)));
@@ -146,8 +145,7 @@ impl Intents {
         for total in &totals {
             let entry =
                 DueEntry::of_copy(&client.table, partition_key, total, total.shard_by(number))?;
-            let start = super::intent::START;
-            let due = &mut of_kind::<E>(&mut self.intents, start, client, partition_key).due;
+            let due = due_of::<E>(&mut self.intents, intent::START, client, partition_key);
             // Several entities of one transaction change a total.
             if !due.contains(&entry) {
                 due.push(entry);
@@ -171,8 +169,7 @@ impl Intents {
         for row_key in row_keys {
             let Some((total, shard)) = copied_total::<E>(row_key) else { continue };
             let entry = DueEntry::of_copy(&client.table, partition_key, &total, shard)?;
-            let start = super::intent::START;
-            of_kind::<E>(&mut self.intents, start, client, partition_key).due.push(entry);
+            due_of::<E>(&mut self.intents, intent::START, client, partition_key).push(entry);
         }
         Ok(())
     }
@@ -448,13 +445,13 @@ async fn cover_events(client: &TableClient, batch: &Batch) -> Result<Option<Cove
     Ok(cover.map(Cover::stay))
 }
 
-/// The row of a type among those, or a new one whose name begins so.
-fn of_kind<'r, E: TableEntity>(
+/// What the row of a type among those lists, or a new one whose name begins so.
+fn due_of<'r, E: TableEntity>(
     rows: &'r mut Vec<(ForeignType, Intent)>,
     start: &str,
     client: &TableClient,
     partition_key: &str,
-) -> &'r mut Intent {
+) -> &'r mut Vec<DueEntry> {
     let kind = ForeignType::of::<E>();
     let place = rows.iter().position(|(other, _)| other.entity == kind.entity);
     let place = place.unwrap_or_else(|| {
@@ -462,7 +459,7 @@ fn of_kind<'r, E: TableEntity>(
         rows.push((kind, Intent::named(start, connection, partition_key, Vec::new())));
         rows.len() - 1
     });
-    &mut rows[place].1
+    &mut rows[place].1.due
 }
 
 /// The same error, with the operation that writes the entity whose value is taken.

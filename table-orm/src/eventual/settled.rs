@@ -47,21 +47,23 @@ macro_rules! settling_methods {
         /// partitions in step, and frees the values that the entity gave up. Without it, the call returns
         /// after that.
         ///
-        /// A type without `eventual` rows, sums over partitions and `unique(.., across)` has nothing to settle. At most 64
-        /// calls of one [`Tables`](crate::Tables) and its clones settle in the background at a time: one more
-        /// settles before it returns, and so does a call outside a tokio runtime.
+        /// A type without `eventual` rows, sums over partitions and `unique(.., across)` has nothing to settle.
+        /// At most 64 calls of one [`Tables`](crate::Tables) and its clones settle in the background at a time:
+        /// one more settles before it returns, and so does a call outside a tokio runtime.
         pub fn settle_later(mut self) -> Self {
             self.$($settling)+.later = true;
             self
         }
 
-        /// Reserves the right to write the entity's rows in other partitions before it writes the entity, not
-        /// after. Then the entity needs no reading afterwards: the call takes 2 requests for each such
-        /// partition and 2 others, where it takes 3 others without it.
+        /// Makes the tickets for the entity's rows in other partitions before it writes the entity, not after.
+        /// The call then need not read the entity afterwards: it takes 2 requests for each such partition and
+        /// 2 others, instead of 3 others.
         ///
         /// The entity itself is written one round trip later. A write that is refused, such as one of an entity
         /// that has changed, takes 2 requests for each partition in vain: one that reserves, and one that gives
-        /// back. So it pays where writes rarely meet. A plan shows the requests as they are without it.
+        /// back. So it pays where writes rarely conflict. A write that changes a sum over partitions is sent as without
+        /// it: what the copy of the total will be is known afterwards. A plan shows the requests as they are
+        /// without it.
         pub fn tickets_first(mut self) -> Self {
             self.$($settling)+.tickets_first = true;
             self

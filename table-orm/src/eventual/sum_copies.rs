@@ -11,16 +11,16 @@ use std::collections::BTreeMap;
 /// What stands for the name of the row in intents. No row of an entity has it.
 pub(super) const ROW: &str = "SUM:";
 
-/// The copy that the row of a total tells of.
+/// The copy that the row of a total tells of; `None` for a row that is no total with copies.
 pub(super) fn copy_of<E: TableEntity>(
     home: &TableName,
     row: &[u8],
-) -> Result<ForeignRows, Invalid> {
-    let Some((partition_key, row_key, body)) = copy_of_total::<E>(row)? else {
-        return Ok(ForeignRows::default());
-    };
-    let key = ForeignKey { table: home.clone(), partition_key, row_key };
-    Ok(ForeignRows(BTreeMap::from([(key, ForeignContent { row: ROW, body })])))
+) -> Result<Option<ForeignRows>, Invalid> {
+    let copy = copy_of_total::<E>(row)?.map(|(partition_key, row_key, body)| {
+        let key = ForeignKey { table: home.clone(), partition_key, row_key };
+        ForeignRows(BTreeMap::from([(key, ForeignContent { row: ROW, body })]))
+    });
+    Ok(copy)
 }
 
 /// The key of the copy of one of the rows of a total in the partition `home`.

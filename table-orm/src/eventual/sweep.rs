@@ -155,8 +155,7 @@ impl Sweep {
     /// Makes an intent of the ticket of a reservation, in one transaction: what was reserved with it is not
     /// taken any more. `None` where the ticket is gone.
     async fn hand_over(&self, ticket: Pending) -> Result<Option<Pending>> {
-        let Pending { intent: Intent { partition_key, row_key, due }, etag, written, .. } = ticket;
-        let ticket = Intent { partition_key, row_key, due };
+        let Pending { intent: ticket, etag, written, .. } = ticket;
         let row = ticket.row(&self.home, self.kind)?;
         let version = IfMatch::ETag(etag);
         let handed_over = hand_over(&self.home, (&ticket.row_key, version), row).await?;

@@ -12,7 +12,6 @@ use super::settings::{OUTBOX_LEASE, OUTBOX_PARALLELISM, REMOVED_AT_ONCE};
 use crate::entity::TableEntity;
 use crate::error::Result;
 use crate::eventual::{PartitionScope, Scope};
-use crate::model::MAX_TRANSACTION_OPERATIONS;
 use crate::plan::{Plan, Step, TableClient};
 use crate::query::Span;
 use crate::register;
@@ -119,9 +118,12 @@ impl<H: Handler> Dispatch<'_, H> {
     }
 
     /// Sets how many events of a partition it removes in one transaction, 1 to 99, instead of
-    /// [`REMOVED_AT_ONCE`]. With fewer it sends more requests, and fewer events come again after a crash.
+    /// [`REMOVED_AT_ONCE`]; to 98 where the store adds an operation of its own. With fewer it sends more requests,
+    /// and fewer events come again after a crash.
     pub fn removed_at_once(mut self, events: usize) -> Self {
-        self.settings.removed_at_once = events.clamp(1, MAX_TRANSACTION_OPERATIONS - 1);
+        // The lease is in the same transaction.
+        let most = self.client.store().transaction_operations() - 1;
+        self.settings.removed_at_once = events.min(most).max(1);
         self
     }
 

@@ -92,17 +92,21 @@ impl Written for Order {
 /// The numbers of the events that handlers took, of each partition.
 type Taken = Mutex<BTreeMap<String, BTreeSet<u64>>>;
 
+/// A store whose rows have the times of the virtual clock.
+async fn stamped() -> Arc<Stamped> {
+    let memory = EmbeddedStore::in_memory().unwrap();
+    for table in Order::TABLES {
+        memory.create_table(&TableName::new(table).unwrap()).await.unwrap();
+    }
+    Arc::new(Stamped::new(Arc::new(memory)))
+}
+
 fn simulate(seed: u64, left_out: Option<LeftOut>) -> Result<usize, String> {
     chaos::on_virtual_time(run(seed, left_out))
 }
 
 async fn run(seed: u64, left_out: Option<LeftOut>) -> Result<usize, String> {
-    let memory = EmbeddedStore::in_memory().unwrap();
-    let [orders, due] = ["orders", "ordersDue"].map(|name| TableName::new(name).unwrap());
-    memory.create_table(&orders).await.unwrap();
-    memory.create_table(&due).await.unwrap();
-    let observer =
-        chaos::Observer::<AllNamed<Order>>::new(Arc::new(Stamped::new(Arc::new(memory))));
+    let observer = chaos::Observer::<AllNamed<Order>>::new(stamped().await);
     let faults = Faults::seeded(seed).slow(1.0).slowest(Duration::from_millis(400)).latest(LATEST);
     let faults = faults.lost_requests(0.03).lost_replies(0.03).late(0.1);
     let network = faults.store(observer.clone()).unwrap();
@@ -125,7 +129,7 @@ async fn run(seed: u64, left_out: Option<LeftOut>) -> Result<usize, String> {
     if end.left.len() + end.named.len() > 0 {
         return Err(format!("the register alone does not suffice: {end:?}, {reports:?}"));
     }
-    let mut taken = taken.into_inner().unwrap();
+    let (orders, mut taken) = (TableName::new(Order::TABLE).unwrap(), taken.into_inner().unwrap());
     for customer in CUSTOMERS {
         let head = observer.get(&orders, customer, HEAD, None, Metadata::Minimal).await.unwrap();
         let next = head.map_or(1, |row| read_row::<Head>(0, &row.body).unwrap().next);

@@ -6,7 +6,7 @@ use super::step::Step;
 use super::within::writing;
 use crate::entity::{
     Excess, GuardTemplate, Loaded, ReportedType, Row, SummedType, TableEntity, TooManyElements,
-    foreign_at, index_of, name_of, too_many_elements,
+    canonical, foreign_at, index_of, name_of, too_many_elements,
 };
 use crate::error::{Error, Rejection, Result};
 use crate::model::{DateTime, ETag, MAX_COMPARISONS, MAX_TRANSACTION_BYTES, Metadata, TableName};
@@ -130,7 +130,7 @@ impl TableClient {
         let elsewhere = foreign_at::<R::Entity>(R::INDEX);
         let table = elsewhere.map_or_else(|| self.table.clone(), |row| row.table_of(&self.table));
         let mut query = RowQuery::new(table, keys);
-        let is_canonical = R::INDEX == <<R::Entity as TableEntity>::Canonical as Row>::INDEX;
+        let is_canonical = R::INDEX == canonical::<R::Entity>();
         query.mark.row = (!is_canonical).then(|| name_of::<R::Entity>(R::INDEX));
         query
     }

@@ -4,13 +4,14 @@ use super::Repo;
 use std::time::Duration;
 
 impl<E> Repo<E> {
-    /// Returns a repository whose [`get`](Self::get) and [`get_many`](Self::get_many) return an entity as it
-    /// was at most `time` before, without asking the store. `#[table(cache = "30s")]` does the same for all
+    /// Returns a repository whose [`get`](Self::get) and [`get_many`](Self::get_many) may return an entity as
+    /// it was read at most `time` ago, without a request. `#[table(cache = "30s")]` does the same for all
     /// repositories of a type.
     ///
     /// What another process writes is seen after `time` at the latest. What this connection writes, through any
     /// clone of its [`Tables`](crate::Tables), is seen at once. All other calls ask the store: `load`, lists,
-    /// projections, and whatever reads in order to write.
+    /// projections, and whatever reads in order to write. Where the copy in another region answers, because of
+    /// [`ReadFrom`](crate::layer::ReadFrom), an entity may be older, by as much as the copy is behind.
     ///
     /// ```
     /// # use std::time::Duration;

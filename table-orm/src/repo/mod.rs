@@ -184,10 +184,7 @@ impl<E: TableEntity> Repo<E> {
     /// # }
     /// ```
     pub async fn create_table(&self) -> Result<()> {
-        let table = self.table();
-        writing(self.client.store().create_table(table))
-            .await
-            .map_err(|cause| rejected(table.as_str(), cause))
+        create_table(&self.client).await
     }
 
     /// Creates the table unless it exists: one request. Returns whether it was created. Returns `false`
@@ -212,12 +209,22 @@ impl<E: TableEntity> Repo<E> {
     /// # }
     /// ```
     pub async fn create_table_if_not_exists(&self) -> Result<bool> {
-        match self.create_table().await {
-            Ok(()) => Ok(true),
-            Err(Error::AlreadyExists(_)) => Ok(false),
-            Err(Error::Ambiguous(ambiguous)) if found_existing(&ambiguous.cause) => Ok(false),
-            Err(error) => Err(error),
-        }
+        create_table_if_not_exists(&self.client).await
+    }
+}
+
+async fn create_table(client: &TableClient) -> Result<()> {
+    let created = writing(client.store().create_table(&client.table)).await;
+    created.map_err(|cause| rejected(client.table.as_str(), cause))
+}
+
+/// Creates a table unless it exists. Returns whether it was created.
+async fn create_table_if_not_exists(client: &TableClient) -> Result<bool> {
+    match create_table(client).await {
+        Ok(()) => Ok(true),
+        Err(Error::AlreadyExists(_)) => Ok(false),
+        Err(Error::Ambiguous(ambiguous)) if found_existing(&ambiguous.cause) => Ok(false),
+        Err(error) => Err(error),
     }
 }
 

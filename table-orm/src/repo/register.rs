@@ -1,6 +1,6 @@
 //! The register of a table: made and used from then on.
 
-use super::Repo;
+use super::{Repo, create_table_if_not_exists};
 use crate::entity::TableEntity;
 #[cfg(doc)]
 use crate::error::Error;
@@ -83,8 +83,7 @@ impl<E: TableEntity> Register<E> {
             None => TableName::new(&format!("{home}Due"))?,
         };
         if !exists {
-            let client = repo.client.in_table(&table);
-            Repo { client, ..repo.clone() }.create_table_if_not_exists().await?;
+            create_table_if_not_exists(&repo.client.in_table(&table)).await?;
         }
         repo.client.connection.registers.set(home, &table);
         Ok(Registered { table })

@@ -40,8 +40,8 @@
 //! - check the service's limits before it sends or stores anything, so that an app tested with it also
 //!   runs on the service;
 //! - leave retries, timeouts and rate limits to [layers](crate::layer);
-//! - return its name as [`backend`](Store::backend), `retry_after` and `request_id` where it knows them, and [`Page::scanned`] where it knows how
-//!   many rows it looked at;
+//! - return its name as [`backend`](Store::backend), `retry_after` and `request_id` where it knows
+//!   them, and [`Page::scanned`] where it knows how many rows it looked at;
 //! - not block the thread of the calling task for longer than a few page reads.
 //!
 //! # A layer of your own
@@ -105,7 +105,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     }
 
     /// Returns how many operations a transaction of this store can have: the service's limit, less those that a
-    /// store around a store adds.
+    /// store around a store adds. At least 2.
     fn transaction_operations(&self) -> usize {
         MAX_TRANSACTION_OPERATIONS
     }

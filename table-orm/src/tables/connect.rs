@@ -169,9 +169,9 @@ impl Tables {
         Ok(Self { connection: Arc::new(self.connection.with_store(store)) })
     }
 
-    /// Asks how far the account's copy in another region has followed, which tells how old the answers can be
-    /// that [`ReadFrom`](crate::layer::ReadFrom) lets it give: one request, without retries, to that region.
-    /// `None` where the store has no such copy.
+    /// Asks how far the account's copy in another region has followed. Answers that
+    /// [`ReadFrom`](crate::layer::ReadFrom) takes from the copy can be that old. Sends one request to that
+    /// region, without retries. `None` where the store has no such copy.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

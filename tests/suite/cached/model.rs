@@ -4,14 +4,12 @@
 use super::{Price, price};
 use proptest::prelude::*;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use support::dose;
+use support::distant::Distant;
+use support::{dose, on_virtual_time};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::model::Metadata;
-use table_orm::store::{
-    Batch, Middleware, Operation, Store, StoreAnswer, StoreError, StoreRequest, StoredRow,
-};
+use table_orm::store::{Batch, Middleware, Operation, Store, StoreError, StoredRow};
 use table_orm::{ETag, Error, TableName, Tables};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
@@ -54,10 +52,9 @@ struct Held(Vec<(Instant, Option<u32>)>);
 impl Held {
     /// Whether the value was there at some time from `from` to `to`.
     fn held(&self, value: Option<u32>, from: Instant, to: Instant) -> bool {
-        let before = (value.is_none() && self.0.first().is_none_or(|(began, _)| *began >= from))
-            .then_some(true);
+        let is_before = value.is_none() && self.0.first().is_none_or(|(began, _)| *began >= from);
         let ends = self.0.iter().skip(1).map(|(began, _)| Some(*began)).chain([None]);
-        before.is_some()
+        is_before
             || self.0.iter().zip(ends).any(|((began, held), end)| {
                 *held == value && *began <= to && end.is_none_or(|end| end >= from)
             })
@@ -131,38 +128,6 @@ impl Middleware for Shared {
     }
 }
 
-/// The way to it, on which requests and answers take their time.
-#[derive(Debug)]
-struct Far {
-    inner: Shared,
-    waits: Vec<u64>,
-    next: AtomicUsize,
-}
-
-impl Far {
-    async fn travel(&self) {
-        let next = self.next.fetch_add(1, Ordering::Relaxed);
-        sleep(Duration::from_millis(self.waits[next % self.waits.len()])).await;
-    }
-}
-
-impl Middleware for Far {
-    fn inner(&self) -> &dyn Store {
-        &self.inner
-    }
-
-    async fn call<T: StoreAnswer>(
-        &self,
-        _request: StoreRequest<'_>,
-        next: impl Future<Output = Result<T, StoreError>> + Send,
-    ) -> Result<T, StoreError> {
-        self.travel().await;
-        let answer = next.await;
-        self.travel().await;
-        answer
-    }
-}
-
 /// Whether others wrote or deleted the entity for as long as the call tried. It has written nothing then.
 const fn is_lost(error: &Error) -> bool {
     matches!(error, Error::Conflict(_) | Error::AlreadyExists(_) | Error::NotFound(_))
@@ -174,8 +139,11 @@ async fn run(steps: Vec<Step>, waits: Vec<u64>) {
     let below = Tables::new(shared.clone()).on_virtual_time(2).repo::<Price>().uncached();
     below.create_table().await.unwrap();
     let history = Arc::clone(&shared.history);
-    let tables = Tables::new(Far { inner: shared, waits, next: AtomicUsize::new(0) });
-    let tables = tables.on_virtual_time(1);
+    let distant = Distant::new(Arc::new(shared), move |request, way| {
+        let number = 2 * request + usize::from(way == "back");
+        Duration::from_millis(waits[number % waits.len()])
+    });
+    let tables = Tables::new(distant).on_virtual_time(1);
     // The time at which the last own write of each was answered.
     let own: Arc<[std::sync::Mutex<Option<Instant>>; 2]> = Arc::default();
     let mut tasks = Vec::new();
@@ -227,8 +195,6 @@ proptest! {
         steps in steps(),
         waits in prop::collection::vec(0..3_000u64, 1..8),
     ) {
-        let mut runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = runtime.enable_time().start_paused(true).build().unwrap();
-        runtime.block_on(run(steps, waits));
+        on_virtual_time(run(steps, waits));
     }
 }

@@ -9,9 +9,15 @@ use table_orm::entity::foreign_rows;
 use table_orm::layer::{Fault, Faults, Retry};
 use table_orm::model::Edm;
 use table_orm::plan::Step;
+use table_orm::store::ErrorCode;
 use table_orm::{Error, ScanPermit, TableEntity, TableName, Tables};
 
 type Key = (String, String, String);
+
+/// A fault that is not retried.
+fn refused() -> Fault {
+    Fault::Rejected(ErrorCode::OUT_OF_RANGE_INPUT)
+}
 
 impl Shop {
     /// The rows elsewhere, and how many helper rows there are.
@@ -238,11 +244,7 @@ async fn what_an_ended_process_left_is_settled_by_partition_or_by_scan() {
     for by_scan in [false, true] {
         let shop = Shop::empty().await;
         // The network fails as the first ticket is made; the process has no runtime any more.
-        let lost = Faults::seeded(1).on(
-            "insert",
-            1,
-            Fault::Rejected(table_orm::store::ErrorCode::new("OutOfRangeInput")),
-        );
+        let lost = Faults::seeded(1).on("insert", 1, refused());
         let broken = Tables::new(lost.store(shop.store.clone()).unwrap()).repo::<Order>();
         let order = order("acme", 1);
         assert!(!broken.insert(&order).report_settled().await.unwrap().settled.get());
@@ -285,9 +287,8 @@ async fn a_bulk_write_tells_how_many_rows_elsewhere_have_still_to_follow() {
     assert_eq!((later.entities, later.unsettled), (200, 400));
 
     let shop = Shop::empty().await;
-    let refused = Fault::Rejected(table_orm::store::ErrorCode::new("OutOfRangeInput"));
     // The transaction with the entity, then the ticket.
-    let lost = Faults::seeded(1).on("insert", 1, refused).store(shop.store.clone()).unwrap();
+    let lost = Faults::seeded(1).on("insert", 1, refused()).store(shop.store.clone()).unwrap();
     let broken = Tables::new(lost).repo::<Order>();
     let failed = broken.insert_many([order("acme", 1)]).await.all().unwrap();
     assert_eq!((failed.entities, failed.unsettled), (1, 2));
@@ -333,7 +334,6 @@ async fn an_entity_that_cannot_be_read_holds_up_no_other_of_its_transaction() {
     let shop = Shop::empty().await;
     let (first, second) = (order("acme", 1), order("acme", 2));
     // No ticket is made: for both entities in one request, and then for each.
-    let refused = || Fault::Rejected(table_orm::store::ErrorCode::new("OutOfRangeInput"));
     let broken = Faults::seeded(1).on("commit", 2, refused()).on("commit", 3, refused());
     let broken = (1..=4).fold(broken, |broken, number| broken.on("insert", number, refused()));
     let broken = Tables::new(broken.store(shop.store.clone()).unwrap()).repo::<Order>();
@@ -379,8 +379,7 @@ mod blue {
 #[tokio::test]
 async fn what_another_type_of_the_same_name_left_is_reported_and_not_touched() {
     let shop = Shop::empty().await;
-    let refused = Fault::Rejected(table_orm::store::ErrorCode::new("OutOfRangeInput"));
-    let broken = Faults::seeded(1).on("insert", 1, refused);
+    let broken = Faults::seeded(1).on("insert", 1, refused());
     let broken = Tables::new(broken.store(shop.store.clone()).unwrap()).repo::<red::Ticket>();
     let ticket = red::Ticket { customer: "acme".into(), number: 1, day: "monday".into() };
     broken.insert(&ticket).await.unwrap();

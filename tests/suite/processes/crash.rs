@@ -8,12 +8,11 @@
 #![cfg(all(unix, not(miri)))]
 
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher as _, RandomState};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use support::{dose, draw};
+use support::{crash_seed, dose, draw};
 use table_orm::embedded::{Durability, EmbeddedStore};
 use table_orm::query::{KeyRange, RowQuery, Span};
 use table_orm::store::{Action, Batch, IfMatch, Operation, Store};
@@ -167,9 +166,7 @@ fn with_eventual_durability_a_kill_leaves_the_transactions_up_to_one_whole() {
 }
 
 fn kill_again_and_again(durability: Durability) {
-    let given = std::env::var("CRASH_SEED").ok().map(|seed| seed.parse().unwrap());
-    let seed = given.unwrap_or_else(|| RandomState::new().hash_one(0));
-    println!("CRASH_SEED={seed}");
+    let seed = crash_seed();
     let runtime = Runtime::new().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let (mut path, mut known) = (directory.path().join("none"), BTreeMap::new());

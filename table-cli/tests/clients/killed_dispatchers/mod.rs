@@ -5,13 +5,13 @@ mod worker;
 use crate::served::Served;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::hash::{BuildHasher as _, RandomState};
 use std::thread;
 use std::time::Duration;
 use support::worker::Worker;
-use support::{dose, draw};
+use support::{crash_seed, dose, draw};
 use table_orm::model::Edm;
 use table_orm::{ScanPermit, TableEntity, Tables};
+use tokio::time::{sleep, timeout};
 use worker::{Line, Task};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -23,6 +23,8 @@ pub struct Order {
 
 const PROCESSES: usize = 3;
 const CUSTOMERS: u32 = 5;
+/// After this time, the processes that were not killed have ended, or are stuck.
+const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
 /// The numbers of events, by partition.
 type Numbers = BTreeMap<String, BTreeSet<u64>>;
@@ -117,10 +119,12 @@ fn round(seed: u64) -> usize {
     runtime.block_on(async {
         write(&tables, 12..20).await;
         let outbox = tables.repo::<Order>().outbox();
-        // A process that ends early is found by its output.
-        while outbox.waiting(permit()).await.unwrap().events > 0 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        let handed_on = async {
+            while outbox.waiting(permit()).await.unwrap().events > 0 {
+                sleep(Duration::from_millis(20)).await;
+            }
+        };
+        timeout(LONGEST_WAIT, handed_on).await.expect("the other processes hand on what is left");
     });
     others.iter_mut().for_each(Worker::kill);
     let (taken, again) = check_order(&fs::read_to_string(&log).unwrap());
@@ -136,9 +140,7 @@ fn round(seed: u64) -> usize {
 
 #[test]
 fn every_event_is_handed_on_in_order_after_a_process_that_had_leases_was_killed() {
-    let given = std::env::var("CRASH_SEED").ok().map(|seed| seed.parse().unwrap());
-    let seed = given.unwrap_or_else(|| RandomState::new().hash_one(0));
-    println!("CRASH_SEED={seed}");
+    let seed = crash_seed();
     let again: usize =
         (0..dose(4, 60)).map(|number: u64| round(draw((seed, number), 0..u64::MAX))).sum();
     println!("{again} events came again");

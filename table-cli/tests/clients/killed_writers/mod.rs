@@ -8,12 +8,11 @@ use crate::served::Served;
 use account::{Account, AccountByDay, AccountByRoom, Accounts, DAYS, InRoom, ROOMS, applied};
 use futures_util::TryStreamExt as _;
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher as _, RandomState};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 use support::worker::Worker;
-use support::{dose, draw};
+use support::{crash_seed, dose, draw};
 use table_orm::repo::Finding;
 use table_orm::{Repo, ScanPermit, TableName, Tables};
 use writer::{Line, Task};
@@ -176,9 +175,7 @@ async fn others(tables: &Tables, table: &str) -> Vec<String> {
 
 #[test]
 fn rows_elsewhere_and_unique_values_are_right_after_writers_are_killed_and_one_sweeper_has_run() {
-    let given = std::env::var("CRASH_SEED").ok().map(|seed| seed.parse().unwrap());
-    let seed = given.unwrap_or_else(|| RandomState::new().hash_one(0));
-    println!("CRASH_SEED={seed}");
+    let seed = crash_seed();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tables.redb");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

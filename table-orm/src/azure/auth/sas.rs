@@ -70,7 +70,7 @@ pub enum SasError {
     Key(KeyFault),
     /// The policy's id is not one that a table can have.
     #[error(
-        "the id of the stored access policy is empty, longer than 64 characters, or has spaces at an end"
+        "the id of the stored access policy is empty, longer than 64 characters, or has control characters or spaces at an end"
     )]
     Policy,
     /// The addresses have another form.

@@ -124,6 +124,11 @@ impl TableService {
         table: &TableName,
         policies: &[AccessPolicy],
     ) -> Result<WireRequest, StoreError> {
+        if policies.len() > MAX_ACCESS_POLICIES {
+            let message =
+                format!("A table can have at most {MAX_ACCESS_POLICIES} access policies.");
+            return Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
+        }
         let mut body = "<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers>".to_owned();
         for (at, policy) in policies.iter().enumerate() {
             if !is_policy_id(&policy.id) {
@@ -137,11 +142,6 @@ impl TableService {
                 return Err(policy.rejected("it permits nothing"));
             }
             policy.push_xml(&mut body)?;
-        }
-        if policies.len() > MAX_ACCESS_POLICIES {
-            let message =
-                format!("A table can have at most {MAX_ACCESS_POLICIES} access policies.");
-            return Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
         }
         body.push_str("</SignedIdentifiers>");
         let mut request = WireRequest { method: Method::Put, ..self.access_policies(table) };

@@ -65,7 +65,7 @@ async fn no_etag_comes_again_after_a_crash_that_loses_writes() {
 }
 
 #[tokio::test]
-async fn a_sync_that_fails_is_told_to_the_next_writer() {
+async fn the_next_writer_gets_the_error_of_a_failed_sync() {
     let disk = eventual();
     let people = Fixture::with(on_again(&disk)).await;
     people.insert("p", "synced", "{}").await;
@@ -74,8 +74,8 @@ async fn a_sync_that_fails_is_told_to_the_next_writer() {
     disk.broken.store(true, Ordering::Relaxed);
     people.store.inner.engine.sync().unwrap_err();
     disk.broken.store(false, Ordering::Relaxed);
-    let told = people.write("p", "next", Action::Insert(json("{}"))).await;
-    let error = told.unwrap_err();
+    let refused = people.write("p", "next", Action::Insert(json("{}"))).await;
+    let error = refused.unwrap_err();
     assert_eq!((error.status, error.code.as_str()), (507, "AnsweredWritesLost"));
     assert!(error.message.contains("answered writes"), "{error}");
     assert_eq!(people.get("p", "next").await, None);
@@ -96,7 +96,7 @@ async fn a_sync_before_a_close_says_whether_answered_writes_may_be_lost() {
     assert_eq!((error.status, error.code.as_str()), (507, "AnsweredWritesLost"));
     let cause = error.source.as_deref().map(ToString::to_string).unwrap_or_default();
     assert!(cause.contains("the disk is broken"), "{cause}");
-    // It was told, and nothing more is lost.
+    // It was reported, and nothing more is lost.
     people.store.sync().await.unwrap();
     drop(people);
     disk.broken.store(false, Ordering::Relaxed);

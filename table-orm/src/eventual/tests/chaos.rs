@@ -112,6 +112,11 @@ impl Middleware for WrongClock {
     }
 }
 
+/// The version in the answer to a write that a store leaves out.
+pub(crate) fn version_of_nothing() -> ETag {
+    ETag::new("W/\"datetime'2000-01-01T00%3A00%3A00Z'\"")
+}
+
 /// The age from which on a sweeper settles an intent: any, or up to 6 hours, as the clocks are wrong by hours.
 pub(crate) const fn grace(seed: u64) -> Duration {
     Duration::from_secs((seed % 4).saturating_sub(1) * 3 * 3600)
@@ -276,11 +281,22 @@ pub(crate) fn all_hold(seeds: u64, simulate: impl Fn(u64) -> Result<usize, Strin
     }
 }
 
+/// Some simulation without a part of the protocol finds a violation.
+#[track_caller]
+pub(crate) fn is_needed<T>(
+    part: impl fmt::Debug + Copy,
+    seeds: impl Iterator<Item = u64>,
+    simulate: impl Fn(u64) -> Result<T, String>,
+) {
+    let violation = first_violation(part, seeds, simulate);
+    assert!(violation.is_some(), "the simulations without {part:?} find nothing");
+}
+
 /// The violation that the simulations without a part of the protocol find first.
-pub(crate) fn first_violation(
+pub(crate) fn first_violation<T>(
     part: impl fmt::Debug,
     mut seeds: impl Iterator<Item = u64>,
-    simulate: impl Fn(u64) -> Result<usize, String>,
+    simulate: impl Fn(u64) -> Result<T, String>,
 ) -> Option<String> {
     let (seed, violation) =
         seeds.find_map(|seed| simulate(seed).err().map(|violation| (seed, violation)))?;

@@ -1,38 +1,15 @@
 //! The requests that settling takes.
 
+use super::counted::Counted;
 use super::world::{Change, HOME, KIND, State, client, create, read};
 use crate as table_orm;
 use crate::embedded::EmbeddedStore;
 use crate::eventual::{SettleReport, Sweep, settle};
 use crate::model::ETag;
 use crate::plan::TableClient;
-use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use crate::{TableEntity, Tables};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
-
-/// Counts the requests.
-#[derive(Debug)]
-struct Counted {
-    inner: EmbeddedStore,
-    requests: AtomicUsize,
-}
-
-impl Middleware for Counted {
-    fn inner(&self) -> &dyn Store {
-        &self.inner
-    }
-
-    async fn call<T: StoreAnswer>(
-        &self,
-        _: StoreRequest<'_>,
-        next: impl Future<Output = Result<T, StoreError>> + Send,
-    ) -> Result<T, StoreError> {
-        self.requests.fetch_add(1, Relaxed);
-        next.await
-    }
-}
 
 struct Counting {
     store: Arc<Counted>,
@@ -41,9 +18,9 @@ struct Counting {
 
 impl Counting {
     async fn new() -> Self {
-        let inner = EmbeddedStore::in_memory().unwrap();
-        create(&inner).await;
-        let store = Arc::new(Counted { inner, requests: AtomicUsize::new(0) });
+        let memory = Arc::new(EmbeddedStore::in_memory().unwrap());
+        create(&*memory).await;
+        let store = Counted::new(memory);
         Self { client: client(Arc::clone(&store) as _, 1), store }
     }
 
@@ -51,11 +28,11 @@ impl Counting {
     async fn write(&self, entity: &str, new: Option<State>) -> usize {
         let old = read(&self.client, entity).await.unwrap();
         let change = Change::of(&self.client, &[(entity, old, new)]).unwrap();
-        self.store.requests.store(0, Relaxed);
+        self.store.take();
         if let Some(pending) = change.send(&self.client).await.unwrap() {
             settle(&self.client, KIND, &pending).await.unwrap();
         }
-        self.store.requests.load(Relaxed)
+        self.store.take()
     }
 }
 
@@ -97,11 +74,11 @@ async fn another_client_settles_in_2p_and_2_requests_and_a_query() {
         let state = Some(State::new(keys, "1"));
         let change = Change::of(&counting.client, &[("E:0", None, state)]).unwrap();
         change.send(&counting.client).await.unwrap();
-        counting.store.requests.store(0, Relaxed);
+        counting.store.take();
         let sweep = Sweep { home: counting.client.clone(), kind: KIND, grace: Duration::ZERO };
         let mut report = SettleReport::default();
         sweep.partition(HOME, &mut report).await.unwrap();
-        assert_eq!(counting.store.requests.load(Relaxed), expected);
+        assert_eq!(counting.store.take(), expected);
         assert_eq!((report.settled, report.failures.len()), (1, 0));
     }
 }
@@ -117,10 +94,10 @@ async fn a_row_to_delete_that_is_not_there_takes_one_request_more() {
     let delete = Change::of(&counting.client, &[("E:0", old, None)]).unwrap();
     let pending = delete.send(&counting.client).await.unwrap().unwrap();
     settle(&counting.client, KIND, &pending).await.unwrap();
-    counting.store.requests.store(0, Relaxed);
+    counting.store.take();
     settle(&counting.client, KIND, &pending).await.unwrap();
     // Ticket, reading, transaction, transaction without the row, clear.
-    assert_eq!(counting.store.requests.load(Relaxed), 5);
+    assert_eq!(counting.store.take(), 5);
 }
 
 #[tokio::test]
@@ -137,10 +114,10 @@ async fn many_entities_of_one_intent_share_the_requests_of_a_partition() {
         .collect();
     let change = Change::of(client, &entities).unwrap();
     let pending = change.send(client).await.unwrap().unwrap();
-    counting.store.requests.store(0, Relaxed);
+    counting.store.take();
     settle(client, KIND, &pending).await.unwrap();
     // The tickets, the readings, two transactions of 50 and 49 entities, the clear.
-    assert_eq!(counting.store.requests.load(Relaxed), 5);
+    assert_eq!(counting.store.take(), 5);
     let mut report = SettleReport::default();
     let sweep = Sweep { home: client.clone(), kind: KIND, grace: Duration::ZERO };
     sweep.partition(HOME, &mut report).await.unwrap();
@@ -163,11 +140,10 @@ fn member(user: u32) -> Member {
 
 #[tokio::test]
 async fn a_bulk_write_of_a_thousand_entities_takes_43_requests() {
-    let inner = EmbeddedStore::in_memory().unwrap();
-    let store = Arc::new(Counted { inner, requests: AtomicUsize::new(0) });
+    let store = Counted::new(Arc::new(EmbeddedStore::in_memory().unwrap()));
     let members = Tables::new(Arc::clone(&store)).repo::<Member>();
     members.create_table().await.unwrap();
-    let requests = || store.requests.swap(0, Relaxed);
+    let requests = || store.take();
     requests();
     // 11 transactions at home, of 99 entities and an intent; 10 of 100 tickets; one reading; 20 of 50 tickets
     // and rows; one that deletes the intents.

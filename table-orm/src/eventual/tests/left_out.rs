@@ -1,32 +1,24 @@
 //! The protocol without one of its parts: a store below one client leaves that part out. The simulation must
 //! find a violation of each.
 
-use super::chaos::first_violation;
+use super::chaos::is_needed;
 use super::observer::Observer;
-use super::simulation::{BUSY, Setting, TICKETS_FIRST, simulate};
+use super::simulation::{BUSY, TICKETS_FIRST, simulate};
 use super::tampering::{LeftOut, Tampering};
 use super::world::{Change, KIND, State, Thing, client, create, read};
 use crate::embedded::EmbeddedStore;
 use crate::eventual::settle;
 use crate::layer::{Fault, Faults};
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;
-
-/// Some seed finds a violation.
-#[track_caller]
-fn found(part: LeftOut, setting: Setting, seeds: Range<u64>) {
-    if first_violation(part, seeds, |seed| simulate(seed, setting, Some(part))).is_none() {
-        panic!("the simulations without {part:?} find nothing");
-    }
-}
 
 macro_rules! each_part {
     ($($name:ident: $part:ident, $setting:expr, $seeds:expr;)*) => {$(
         #[test]
         fn $name() {
-            found(LeftOut::$part, $setting, $seeds);
+            let part = LeftOut::$part;
+            is_needed(part, $seeds, |seed| simulate(seed, $setting, Some(part)));
         }
     )*};
 }

@@ -2,7 +2,7 @@
 
 use super::chaos::{self, Invariants};
 use crate::entity::{DynamicEntity, read_row};
-use crate::eventual::{DueEntry, ForeignKey, ForeignType, Pending};
+use crate::eventual::{DueEntry, ForeignKey, ForeignType, Pending, SettleReport};
 use crate::model::TableName;
 use crate::store::StoredRow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,8 +49,19 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
+    /// Checks that a sweeper alone, which reports this, has put everything right.
+    pub fn check_settled(&self, report: &SettleReport) -> Result<(), String> {
+        if !self.intents.is_empty() || !report.failures.is_empty() {
+            return Err(format!("a sweeper alone does not end: {self:?}, {report:?}"));
+        }
+        if self.foreign != self.wanted() {
+            return Err(format!("wrong at the end: {self:?}"));
+        }
+        Ok(())
+    }
+
     /// The foreign rows that there should be.
-    pub fn wanted(&self) -> Shown {
+    fn wanted(&self) -> Shown {
         self.entities.values().flatten().map(|(key, shown)| (key.clone(), shown.clone())).collect()
     }
 

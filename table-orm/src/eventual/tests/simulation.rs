@@ -94,13 +94,7 @@ async fn run(seed: u64, setting: Setting, left_out: Option<LeftOut>) -> Result<u
             .map_err(|error| error.to_string())?;
     }
     observer.result()?;
-    let end = observer.snapshot().await;
-    if !end.intents.is_empty() || !report.failures.is_empty() {
-        return Err(format!("a sweeper alone does not end: {end:?}, {report:?}"));
-    }
-    if end.foreign != end.wanted() {
-        return Err(format!("wrong at the end: {end:?}"));
-    }
+    observer.snapshot().await.check_settled(&report)?;
     observer.result()
 }
 

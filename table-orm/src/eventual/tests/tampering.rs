@@ -1,5 +1,6 @@
 //! A store that leaves out one part of the protocol for the client above it.
 
+use super::chaos::version_of_nothing;
 use super::observer::{Entity, Observed, shown};
 use crate::entity::read_row;
 use crate::eventual::ForeignType;
@@ -57,10 +58,6 @@ impl Tampering {
         self.left_out == Some(part)
     }
 
-    fn etag() -> ETag {
-        ETag::new("W/\"datetime'2000-01-01T00%3A00%3A00Z'\"")
-    }
-
     /// The transaction that writes entities.
     async fn home(&self, table: &TableName, mut batch: Batch) -> Answer {
         let count = batch.operations.len();
@@ -87,7 +84,7 @@ impl Tampering {
             let action = Action::Delete(IfMatch::Any);
             self.inner.write(table, &partition_key, Operation { row_key, action }).await?;
         }
-        etags.resize(count, Some(Self::etag()));
+        etags.resize(count, Some(version_of_nothing()));
         Ok(etags)
     }
 
@@ -96,7 +93,8 @@ impl Tampering {
         let written = |Operation { row_key, action }: &Operation| {
             let partly = matches!(action, Action::Merge(..) | Action::InsertOrMerge(_));
             let entity = (batch.partition_key.clone(), row_key.clone());
-            let row = |body: &_| StoredRow { body: Bytes::clone(body), header: Some(Self::etag()) };
+            let header = || Some(version_of_nothing());
+            let row = |body: &_| StoredRow { body: Bytes::clone(body), header: header() };
             let is_whole = !partly && (self.kind.is_canonical)(row_key);
             is_whole.then(|| (entity, action.body().map(row)))
         };
@@ -124,7 +122,7 @@ impl Tampering {
         if self.leaves_out(LeftOut::Ticket) {
             batch.operations.drain(..tickets);
             if batch.operations.is_empty() {
-                return Ok(vec![Some(Self::etag()); count]);
+                return Ok(vec![Some(version_of_nothing()); count]);
             }
             let etags = self.inner.commit(table, batch).await;
             let etags = etags.map_err(|error| StoreError {
@@ -191,7 +189,7 @@ impl Middleware for Tampering {
     ) -> Result<Option<ETag>, StoreError> {
         let inserts = matches!(operation.action, Action::Insert(_));
         if is_ticket(&operation) && self.leaves_out(LeftOut::Ticket) {
-            return Ok(inserts.then(Self::etag));
+            return Ok(inserts.then(version_of_nothing));
         }
         if is_ticket(&operation) && inserts && self.leaves_out(LeftOut::ReadAfterTicket) {
             let body: serde_json::Value =

@@ -1,29 +1,16 @@
 //! What an outbox reports: its lag by value, on a clock that waits for nobody.
 
-use super::Order;
-use crate::embedded::EmbeddedStore;
+use super::{Order, stamped};
 use crate::eventual::tests::chaos::on_virtual_time;
-use crate::eventual::tests::stamped::Stamped;
 use crate::layer::{Fault, Faults};
-use crate::model::TableName;
 use crate::outbox::{DispatchReport, Event, HandlerError};
-use crate::store::{ErrorCode, Store as _};
+use crate::store::ErrorCode;
 use crate::{Repo, ScanPermit, TableEntity as _, Tables};
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;
 
 const SECOND: Duration = Duration::from_secs(1);
-
-/// A store whose rows have the times of the virtual clock.
-async fn stamped() -> Arc<Stamped> {
-    let memory = EmbeddedStore::in_memory().unwrap();
-    for table in ["orders", "ordersDue"] {
-        memory.create_table(&TableName::new(table).unwrap()).await.unwrap();
-    }
-    Arc::new(Stamped::new(Arc::new(memory)))
-}
 
 async fn insert(orders: &Repo<Order>, customer: &str, number: u64) {
     orders.insert(&Order { customer: customer.to_owned(), number, cents: 1 }).await.unwrap();

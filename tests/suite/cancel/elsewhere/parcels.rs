@@ -91,6 +91,8 @@ pub fn permit() -> ScanPermit {
     ScanPermit::because("test")
 }
 
+const TABLES: [&str; 3] = ["parcels", "carriers", "labels"];
+
 /// Table, PartitionKey and RowKey.
 type Key = (&'static str, String, String);
 
@@ -132,7 +134,7 @@ impl Depot {
         let depot =
             Self { store: Arc::new(EmbeddedStore::in_memory().unwrap()), taken: Arc::default() };
         let client = depot.client(Tables::new(Arc::clone(&depot.store)));
-        for table in ["parcels", "carriers", "labels"] {
+        for table in TABLES {
             client.tables.create(&TableName::new(table).unwrap()).await.unwrap();
         }
         for number in [1, 2] {
@@ -166,9 +168,9 @@ impl Depot {
 
     /// All rows, without their versions.
     pub async fn rows(&self) -> BTreeMap<Key, String> {
-        let tables = Tables::new(Arc::clone(&self.store));
+        let tables = Tables::new(self.store());
         let mut rows = BTreeMap::new();
-        for name in ["parcels", "carriers", "labels"] {
+        for name in TABLES {
             let table = tables.table(TableName::new(name).unwrap());
             for row in table.scan(permit()).collect().await.unwrap() {
                 let content = format!("{:?}", row.properties);

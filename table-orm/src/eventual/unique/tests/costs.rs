@@ -2,60 +2,36 @@
 
 use super::{Person, client, memory, person};
 use crate::entity::{RowHead, read_row, split_page};
+use crate::eventual::tests::counted::Counted;
 use crate::eventual::unique::{Guards, Reservation};
 use crate::eventual::{DueEntry, ForeignType, UniqueValue};
 use crate::model::TableName;
 use crate::query::{KeyRange, RowQuery, Span};
-use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
+use crate::store::Store;
 use crate::{Error, Repo};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Counts the requests.
-#[derive(Debug)]
-struct Counted {
-    inner: Arc<dyn Store>,
-    requests: AtomicUsize,
-}
-
-impl Middleware for Counted {
-    fn inner(&self) -> &dyn Store {
-        &*self.inner
-    }
-
-    async fn call<T: StoreAnswer>(
-        &self,
-        _: StoreRequest<'_>,
-        next: impl Future<Output = Result<T, StoreError>> + Send,
-    ) -> Result<T, StoreError> {
-        self.requests.fetch_add(1, Relaxed);
-        next.await
-    }
-}
-
 async fn counting() -> (Arc<Counted>, Repo<Person>) {
-    let store = Arc::new(Counted { inner: memory().await, requests: AtomicUsize::new(0) });
+    let store = Counted::new(memory().await);
     (Arc::clone(&store), client(store, 1))
 }
 
-impl Counted {
-    /// The keys of all rows.
-    async fn scan(&self, table: &str) -> Vec<String> {
-        let keys = KeyRange { partition: Span::All, row: Span::All };
-        let query = RowQuery::new(TableName::new(table).unwrap(), keys);
-        let page = self.inner.query(&query).await.unwrap();
-        let rows = split_page(&page.body).unwrap();
-        let heads = rows.iter().map(|row| read_row::<RowHead>(0, row.get().as_bytes()).unwrap());
-        heads.map(|head| format!("{} {}", head.partition_key, head.row_key)).collect()
-    }
+/// The keys of all rows.
+async fn scan(store: &dyn Store, table: &str) -> Vec<String> {
+    let keys = KeyRange { partition: Span::All, row: Span::All };
+    let query = RowQuery::new(TableName::new(table).unwrap(), keys);
+    let page = store.query(&query).await.unwrap();
+    let rows = split_page(&page.body).unwrap();
+    let heads = rows.iter().map(|row| read_row::<RowHead>(0, row.get().as_bytes()).unwrap());
+    heads.map(|head| format!("{} {}", head.partition_key, head.row_key)).collect()
 }
 
 /// The requests of a call.
 async fn cost<T>(store: &Counted, call: impl IntoFuture<Output = T>) -> (usize, T) {
-    store.requests.store(0, Relaxed);
+    store.take();
     let answer = call.await;
-    (store.requests.load(Relaxed), answer)
+    (store.take(), answer)
 }
 
 #[tokio::test(start_paused = true)]
@@ -105,7 +81,7 @@ async fn a_write_that_is_refused_takes_9_requests_and_leaves_nothing() {
     let (requests, refused) = cost(&store, people.insert(&person("1", "x"))).await;
     assert!(matches!(refused, Err(Error::AlreadyExists(_))), "{refused:?}");
     assert_eq!(requests, 9);
-    let rows = store.scan("people").await;
+    let rows = scan(&*store, "people").await;
     assert_eq!(rows, ["1 PERSON"]);
 }
 
@@ -121,7 +97,7 @@ async fn a_value_of_a_reserver_that_ended_takes_9_requests() {
     assert_eq!(requests, 9);
     let settled = people.settle(Person::partition("1")).grace(Duration::ZERO).await.unwrap();
     assert_eq!(settled.settled, 1, "an intent is in the place of the ticket");
-    assert_eq!(store.scan("people").await, ["2 PERSON", "UNQ:name:x UNQ"]);
+    assert_eq!(scan(&*store, "people").await, ["2 PERSON", "UNQ:name:x UNQ"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -24,8 +24,8 @@ pub struct BackfillProgress {
 pub struct BackfillReport {
     /// The progress it made.
     pub progress: BackfillProgress,
-    /// Canonical rows that cannot be read or whose index rows cannot be written, and existing rows with
-    /// other content.
+    /// Canonical rows that cannot be read or whose index rows cannot be written, existing rows with
+    /// other content, and totals that changed during each count.
     pub skipped: Vec<Skipped>,
     /// Rows that could not be written.
     pub failures: Vec<RepairFailure>,

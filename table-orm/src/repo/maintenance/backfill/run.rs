@@ -3,10 +3,11 @@
 use super::builder::Backfill;
 use super::elsewhere;
 use super::report::BackfillReport;
-use crate::entity::{OwnRows, TableEntity, canonical, has_sum_copies, name_of, split_page};
+use crate::entity::{
+    OwnRows, TOTAL, TableEntity, Total, canonical, has_sum_copies, name_of, split_page,
+};
 use crate::error::Result;
 use crate::plan::{CanonicalKey, TableClient};
-use crate::repo::Repo;
 use crate::repo::bulk::Chunk;
 use crate::repo::maintenance::repair::{
     RepairFailure, SkipReason, Skipped, guard, is_write_conflict, repair_entity,
@@ -14,6 +15,7 @@ use crate::repo::maintenance::repair::{
 use crate::repo::maintenance::verify::{
     ExpectedRow, Finding, Problem, VersionedRow, expected_rows, index_rows,
 };
+use crate::repo::{Repo, SumProblem, WrongSum};
 use crate::store::{Action, Batch, Operation, Page};
 use futures_core::future::BoxFuture;
 use futures_util::StreamExt as _;
@@ -101,28 +103,37 @@ impl<E: TableEntity> Backfill<'_, E> {
         let (secured, taken) = elsewhere::secure::<E>(&self.pages.client, &homes).await?;
         rows += secured;
         report.skipped.extend(taken);
-        rows += self.count_sums(homes).await?;
+        let (corrected, changing) = self.count_sums(homes).await?;
+        rows += corrected;
+        report.skipped.extend(changing);
         report.progress.entities += entities;
         report.progress.rows += rows;
         Ok(())
     }
 
     /// Corrects the totals of these entities' partitions, and their copies, once for each partition. Returns how
-    /// many were wrong.
-    async fn count_sums(&mut self, homes: Vec<CanonicalKey>) -> Result<u64> {
-        let mut wrong = 0;
+    /// many were wrong, and those that changed during each count.
+    async fn count_sums(&mut self, homes: Vec<CanonicalKey>) -> Result<(u64, Vec<Skipped>)> {
+        let (mut corrected, mut changing) = (0, Vec::new());
         if self.only.is_some() || !has_sum_copies::<E>() {
-            return Ok(wrong);
+            return Ok((corrected, changing));
         }
         let client = &self.pages.client;
         let repo = Repo::<E>::new(Arc::clone(&client.connection), client.table.clone());
         for CanonicalKey { partition_key, .. } in homes {
             if self.counted.as_ref() != Some(&partition_key) {
-                wrong += repo.count_again(&partition_key, true).await?.len() as u64;
+                for wrong in repo.count_again(&partition_key, true).await? {
+                    if wrong.problem == SumProblem::Pending {
+                        let finding = of_total::<E>(&partition_key, wrong);
+                        changing.push(Skipped { finding, reason: SkipReason::Changed });
+                    } else {
+                        corrected += 1;
+                    }
+                }
                 self.counted = Some(partition_key);
             }
         }
-        Ok(wrong)
+        Ok((corrected, changing))
     }
 
     /// Returns an entity with the operations that insert its index rows.
@@ -230,5 +241,20 @@ async fn send_each<E: TableEntity>(
                 return;
             }
         }
+    }
+}
+
+/// The finding of a total in that partition.
+fn of_total<E: TableEntity>(partition_key: &str, wrong: WrongSum) -> Finding {
+    let total = Total { name: wrong.name, group: wrong.group, shards: 1 };
+    Finding {
+        entity: E::NAME.to_owned(),
+        row: wrong.name.to_owned(),
+        partition_key: partition_key.to_owned(),
+        row_key: total.row_key(0).unwrap_or_default(),
+        canonical: None,
+        elsewhere: None,
+        etag: None,
+        problem: Problem::Stale { properties: vec![TOTAL.to_owned()] },
     }
 }

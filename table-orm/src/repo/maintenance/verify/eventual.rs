@@ -48,8 +48,8 @@ impl<E: TableEntity> Repo<E> {
     /// entity lacks. [`repair`](Self::repair) takes the findings of both.
     ///
     /// With the same requests, it finds the tickets of the type's entities in these partitions that nobody used:
-    /// [`Leftover`](crate::repo::Problem::Leftover), from an age of two minutes on. `repair` deletes those older
-    /// than a day. A query of one row looks for none.
+    /// [`Leftover`](crate::repo::Problem::Leftover), once they are two minutes old. `repair` deletes those older
+    /// than a day. A query of one row does not look for tickets.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};
