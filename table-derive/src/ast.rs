@@ -116,6 +116,8 @@ pub struct Field<'a> {
     pub property: String,
     /// The tokens of that name's value.
     pub property_at: TokenStream,
+    /// The names of the property in rows of earlier versions of the app.
+    pub aliases: Vec<LitStr>,
     pub default: Option<Option<Path>>,
     pub key_only: Option<Span>,
     pub max_len: Option<(u64, LitInt)>,
@@ -520,6 +522,7 @@ impl<'a> Field<'a> {
             role,
             property: rename.map_or_else(|| case(&name), |name| name.value()),
             property_at,
+            aliases: items.texts("alias", errors),
             default: items.flag_or_path("default", errors),
             key_only: items.flag("key_only", errors),
             max_len: items.number("max_len", errors),

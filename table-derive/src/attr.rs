@@ -100,8 +100,8 @@ pub fn parts(input: ParseStream<'_>) -> syn::Result<Vec<Item>> {
     Ok(input.parse_terminated(Item::parse, Token![,])?.into_iter().collect())
 }
 
-/// The parts of all attributes of one name on one item. Each part may occur once; only `unique` may
-/// be repeated.
+/// The parts of all attributes of one name on one item. Each part may occur once; only `unique` and
+/// `alias` may be repeated.
 pub struct Items(Vec<Item>);
 
 impl Items {
@@ -123,7 +123,9 @@ impl Items {
             if !known.split(' ').any(|known| known == name) {
                 mistake!(errors, item.name => "`{name}` is not an attribute of `#[{attribute}(..)]` here",
                     help = suggestion(&name, known.split(' ')));
-            } else if name != "unique" && items.iter().any(|other| other.name == item.name) {
+            } else if !["unique", "alias"].contains(&&*name)
+                && items.iter().any(|other| other.name == item.name)
+            {
                 mistake!(errors, item.name => "`{name}` is given twice", help: "remove one of them");
             } else {
                 items.push(item);
@@ -172,6 +174,15 @@ impl Items {
             Value::Literal(Lit::Str(text)) => Some(text),
             _ => wrong_value(&item.name, "\"..\"", errors),
         }
+    }
+
+    /// Every `name = "text"`.
+    pub fn texts(&mut self, name: &str, errors: &mut Errors) -> Vec<LitStr> {
+        let mut texts = Vec::new();
+        while self.has(name) {
+            texts.extend(self.text(name, errors));
+        }
+        texts
     }
 
     /// `name = 1`, with the number.

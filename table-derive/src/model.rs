@@ -278,7 +278,9 @@ impl<'a> Model<'a> {
     pub fn patch_is_one_row(&self) -> bool {
         let computed = |part: &Part<'_>| matches!(part.source, Source::With(_));
         let rows = self.rows.len() + self.guards.len();
-        rows == 1 && !self.parts().any(computed)
+        // A row under a former name has to be replaced.
+        let renamed = self.entity.fields.iter().any(|field| !field.aliases.is_empty());
+        rows == 1 && !renamed && !self.parts().any(computed)
     }
 
     /// The fields that a patch can set: of one property or of slots, and in no key.

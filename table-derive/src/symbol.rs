@@ -16,7 +16,7 @@ pub const ON_UNIQUE: Attribute = ("unique", "key across table");
 pub const ON_OUTBOX: Attribute = ("outbox", "before after");
 /// On a field of an entity or of a group of properties.
 pub const ON_FIELD: Attribute =
-    ("table", "rename skip default json series flatten key_only max_len max etag timestamp");
+    ("table", "rename alias skip default json series flatten key_only max_len max etag timestamp");
 pub const ON_PROPERTIES: Attribute = ("table", "crate rename_all");
 pub const ON_KEY_PART: Attribute = ("key", "crate");
 pub const ON_UNION: Attribute = ("table", "crate");

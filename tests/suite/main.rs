@@ -1,6 +1,7 @@
 //! What an app may rely on, checked through the public API: one module for each subject.
 
 mod adopting;
+mod aliases;
 mod architecture;
 mod bulk;
 mod by_key;

@@ -30,6 +30,11 @@ pub fn fields(fields: &[Field<'_>], errors: &mut Errors) {
         system_property(field, errors);
         distinct_properties(field, &mut taken, errors);
     }
+    for field in fields {
+        alias_of_property(field, errors);
+        alias_name(field, errors);
+        distinct_aliases(field, &mut taken, errors);
+    }
     property_count(fields, errors);
 }
 
@@ -38,6 +43,7 @@ pub fn properties(group: &[Field<'_>], errors: &mut Errors) {
     fields(group, errors);
     for field in group {
         no_row_field(field, errors);
+        no_alias(field, errors);
     }
 }
 
@@ -165,6 +171,14 @@ fn no_row_field(Field { ident, name, role, key_only, .. }: &Field<'_>, errors: &
     }
 }
 
+/// Only an entity knows the former names of its properties.
+fn no_alias(Field { name, aliases, .. }: &Field<'_>, errors: &mut Errors) {
+    if let Some(alias) = aliases.first() {
+        mistake!(errors, alias => "field `{name}` belongs to a group of properties, which have no `alias`",
+            help: "move it to the entity, or keep its stored name: `#[table(rename = \"..\")]`");
+    }
+}
+
 /// The service stores no property of another name.
 fn property_name(Field { property, property_at, role, .. }: &Field<'_>, errors: &mut Errors) {
     let valid = is_name(property) && property.encode_utf16().count() <= 255;
@@ -215,6 +229,45 @@ fn distinct_properties<'f>(
             return;
         }
         taken.insert(property, name);
+    }
+}
+
+/// A former name is that of one property.
+fn alias_of_property(field: &Field<'_>, errors: &mut Errors) {
+    let name = &field.name;
+    if let Some(alias) = field.aliases.first().filter(|_| !field.is_column()) {
+        mistake!(errors, alias => "field `{name}` has an `alias`, but is not stored as one property",
+            help: "remove `alias`");
+    }
+}
+
+/// No row has a property of another name, or a field in the properties that are not the app's.
+fn alias_name(Field { name, aliases, .. }: &Field<'_>, errors: &mut Errors) {
+    for alias in aliases {
+        let former = alias.value();
+        let system = SYSTEM_PROPERTIES.contains(&&*former);
+        if system || RESERVED_PROPERTIES.contains(&&*former) || !is_name(&former) {
+            mistake!(errors, alias => "no row stores field `{name}` as `{former}`",
+                help: "write the name of the property in the stored rows");
+        }
+    }
+}
+
+/// Each name in a stored row is that of one field.
+fn distinct_aliases<'f>(
+    field: &'f Field<'_>,
+    taken: &mut BTreeMap<String, &'f str>,
+    errors: &mut Errors,
+) {
+    let name = &field.name;
+    for alias in &field.aliases {
+        let former = alias.value();
+        if let Some(other) = taken.get(&former) {
+            mistake!(errors, alias => "alias `{former}` of field `{name}` is already a name of field `{other}`",
+                help: "remove it: each name in a stored row is that of one field");
+        } else {
+            taken.insert(former, name);
+        }
     }
 }
 

@@ -54,8 +54,9 @@ pub fn value(model: &Model<'_>, types: &Types<'_>, row: &Row) -> TokenStream {
     }
     let name = names::row_columns(entity.input, row);
     let fields = columns(entity, row).map(|field| {
-        let (Field { ident, property, .. }, default) = (field, default(field));
-        quote!(#ident: _orm::column(#property) #default,)
+        let (Field { ident, property, aliases, .. }, default) = (field, default(field));
+        let aliases = (!aliases.is_empty()).then(|| quote!(.aliases(&[#(#aliases),*])));
+        quote!(#ident: _orm::column(#property) #aliases #default,)
     });
     let phantom = types.is_generic().then(|| quote!(__entity: _orm::PhantomData,));
     quote!(#name { #(#fields)* #phantom })

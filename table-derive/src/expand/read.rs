@@ -10,7 +10,9 @@ use crate::names::field_id;
 use crate::tokens::*;
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    read_row_impl(types, metadata(&model.entity.fields), read_row(model))
+    let fields = &model.entity.fields;
+    let (metadata, aliases) = (metadata(fields), aliases(fields));
+    read_row_impl(types, Some(quote!(#metadata #aliases)), read_row(model))
 }
 
 /// `ReadRow`. `consts` are the constants that differ from the trait's defaults.
@@ -42,6 +44,15 @@ fn metadata(fields: &[Field<'_>]) -> Option<TokenStream> {
             ]);
         }
     })
+}
+
+/// The constant with the former names of properties, if there are any.
+fn aliases(fields: &[Field<'_>]) -> Option<TokenStream> {
+    let pairs = fields.iter().flat_map(|Field { aliases, property, .. }| {
+        aliases.iter().map(move |alias| quote!((#alias, #property)))
+    });
+    let pairs: Vec<_> = pairs.collect();
+    (!pairs.is_empty()).then(|| quote!(const ALIASES: &'static [_orm::Alias] = &[#(#pairs),*];))
 }
 
 fn read_row(model: &Model<'_>) -> TokenStream {

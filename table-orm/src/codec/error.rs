@@ -97,7 +97,7 @@ pub enum PropertyFault {
     /// The stored row lacks the property.
     #[error(
         "is missing from the row; give the field `#[table(default)]` or the type `Option` if older \
-         rows lack it"
+         rows lack it, or `#[table(alias = \"..\")]` if they store it under another name"
     )]
     Missing,
     /// The stored row lacks a value of a series that has later values.

@@ -130,6 +130,11 @@ impl<'de> Json<'de> {
         if self.take(b']') { Ok(()) } else { Err(self.unexpected("`,` or `]`")) }
     }
 
+    /// Whether the next value is `null`.
+    pub fn is_null(&mut self) -> bool {
+        self.next() == Some(b'n')
+    }
+
     /// Checks that the text ends.
     pub fn end(&mut self) -> Result<(), RowFault> {
         if self.next().is_none() { Ok(()) } else { Err(self.unexpected("the end")) }

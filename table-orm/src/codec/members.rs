@@ -1,5 +1,6 @@
 //! Reads the members of a stored row's JSON object.
 
+use super::aliases::{Alias, AliasesRead};
 use super::json::Json;
 use super::name_cache::{CachedName, NameCache};
 use crate::codec::{Property, PropertyError, PropertyFault, RowFault};
@@ -26,6 +27,8 @@ pub(crate) struct RowContext<'de> {
     pub(crate) moved_to: Option<Cow<'de, str>>,
     /// The kind of the row's type; empty where rows are not marked.
     pub(crate) kind: Cow<'de, str>,
+    /// The names under which it may store properties of the type that is read.
+    pub(crate) aliases: &'static [Alias],
 }
 
 impl RowContext<'_> {
@@ -39,7 +42,15 @@ impl RowContext<'_> {
             stated_etag: NONE,
             moved_to: None,
             kind: NONE,
+            aliases: &[],
         }
+    }
+
+    /// The context of a row that may store properties under former names.
+    pub(crate) const fn with_aliases(entity: &'static str, aliases: &'static [Alias]) -> Self {
+        let mut context = Self::new(entity);
+        context.aliases = aliases;
+        context
     }
 
     /// The row's version: as stated, or derived from the timestamp.
@@ -74,6 +85,7 @@ pub struct Members<'c, 'de> {
     /// The position in the cache of the name that is expected next.
     place: usize,
     is_first: bool,
+    aliases: AliasesRead,
 }
 
 impl<'c, 'de> Members<'c, 'de> {
@@ -82,14 +94,38 @@ impl<'c, 'de> Members<'c, 'de> {
         context: &'c mut RowContext<'de>,
         names: &'c mut Option<NameCache<'de>>,
     ) -> Self {
-        Self { json, context, names, place: 0, is_first: true }
+        Self { json, context, names, place: 0, is_first: true, aliases: AliasesRead::none() }
     }
 
-    /// The next member's name.
+    /// The next member's name: the present one of a property that is stored under a former name. Leaves out
+    /// a value that does not count beside that of an alias.
     ///
     /// # Errors
     /// When the row is not JSON.
     pub fn next_name(&mut self) -> Result<Option<Cow<'de, str>>, RowFault> {
+        let name = self.stored_name()?;
+        if self.context.aliases.is_empty() { Ok(name) } else { self.present_name(name) }
+    }
+
+    /// The present name of the first member from `stored` on whose value counts.
+    fn present_name(
+        &mut self,
+        mut stored: Option<Cow<'de, str>>,
+    ) -> Result<Option<Cow<'de, str>>, RowFault> {
+        while let Some(name) = stored {
+            // A store may return `null` for a property that a query asks for and the row lacks.
+            if !self.json.is_null()
+                && let Some(name) = self.aliases.present_name(name, self.context.aliases)
+            {
+                return Ok(Some(name));
+            }
+            self.json.ignore()?;
+            stored = self.stored_name()?;
+        }
+        Ok(None)
+    }
+
+    fn stored_name(&mut self) -> Result<Option<Cow<'de, str>>, RowFault> {
         let is_first = mem::replace(&mut self.is_first, false);
         let Some(names) = &*self.names else { return self.json.name(is_first) };
         let Some((name, place, rest)) = names.find(self.place, is_first, self.json.rest) else {

@@ -1,5 +1,6 @@
 //! The JSON object of a row: one reader and one writer, with no tree of values in between.
 
+mod aliases;
 mod error;
 mod json;
 mod members;
@@ -10,11 +11,13 @@ mod property;
 mod seen_names;
 mod writer;
 
+pub use aliases::Alias;
 pub use error::{PropertyError, PropertyFault, RowFault};
 pub use members::Members;
 pub use property::Property;
 pub use writer::{Limit, PropertiesWriter, PropertyWriter};
 
+pub(crate) use aliases::{has_former_names, rename};
 pub(crate) use error::{LARGE_ENTITY_HELP, LARGE_VALUE_HELP};
 pub(crate) use json::Json;
 pub(crate) use members::RowContext;

@@ -24,7 +24,7 @@ mod tests;
 mod union;
 mod unique_key;
 
-pub use crate::codec::Members;
+pub use crate::codec::{Alias, Members};
 pub use dynamic::DynamicEntity;
 #[doc(hidden)]
 pub use elements::Elements;
@@ -47,7 +47,8 @@ pub use union::{MemberOf, TableUnion, UnionMember};
 pub use unique_key::UniqueKey;
 
 pub(crate) use across::{
-    across_keys, has_across, has_rows_elsewhere, patches_blind, reaches_across, writes_blind,
+    across_keys, has_across, has_rows_elsewhere, merges_blind, patches_blind, reaches_across,
+    writes_blind,
 };
 pub(crate) use elements::too_many_elements;
 pub(crate) use event::{EVENTS, EventContent, EventRowKey, HEAD, Head, LEASE, ReportedType};

@@ -5,11 +5,12 @@
 //! not be read.
 
 use super::template::{template_at, templates};
-use super::{Row, RowTemplate, TableEntity};
-use crate::codec::RowContext;
+use super::{ReadRow, Row, RowTemplate, TableEntity};
+use crate::codec::{Alias, RowContext};
 use crate::key::Escape;
 use crate::model::{KIND, MOVED_TO, PARTITION_KEY, ROW_KEY};
 use crate::property::PropertyError;
+use std::borrow::Cow;
 
 /// A stored row that was moved to another key. Nothing was written.
 ///
@@ -53,6 +54,8 @@ pub(crate) struct OwnRows {
     template: Option<RowTemplate>,
     escape: Escape,
     kind: Option<&'static str>,
+    /// The former names of the entity's properties.
+    pub aliases: &'static [Alias],
 }
 
 /// Whose row it is.
@@ -67,14 +70,15 @@ pub(crate) enum Ownership {
 
 impl OwnRows {
     /// Every row, of whatever type.
-    pub const ANY: Self = Self { index: 0, template: None, escape: Escape::Reject, kind: None };
+    pub const ANY: Self =
+        Self { index: 0, template: None, escape: Escape::Reject, kind: None, aliases: &[] };
 
     /// The rows of kind `R`.
     pub const fn of<R: Row>() -> Self {
         // The fallback of an entity with a compile error has no rows.
         let template = template_at::<R::Entity>(R::INDEX);
         let (escape, kind) = (<R::Entity>::ESCAPE, <R::Entity>::KIND);
-        Self { index: R::INDEX, template, escape, kind }
+        Self { index: R::INDEX, template, escape, kind, aliases: <R::Entity>::ALIASES }
     }
 
     /// The canonical rows of `E`.
@@ -101,6 +105,14 @@ impl OwnRows {
     /// The keys to ask for where only PartitionKeys are wanted.
     pub fn key_names(&self) -> &'static [&'static str] {
         if self.template.is_some() { &[PARTITION_KEY, ROW_KEY] } else { &[PARTITION_KEY] }
+    }
+
+    /// What to ask for beside these properties: their former names, and the marks.
+    pub fn beside(&self, names: &[Cow<'_, str>]) -> Vec<Cow<'static, str>> {
+        let former =
+            self.aliases.iter().filter(|(_, present)| names.iter().any(|name| name == present));
+        let former = former.map(|(former, _)| *former);
+        former.chain(self.marks()).map(Cow::Borrowed).collect()
     }
 
     /// The properties to ask for beside the keys, where a query asks for some only.

@@ -2,7 +2,7 @@
 
 use super::own_rows::{Moved, OwnRowError, OwnRows, Ownership};
 use super::row_head::RowHead;
-use crate::codec::{Json, Members, NameCache, RowContext};
+use crate::codec::{Alias, Json, Members, NameCache, RowContext};
 use crate::entity::Row;
 use crate::model::{ETag, Metadata, PARTITION_KEY, ROW_KEY, TIMESTAMP};
 use crate::property::{PropertyError, PropertyFault, RowFault};
@@ -20,6 +20,9 @@ pub trait ReadRow: Sized {
     const SELECT: Option<&'static [&'static str]> = None;
     /// How much the store says about the properties' types.
     const METADATA: Metadata = Metadata::None;
+    /// The former names of properties, each with the present one: `#[table(alias = "..")]`. A row that has a
+    /// property under several names is read from the alias that comes first.
+    const ALIASES: &'static [Alias] = &[];
 
     /// The properties to ask the store for: [`SELECT`](Self::SELECT), and those whose names no constant
     /// holds.
@@ -28,7 +31,8 @@ pub trait ReadRow: Sized {
         Self::SELECT.map(|names| names.iter().copied().map(Cow::Borrowed).collect())
     }
 
-    /// Reads the row that was written from the entity's key template `row`.
+    /// Reads the row that was written from the entity's key template `row`. The members have the present
+    /// names of properties that are stored under former ones.
     ///
     /// # Errors
     /// When a property is missing or is not a value of its field's type.
@@ -47,7 +51,7 @@ pub trait FromRow<R: Row>: ReadRow {}
 
 /// Reads one row's JSON object.
 pub(crate) fn read_row<T: ReadRow>(row: usize, json: &[u8]) -> Result<T, PropertyError> {
-    read_in(&mut RowContext::new(T::NAME), row, json)
+    read_in(&mut RowContext::with_aliases(T::NAME, T::ALIASES), row, json)
 }
 
 /// Reads one row's JSON object, with its keys and its version: the one stated beside it, or else
@@ -57,7 +61,16 @@ pub(crate) fn read_row_in_context<'a, T: ReadRow>(
     json: &'a [u8],
     stated: Option<&ETag>,
 ) -> Result<(T, RowContext<'a>), PropertyError> {
-    let mut context = RowContext::new(T::NAME);
+    read_aliased(row, json, stated, T::ALIASES)
+}
+
+fn read_aliased<'a, T: ReadRow>(
+    row: usize,
+    json: &'a [u8],
+    stated: Option<&ETag>,
+    aliases: &'static [Alias],
+) -> Result<(T, RowContext<'a>), PropertyError> {
+    let mut context = RowContext::with_aliases(T::NAME, aliases);
     if let Some(etag) = stated {
         context.stated_etag = etag.as_str().to_owned().into();
     }
@@ -140,7 +153,7 @@ pub(crate) fn read_page<T: ReadRow>(
     let mut page = PageRows { rows: Vec::new(), left_out: Vec::new() };
     let read = read_value(json, |json| {
         json.array(|json| {
-            context = RowContext::new(T::NAME);
+            context = RowContext::with_aliases(T::NAME, own.aliases);
             let start = json.rest;
             let read = T::read_row(own.index, Members::new(json, &mut context, &mut names));
             match read {
@@ -179,7 +192,7 @@ pub(crate) fn read_own<'a, T: ReadRow>(
     json: &'a [u8],
     stated: Option<&ETag>,
 ) -> Result<Option<(T, RowContext<'a>)>, OwnRowError> {
-    let read = read_row_in_context::<T>(own.index, json, stated);
+    let read = read_aliased::<T>(own.index, json, stated, own.aliases);
     let ownership = match &read {
         Ok((_, context)) => own.judge(context),
         Err(_) => match read_row_in_context::<RowHead>(own.index, json, None) {

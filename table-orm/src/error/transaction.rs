@@ -51,7 +51,7 @@ pub enum TransactionError {
     /// The write must read first, which a transaction cannot.
     #[error(
         "a transaction cannot write `{0}` without reading its stored rows: its key does not determine them, \
-         or it has sums over partitions; nothing was sent: `load` it, change it, and `save` it"
+         it merges and a field has an `alias`, or it has sums over partitions; nothing was sent: `load` it, change it, and `save` it"
     )]
     NotBlind(&'static str),
 }

@@ -117,7 +117,7 @@ impl TableClient {
             let after = match (&operation.action, before) {
                 (Action::Delete(_), _) => None,
                 (Action::Merge(set, _) | Action::InsertOrMerge(set), Some(before)) => {
-                    Some(overlay(before, set)?)
+                    Some(overlay(before, set, &[])?)
                 }
                 // Such a write fails, or what it changes was not read because nobody asks.
                 (Action::Merge(..), None) => None,

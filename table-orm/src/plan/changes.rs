@@ -65,19 +65,22 @@ pub(crate) enum UpdateMode {
     Replace,
     /// Keeps them.
     Merge,
+    /// Keeps them in the canonical row. Removes them from the others, which were not read and may have former
+    /// names of properties.
+    MergeCanonical,
 }
 
 impl UpdateMode {
     fn over(self, body: Bytes, condition: IfMatch) -> Action {
         match self {
             Self::Replace => Action::Replace(body, condition),
-            Self::Merge => Action::Merge(body, condition),
+            Self::Merge | Self::MergeCanonical => Action::Merge(body, condition),
         }
     }
 
     fn over_any(self, body: Bytes) -> Action {
         match self {
-            Self::Replace => Action::InsertOrReplace(body),
+            Self::Replace | Self::MergeCanonical => Action::InsertOrReplace(body),
             Self::Merge => Action::InsertOrMerge(body),
         }
     }

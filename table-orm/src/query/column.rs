@@ -12,6 +12,8 @@ use std::fmt;
 /// A field with a `default` is compared as it is read: a row that lacks the property has the default.
 pub struct Column<T> {
     property: &'static str,
+    /// Its former names. The value under the first that a row has counts.
+    aliases: &'static [&'static str],
     /// What is read where a row lacks the property.
     default: Option<fn() -> Option<T>>,
 }
@@ -57,7 +59,14 @@ impl<T> Column<T> {
     /// ```
     #[must_use]
     pub const fn new(property: &'static str) -> Self {
-        Self { property, default: None }
+        Self { property, aliases: &[], default: None }
+    }
+
+    /// The same property, which rows may store under these names.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn aliases(self, aliases: &'static [&'static str]) -> Self {
+        Self { aliases, ..self }
     }
 
     /// The same property, with the value that is read where a row lacks it.
@@ -96,6 +105,12 @@ impl Condition {
     }
 }
 
+/// Whether either the comparison or its opposite holds for every stored value: neither holds for a NaN.
+const fn has_complement(comparison: Comparison, value: &Edm) -> bool {
+    matches!(comparison, Comparison::Equal | Comparison::NotEqual)
+        || !matches!(value, Edm::Double(_))
+}
+
 impl<T: Property> Column<T> {
     fn compare(&self, comparison: Comparison, value: &T) -> Condition {
         match self.compared(comparison, value) {
@@ -109,19 +124,40 @@ impl<T: Property> Column<T> {
         let value = value.edm()?.ok_or(PropertyFault::Missing)?;
         let default = self.default.and_then(|default| default());
         let default = default.map_or(Ok(None), |default| default.edm())?;
-        let stored = Filter::compare(self.property, comparison, value.clone());
+        let stored = |comparison| self.stored(comparison, &value);
         Ok(match default {
-            Some(default) if comparison.holds(default.order(&value)) => match value {
-                // Neither a comparison nor its opposite holds for a stored NaN.
-                Edm::Double(_)
-                    if !matches!(comparison, Comparison::Equal | Comparison::NotEqual) =>
-                {
-                    stored.or(!Filter::is_present(self.property, EdmType::Double))
+            Some(default) if comparison.holds(default.order(&value)) => {
+                if has_complement(comparison, &value) {
+                    !stored(comparison.negated())
+                } else {
+                    stored(comparison).or(!self.present(EdmType::Double))
                 }
-                value => !Filter::compare(self.property, comparison.negated(), value),
-            },
-            _ => stored,
+            }
+            _ => stored(comparison),
         })
+    }
+
+    /// The comparison of the value that counts: that under the first name that the row has, of the aliases in
+    /// their order and then the present name.
+    fn stored(self, comparison: Comparison, value: &Edm) -> Filter {
+        let compare = |name, comparison| Filter::compare(name, comparison, value.clone());
+        let present = compare(self.property, comparison);
+        self.aliases.iter().rev().fold(present, |rest, alias| {
+            // Where the comparison does not hold, its opposite does, unless the row lacks the property.
+            let absent = if has_complement(comparison, value) {
+                !compare(*alias, comparison.negated())
+            } else {
+                !Filter::is_present(*alias, EdmType::Double)
+            };
+            compare(*alias, comparison).or(absent.and(rest))
+        })
+    }
+
+    /// The row has the property under one of its names.
+    fn present(self, edm: EdmType) -> Filter {
+        let present = Filter::is_present(self.property, edm);
+        let aliases = self.aliases.iter();
+        aliases.fold(present, |some, alias| some.or(Filter::is_present(*alias, edm)))
     }
 
     /// The row has the property: an `Option` that is `Some`. A default counts for nothing here.
@@ -159,7 +195,7 @@ impl<T: Property> Column<T> {
                 ),
             }
         };
-        Condition(Ok(Filter::is_present(self.property, edm)))
+        Condition(Ok(self.present(edm)))
     }
 
     /// The row lacks the property: an `Option` that is `None`, or a property that the type had not yet

@@ -10,7 +10,6 @@ use crate::plan::{Plan, Step, TableClient};
 use crate::query::{KeyRange, RowQuery};
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -206,8 +205,10 @@ impl<T> fmt::Debug for Answer<T> {
 
 /// The query, limited to the properties that a `T` is read from, and those that tell own rows.
 pub(super) fn reading<T: ReadRow>(query: RowQuery, own: &OwnRows) -> RowQuery {
-    let marks = own.marks().map(Cow::Borrowed);
-    let select = T::select().map(|names| names.into_iter().chain(marks).collect());
+    let select = T::select().map(|mut names| {
+        names.extend(own.beside(&names));
+        names
+    });
     RowQuery { select, metadata: T::METADATA, ..query }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Repo;
 use super::patch::{EntityPatch, Patch};
-use crate::codec::overlay;
+use crate::codec::{has_former_names, overlay};
 use crate::entity::{
     CanonicalKeyOf, CompleteKey, EntityRows, Loaded, Row, TableEntity, patches_blind, read_row,
 };
@@ -318,10 +318,16 @@ enum Prepared {
 /// The operations that set the properties of a JSON object in a stored entity.
 pub(super) fn merge_into<E: TableEntity>(loaded: &Loaded<E>, patch: &Bytes) -> Result<Decision> {
     let canonical = <E::Canonical as Row>::INDEX;
-    let merged = overlay(loaded.stored(), patch)?;
+    let merged = overlay(loaded.stored(), patch, E::ALIASES)?;
     let new = EntityRows::of(&read_row::<E>(canonical, &merged)?)?;
     let stored = loaded.stored_rows()?;
-    let batch = changes(&stored, &new, canonical, loaded.etag(), UpdateMode::Merge);
+    let mode = match E::ALIASES {
+        [] => UpdateMode::Merge,
+        // A merge would leave the value under the former name, which counts before that under the new one.
+        aliases if has_former_names(loaded.stored(), aliases) => UpdateMode::Replace,
+        _ => UpdateMode::MergeCanonical,
+    };
+    let batch = changes(&stored, &new, canonical, loaded.etag(), mode);
     Ok(Decision { batch, canonical: new.canonical().cloned() })
 }
 

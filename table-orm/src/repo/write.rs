@@ -2,7 +2,7 @@
 
 use super::Repo;
 use super::merge::merge_into;
-use crate::entity::{EntityRows, Invalid, Loaded, Row, TableEntity, writes_blind};
+use crate::entity::{EntityRows, Invalid, Loaded, Row, TableEntity, merges_blind, writes_blind};
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::Result;
@@ -120,7 +120,7 @@ impl<E: TableEntity> Repo<E> {
     /// # }
     /// ```
     pub fn insert_or_merge(&self, entity: &E) -> Write<E> {
-        if writes_blind::<E>() {
+        if merges_blind::<E>() {
             self.blind(entity, merge_all)
         } else {
             self.over_stored(entity, OnExisting::Merge)

@@ -1,6 +1,7 @@
 //! The behaviours of every store.
 
 mod across;
+mod aliases;
 mod elements;
 mod entities;
 mod eventual;
@@ -45,6 +46,7 @@ cases! {
     keys: of_any_characters_come_back, sort_by_utf16_code_unit, are_found_by_prefix,
         the_service_refuses_are_refused;
     types: come_back_with_their_extremes, of_whole_doubles_stay_double, of_nulls_are_absent;
+    aliases: are_read_filtered_and_replaced;
     across: values_have_one_holder_among_32_contenders, values_go_from_entity_to_entity;
     elements: have_rows_that_come_and_go_with_them, fill_a_transaction_and_no_more;
     entities: are_stored_under_every_key_and_read_back, are_found_by_range_filter_and_projection,

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::error::{Error, TransactionError};
 use crate::eventual::{ReportSettled, Written, settling_methods};
 use crate::model::ETag;
-use crate::plan::{Plan, TableClient, insert_all, merge_all, upsert_all};
+use crate::plan::{Plan, TableClient, insert_all, upsert_all};
 use crate::repo::{EntityPatch, Repo};
 
 impl<E: TableEntity> Repo<E> {
@@ -164,7 +164,7 @@ impl<'a> Transaction<'a> {
     /// # }
     /// ```
     pub fn insert_or_merge<E: TableEntity>(mut self, entity: &E) -> Self {
-        self.0.blind(entity, merge_all);
+        self.0.insert_or_merge(entity);
         self
     }
 

@@ -6,9 +6,7 @@ use super::writes::{Room, Writes, complete};
 use crate::entity::{CanonicalKeyOf, CompleteKey, Loaded, Query, Row, TableEntity};
 use crate::error::{Error, Result};
 use crate::model::ETag;
-use crate::plan::{
-    CanonicalKey, EntityContext, Found, Plan, TableClient, insert_all, merge_all, upsert_all,
-};
+use crate::plan::{CanonicalKey, EntityContext, Found, Plan, TableClient, insert_all, upsert_all};
 use crate::repo::EntityPatch;
 use crate::store::{Action, Operation};
 use std::mem;
@@ -130,7 +128,7 @@ impl TransactionScope {
     /// Adds an insert or merge, as
     /// [`Transaction::insert_or_merge`](super::Transaction::insert_or_merge).
     pub fn insert_or_merge<E: TableEntity>(&self, entity: &E) {
-        self.state().writes.blind(entity, merge_all);
+        self.state().writes.insert_or_merge(entity);
     }
 
     /// Adds a merge of a patch, as [`Transaction::merge`](super::Transaction::merge).

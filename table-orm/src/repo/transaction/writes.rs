@@ -6,13 +6,13 @@
 use super::required::Required;
 use crate::entity::{
     AsLoaded, EntityRows, Invalid, Loaded, ReportedType, Row, SummedType, TableEntity,
-    WholePartition, body as row_body, patches_blind, writes_blind,
+    WholePartition, body as row_body, merges_blind, patches_blind, writes_blind,
 };
 use crate::error::{Result, TransactionError};
 use crate::eventual::{Intents, Settling};
 use crate::key::KeyError;
 use crate::model::{ETag, MAX_TRANSACTION_OPERATIONS};
-use crate::plan::{EntityContext, Plan, TableClient, combine};
+use crate::plan::{EntityContext, Plan, TableClient, combine, merge_all};
 use crate::property::{PropertiesWriter, PropertyError};
 use crate::query::{KeyRange, Span};
 use crate::repo::fault::Fault;
@@ -219,6 +219,14 @@ impl<'a> Writes<'a> {
             return self.fail(TransactionError::NotBlind(E::NAME));
         }
         self.rows(entity, operations);
+    }
+
+    /// Adds an insert or merge.
+    pub fn insert_or_merge<E: TableEntity>(&mut self, entity: &E) {
+        if !merges_blind::<E>() {
+            return self.fail(TransactionError::NotBlind(E::NAME));
+        }
+        self.rows(entity, merge_all);
     }
 
     pub fn merge<E: TableEntity>(&mut self, keys: Result<KeyRange, KeyError>, patch: &Patch<E>) {

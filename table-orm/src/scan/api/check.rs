@@ -120,8 +120,7 @@ impl<T: ReadRow, R> Scan<T, R> {
                     names.push(Cow::Borrowed(key));
                 }
             }
-            let marks = self.own.marks().map(Cow::Borrowed);
-            names.extend(marks);
+            names.extend(self.own.beside(&names));
             names
         })
     }

@@ -6,6 +6,7 @@
 //!   stays the same.
 
 mod builder;
+mod elsewhere;
 mod entity;
 mod report;
 mod run;

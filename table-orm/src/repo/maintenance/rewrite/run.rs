@@ -1,6 +1,7 @@
 //! A rewrite in progress.
 
 use super::builder::Rewrite;
+use super::elsewhere;
 use super::entity::{PreparedRewrite, prepare, rewrite_again};
 use super::report::{RewriteFailure, RewriteReport};
 use crate::entity::{OwnRows, TableEntity, split_page};
@@ -55,10 +56,13 @@ async fn write_page<E: TableEntity>(
     page: &Page,
     report: &mut RewriteReport,
 ) -> Result<()> {
-    let mut preparing = Vec::new();
+    let (mut preparing, mut renaming) = (Vec::new(), Vec::new());
     for row in split_page(&page.body)? {
         let row = VersionedRow::read(row.get().as_bytes())?;
         if OwnRows::canonical::<E>().take(&row.context) {
+            if !E::ALIASES.is_empty() && !E::FOREIGN.is_empty() {
+                renaming.push(row.body);
+            }
             preparing.push(prepare::<E>(client, row));
         }
     }
@@ -71,9 +75,11 @@ async fn write_page<E: TableEntity>(
     let sent = stream::iter(sending).buffer_unordered(parallelism);
     // An unfinished page does not count: a resumed rewrite reads it again.
     let written = sent.try_fold(written, |sum, next| async { Ok(sum.and(next)) }).await?;
+    let (renamed, busy) = elsewhere::rename::<E>(client, parallelism, &renaming).await?;
     report.progress.entities += written.entities;
-    report.progress.rows += written.rows;
+    report.progress.rows += written.rows + renamed;
     report.skipped.extend(written.skipped);
+    report.skipped.extend(busy);
     report.failures.extend(written.failures);
     Ok(())
 }

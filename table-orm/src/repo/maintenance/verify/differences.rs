@@ -3,13 +3,15 @@
 
 use super::expected::ExpectedRow;
 use super::finding::Problem;
+use crate::codec::{Alias, rename};
 use crate::entity::{DynamicEntity, TableEntity, read_row};
 use crate::error::Result;
 use crate::model::Edm;
 use std::collections::BTreeMap;
 
 /// The fault of `stored`; `None` when it equals the expected row. The property that a store adds for
-/// itself, `hidden`, is no difference, and a property with its default equals one that is absent.
+/// itself, `hidden`, is no difference, and a property with its default equals one that is absent. The value of
+/// an alias is that of its property.
 pub(crate) fn differences<E: TableEntity>(
     row: &ExpectedRow,
     stored: &[u8],
@@ -20,27 +22,30 @@ pub(crate) fn differences<E: TableEntity>(
         expected.retain(|name, _| !names.contains(name));
         row.is_read_from::<E>(expected)
     };
-    problem(&row.body, stored, hidden, &reads_without)
+    problem(&row.body, stored, (hidden, E::ALIASES), &reads_without)
 }
 
 /// Whether `stored` has just the properties of `expected`, with their types: nothing is left out for being
 /// a default.
 pub(crate) fn has_form_of(expected: &[u8], stored: &[u8], hidden: Option<&str>) -> bool {
-    problem(expected, stored, hidden, &|_| false).is_ok_and(|problem| problem.is_none())
+    problem(expected, stored, (hidden, &[]), &|_| false).is_ok_and(|problem| problem.is_none())
 }
 
 /// The fault of `stored`. `reads_without` says whether an entity is read the same without these properties.
 fn problem(
     expected: &[u8],
     stored: &[u8],
-    hidden: Option<&str>,
+    (hidden, aliases): (Option<&str>, &[Alias]),
     reads_without: &dyn Fn(&[String]) -> bool,
 ) -> Result<Option<Problem>> {
     let expected = visible(read_row::<DynamicEntity>(0, expected)?.properties, hidden);
     // A value that does not match its stated type differs from every value.
     let stored = read_row::<DynamicEntity>(0, stored);
     let stored = match stored {
-        Ok(stored) => visible(stored.properties, hidden),
+        Ok(mut stored) => {
+            rename(&mut stored.properties, aliases);
+            visible(stored.properties, hidden)
+        }
         Err(_) => {
             return Ok(Some(Problem::Stale { properties: expected.into_keys().collect() }));
         }
@@ -103,7 +108,8 @@ mod tests {
     fn problem(expected: &str, stored: &str) -> Option<Problem> {
         let row = |members: &str| format!(r#"{{"PartitionKey":"p","RowKey":"r"{members}}}"#);
         let (expected, stored) = (row(expected), row(stored));
-        super::problem(expected.as_bytes(), stored.as_bytes(), Some("Hidden"), &|_| false).unwrap()
+        super::problem(expected.as_bytes(), stored.as_bytes(), (Some("Hidden"), &[]), &|_| false)
+            .unwrap()
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The rows that a stored row implies.
 
 use super::finding::Problem;
+use crate::codec::rename;
 use crate::entity::{
     CopyKind, DynamicEntity, EntityRow, EntityRows, ForeignRow, GuardTemplate, TableEntity,
     canonical, foreign_at, foreign_rows, read_row,
@@ -48,9 +49,11 @@ impl ExpectedRow {
         !is_guard && self.read_from::<E>(properties).is_some()
     }
 
-    fn read_from<E: TableEntity>(&self, properties: BTreeMap<String, Edm>) -> Option<()> {
+    fn read_from<E: TableEntity>(&self, mut properties: BTreeMap<String, Edm>) -> Option<()> {
         let own = read_row::<DynamicEntity>(0, &self.body).ok()?.properties;
         let mut whole = read_row::<DynamicEntity>(0, &self.canonical).ok()?;
+        rename(&mut whole.properties, E::ALIASES);
+        rename(&mut properties, E::ALIASES);
         whole.properties.retain(|name, _| !own.contains_key(name));
         whole.properties.extend(properties.into_iter().filter(|(name, _)| own.contains_key(name)));
         let entity = read_row::<E>(canonical::<E>(), &whole.body().ok()?).ok()?;

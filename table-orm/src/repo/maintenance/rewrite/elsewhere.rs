@@ -1,0 +1,57 @@
+//! The rows in other partitions that have former names of properties.
+
+use crate::codec::has_former_names;
+use crate::entity::TableEntity;
+use crate::error::Result;
+use crate::eventual::ForeignKey;
+use crate::plan::TableClient;
+use crate::repo::maintenance::repair::{SkipReason, Skipped};
+use crate::repo::maintenance::verify::{Problem, rows_elsewhere};
+use crate::repo::maintenance::{RowElsewhere, settle};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use std::collections::BTreeMap;
+
+/// Settles those of the entities with these canonical rows: from then on they have the present names. Returns
+/// their number, and those that other writers of their entities keep busy. A canonical row that cannot be read
+/// has none.
+pub(super) async fn rename<E: TableEntity>(
+    client: &TableClient,
+    parallelism: usize,
+    canonical: &[&[u8]],
+) -> Result<(u64, Vec<Skipped>)> {
+    let expected = canonical.iter().flat_map(|body| {
+        let of_entity = rows_elsewhere::<E>(body).unwrap_or_default().into_iter();
+        of_entity.filter_map(|(_, partition_key, row)| {
+            RowElsewhere::of::<E>(client, row.index, (&partition_key, &row.row_key))
+        })
+    });
+    let reading: Vec<_> = expected.map(|row| with_former_names::<E>(client, row)).collect();
+    let read: Vec<_> = stream::iter(reading).buffered(parallelism).try_collect().await?;
+    let mut rows = BTreeMap::<_, Vec<_>>::new();
+    for row in read.into_iter().flatten() {
+        rows.entry(row.home.partition_key.clone()).or_default().push(row);
+    }
+    let (mut written, mut skipped) = (0, Vec::new());
+    for (home, rows) in rows {
+        if settle::<E>(client, &home, &rows).await? {
+            written += rows.len() as u64;
+        } else {
+            let problem = || Problem::Stale { properties: Vec::new() };
+            skipped.extend(rows.into_iter().map(|row| Skipped {
+                finding: row.finding::<E>(None, problem()),
+                reason: SkipReason::Changed,
+            }));
+        }
+    }
+    Ok((written, skipped))
+}
+
+/// The row, if it is stored with a former name.
+async fn with_former_names<E: TableEntity>(
+    client: &TableClient,
+    row: RowElsewhere,
+) -> Result<Option<RowElsewhere>> {
+    let ForeignKey { table, partition_key, row_key } = &row.key;
+    let stored = client.in_table(table).annotated_row(partition_key, row_key).await?;
+    Ok(stored.filter(|stored| has_former_names(&stored.body, E::ALIASES)).map(|_| row))
+}
