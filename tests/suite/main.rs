@@ -24,6 +24,7 @@ mod outbox;
 mod pages;
 mod repo;
 mod rules;
+mod schema;
 mod sequence;
 mod sums;
 mod sums_combined;
