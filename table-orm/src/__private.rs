@@ -21,12 +21,15 @@ pub use crate::property::Limit::{Max, MaxLen};
 pub use crate::property::{
     Declared, Json, Limit, Ordered, ProjectedSeries, Properties, PropertiesWriter as Writer,
     Property, PropertyError, PropertyFault, PropertyWriter, RowFault, Series, SlotsOf,
-    assert_properties, metadata,
+    assert_aliases, assert_properties, metadata,
 };
 pub use crate::query::{Column, Complete, KeyRange, KeyState, Needs, Open, class};
 pub use crate::query::{Part, PartitionKey, RowKey};
 pub use crate::repo::{EntityPatch, Patch};
-pub use crate::{__key_query as key_query, __named_rows as named_rows, __newtype as newtype, __projected as projected};
+pub use crate::{
+    __key_query as key_query, __named_rows as named_rows, __newtype as newtype,
+    __projected as projected,
+};
 pub use core::clone::Clone;
 pub use core::convert::From;
 pub use core::default::Default;

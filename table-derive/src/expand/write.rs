@@ -178,9 +178,9 @@ fn write_properties(model: &Model<'_>) -> TokenStream {
     });
     let fields = &model.entity.fields;
     // A map and another field may both write a property.
-    let check = fields.iter().any(|field| field.role == Role::Flatten).then(|| {
-        hygienic!(_orm::Writer::check_open(out, <Self as _orm::TableEntity>::PROPERTIES)?;)
-    });
+    let check = fields.iter().any(|field| field.role == Role::Flatten).then(
+        || hygienic!(_orm::Writer::check_open(out, <Self as _orm::TableEntity>::PROPERTIES)?;),
+    );
     quote!(#(#writes)* #check)
 }
 
@@ -226,6 +226,13 @@ fn assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
     if let Some(open) = model.entity.fields.iter().rfind(|field| property::is_open(field)) {
         let declared = quote_spanned!(open.ty.span()=> <#ty as _orm::TableEntity>::PROPERTIES);
         assertions.push(quote_spanned!(open.ty.span()=> _orm::assert_properties(#declared);));
+    }
+    if let Some(alias) = model.entity.fields.iter().flat_map(|field| &field.aliases).next() {
+        let (aliases, all) = (
+            quote!(<#ty as _orm::ReadRow>::ALIASES),
+            quote!(<#ty as _orm::TableEntity>::PROPERTIES),
+        );
+        assertions.push(quote_spanned!(alias.span()=> _orm::assert_aliases(#aliases, #all);));
     }
     assertions
 }

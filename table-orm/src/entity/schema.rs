@@ -118,6 +118,8 @@ pub struct UniqueSchema {
 pub struct PropertySchema {
     /// Its stored name; of a series without the numbers, which follow it.
     pub name: &'static str,
+    /// Its names in rows of earlier versions of the app.
+    pub aliases: Vec<&'static str>,
     /// The field that it belongs to, by its stored name: another one in a flattened struct.
     pub field: &'static str,
     /// The type of every value; `None` where the property's type has no `TYPE`.
@@ -146,7 +148,11 @@ impl Schema {
     /// The schema of a type. Sends nothing.
     #[must_use]
     pub fn of<E: TableEntity>() -> Self {
-        let properties = properties(E::PROPERTIES);
+        let mut properties = properties(E::PROPERTIES);
+        for property in &mut properties {
+            let own = E::ALIASES.iter().filter(|(_, present)| *present == property.name);
+            property.aliases = own.map(|(former, _)| *former).collect();
+        }
         let own = E::ROWS.iter().enumerate().map(|(index, row)| (index, row, None));
         let foreign = E::FOREIGN.iter().enumerate();
         let foreign = foreign.map(|(at, row)| (first_foreign::<E>() + at, &row.row, Some(row)));
@@ -273,7 +279,7 @@ fn property(name: &'static str, edm: Option<EdmType>, limit: Option<Limit>) -> P
         Some(Limit::Max(max)) => Some(max),
         _ => None,
     };
-    PropertySchema { name, field: name, edm, max_bytes, max, slots: None }
+    PropertySchema { name, aliases: Vec::new(), field: name, edm, max_bytes, max, slots: None }
 }
 
 fn is_open(declared: &[Declared]) -> bool {
@@ -307,8 +313,10 @@ impl fmt::Display for Schema {
             write!(f, "\n  sum {sum}")?;
         }
         if let Some(EventValues { before, after }) = self.events {
-            let values: Vec<_> =
-                [("before", before), ("after", after)].into_iter().filter(|(_, has)| *has).collect();
+            let values: Vec<_> = [("before", before), ("after", after)]
+                .into_iter()
+                .filter(|(_, has)| *has)
+                .collect();
             let values: Vec<_> = values.into_iter().map(|(name, _)| name).collect();
             let values = if values.is_empty() { "keys".to_owned() } else { values.join(", ") };
             write!(f, "\n  events  {values}")?;
@@ -354,6 +362,9 @@ impl fmt::Display for PropertySchema {
         }
         if self.field != self.name {
             write!(f, " of {}", self.field)?;
+        }
+        if !self.aliases.is_empty() {
+            write!(f, ", formerly {}", self.aliases.join(", "))?;
         }
         match self.edm {
             Some(edm) => write!(f, "  {edm}")?,

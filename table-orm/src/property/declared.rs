@@ -3,6 +3,7 @@
 
 use super::slots::{Slots, is_extended, is_slot};
 use super::{Limit, PropertiesWriter, PropertyError, PropertyFault};
+use crate::codec::Alias;
 use crate::model::{EdmType, MAX_PROPERTIES, Metadata, RESERVED_PROPERTIES};
 
 /// The properties of one field.
@@ -87,6 +88,23 @@ pub const fn assert_properties(declared: &[Declared]) {
     assert!(repeated.is_none(), "{}", message.text());
 }
 
+/// Checks that no former name of a property is the name of another one, such as of a flattened struct.
+///
+/// # Panics
+/// When one is: at compile time.
+#[track_caller]
+pub const fn assert_aliases(aliases: &[Alias], declared: &[Declared]) {
+    let mut at = 0;
+    while at < aliases.len() {
+        let (former, _) = aliases[at];
+        let message = Message::new("alias `").and(former);
+        let message = message.and("` is the name of another property of the row; remove it");
+        let taken = clashes(&Declared::One(former, None, None), declared);
+        assert!(taken == 0, "{}", message.text());
+        at += 1;
+    }
+}
+
 const fn count(declared: &[Declared]) -> usize {
     let mut properties = 0;
     let mut at = 0;
@@ -106,17 +124,14 @@ const fn count(declared: &[Declared]) -> usize {
 const fn repeated(some: &[Declared], all: &[Declared]) -> Option<&'static str> {
     let mut at = 0;
     while at < some.len() {
-        let name = match some[at] {
-            Declared::One(name, ..) | Declared::Series(name, ..) => {
-                if clashes(&some[at], all) > 1 {
-                    Some(name)
-                } else {
-                    None
+        let name =
+            match some[at] {
+                Declared::One(name, ..) | Declared::Series(name, ..) => {
+                    if clashes(&some[at], all) > 1 { Some(name) } else { None }
                 }
-            }
-            Declared::Group(_, group) => repeated(group, all),
-            Declared::Open => None,
-        };
+                Declared::Group(_, group) => repeated(group, all),
+                Declared::Open => None,
+            };
         if name.is_some() {
             return name;
         }
@@ -132,7 +147,9 @@ const fn clashes(own: &Declared, all: &[Declared]) -> usize {
     while at < all.len() {
         times += match (own, &all[at]) {
             (_, Declared::Group(_, group)) => clashes(own, group),
-            (Declared::One(left, ..), Declared::One(right, ..)) => is_extended(left, right, 0) as usize,
+            (Declared::One(left, ..), Declared::One(right, ..)) => {
+                is_extended(left, right, 0) as usize
+            }
             (Declared::One(one, ..), Declared::Series(series, slots, _))
             | (Declared::Series(series, slots, _), Declared::One(one, ..)) => {
                 is_slot(one, series, *slots) as usize

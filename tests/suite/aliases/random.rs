@@ -87,7 +87,7 @@ async fn run(runners: Vec<(Data, Stored)>, calls: Vec<(Call, bool)>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(support::dose(12, 1000)))]
+    #![proptest_config(ProptestConfig::with_cases(support::dose(12, 200)))]
 
     #[test]
     fn rows_under_former_names_are_as_if_they_had_always_had_the_present_ones(
