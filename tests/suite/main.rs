@@ -18,6 +18,7 @@ mod growing;
 mod isolation;
 mod load;
 mod loaded;
+mod lock;
 mod merge;
 mod other_client;
 mod outbox;

@@ -1,0 +1,229 @@
+//! What the differences between a lock and its types mean for stored rows.
+
+use super::Type;
+use super::change::{Reads, SchemaChange};
+use super::describe::CODES;
+use super::samples::{Read, STORED};
+use super::text::{Entity, Item};
+use std::collections::BTreeSet;
+
+/// What a difference means.
+struct Verdict {
+    reads: Reads,
+    breaking: bool,
+    remedy: &'static str,
+}
+
+const fn fine(remedy: &'static str) -> Verdict {
+    Verdict { reads: Reads::All, breaking: false, remedy }
+}
+
+const fn lossy(remedy: &'static str) -> Verdict {
+    Verdict { reads: Reads::All, breaking: true, remedy }
+}
+
+const fn unread(remedy: &'static str) -> Verdict {
+    Verdict { reads: Reads::Some, breaking: true, remedy }
+}
+
+const NEW_TABLE: &str = "keep it, or store the entities in a new table and copy them";
+const NEW_ROW: &str = "keep it, and add a row of another name beside it: `backfill` that, move queries to it, \
+                       then `retire` this one";
+const NEW_UNIQUE: &str =
+    "keep it until a `unique` with another `key` beside it is filled by `backfill`";
+const REWRITE: &str = "run `rewrite`: until then, `verify` reports the rows";
+const KEEP_VALUES: &str = "read it into the new field with `alias`, keep the field, or keep the values in \
+                           `#[table(flatten)] rest: BTreeMap<String, Edm>`: else the next write drops them";
+
+/// The lock as it has to be now, and the changes since it was written.
+pub(super) fn all(before: &[Entity], types: Vec<Type>) -> (Vec<Entity>, Vec<SchemaChange>) {
+    let mut changes = Vec::new();
+    for gone in before.iter().filter(|old| types.iter().all(|new| new.entity.name != old.name)) {
+        let remedy = "check it with the others, or delete its lines once no row of it is stored";
+        changes.push(change(&gone.name, "the type is not checked any more", &lossy(remedy)));
+    }
+    let mut now = Vec::new();
+    for Type { mut entity, read } in types {
+        match before.iter().find(|old| old.name == entity.name) {
+            None => changes.push(change(&entity.name, "the type is new", &fine(""))),
+            Some(old) => {
+                let stored = old.items(STORED).next();
+                let samples = stored.map(read).unwrap_or_default();
+                changes.extend(items(old, &entity, &samples));
+                changes.extend(samples.changes);
+                keep_samples(&mut entity, stored);
+            }
+        }
+        now.push(entity);
+    }
+    (now, changes)
+}
+
+/// Puts the sample rows of earlier versions before those that are new.
+fn keep_samples(entity: &mut Entity, stored: Option<&Item>) {
+    let Some(stored) = stored else { return };
+    for item in entity.items.iter_mut().filter(|item| item.what == STORED) {
+        // A sample is a group that starts with its canonical row.
+        let first = item.facts.first().map(|(name, _)| name.clone()).unwrap_or_default();
+        let groups = item.facts.chunk_by(|_, next| next.0 != first);
+        let is_new = |group: &&[_]| !stored.facts.windows(group.len()).any(|some| some == *group);
+        let new: Vec<_> = groups.filter(is_new).flatten().cloned().collect();
+        item.facts = [stored.facts.clone(), new].concat();
+    }
+}
+
+fn change(entity: &str, what: impl Into<String>, verdict: &Verdict) -> SchemaChange {
+    let Verdict { reads, breaking, remedy } = *verdict;
+    let (entity, remedy) = (entity.to_owned(), remedy.to_owned());
+    SchemaChange { entity, what: what.into(), reads, breaking, remedy }
+}
+
+fn items(old: &Entity, new: &Entity, samples: &Read) -> Vec<SchemaChange> {
+    let mut changes = Vec::new();
+    let is_other = |item: &&Item| item.what != STORED;
+    for item in old.items.iter().filter(is_other) {
+        match new.item(&item.what, &item.name) {
+            Some(present) => changes.extend(facts(&old.name, item, present, samples)),
+            None => changes.extend(gone(item, new).map(|verdict| {
+                change(&old.name, format!("no {} any more", item.title()), &verdict)
+            })),
+        }
+    }
+    for item in new.items.iter().filter(is_other) {
+        if old.item(&item.what, &item.name).is_none() {
+            changes.extend(
+                added(item, old)
+                    .map(|verdict| change(&old.name, format!("new {}", item.title()), &verdict)),
+            );
+        }
+    }
+    changes
+}
+
+/// What it means that an item is gone; `None` where it has another name now.
+fn gone(item: &Item, new: &Entity) -> Option<Verdict> {
+    let same = |other: &Item| other.facts == item.facts;
+    Some(match &*item.what {
+        "row" if new.items("row").any(same) => return None,
+        "row" if item.get("place") == Some("canonical") => unread(NEW_TABLE),
+        "row" => {
+            fine("run `retire` with the former type: its rows stay, and no write changes them")
+        }
+        "unique" => fine("guard rows stay until their entities are deleted"),
+        "property" if new.items("property").any(|other| is_alias(other, &item.name)) => {
+            return None;
+        }
+        "property" if new.item("open", "properties").is_some() => fine(""),
+        "property" => lossy(KEEP_VALUES),
+        "open" => lossy(KEEP_VALUES),
+        "sum" => fine("its totals stay, and no write changes them"),
+        _ => fine(""),
+    })
+}
+
+fn is_alias(property: &Item, former: &str) -> bool {
+    property.facts.iter().any(|(label, value)| label == "formerly" && value == former)
+}
+
+/// What a new item means; `None` where it had another name.
+fn added(item: &Item, old: &Entity) -> Option<Verdict> {
+    Some(match &*item.what {
+        "row" if old.items("row").any(|other| other.facts == item.facts) => return None,
+        "row" if item.get("place") == Some("canonical") => unread(NEW_TABLE),
+        "row" => fine("deploy it, then run `backfill`, before queries rely on it"),
+        "unique" => {
+            fine("deploy it, then run `backfill`: until then, a value may have two entities")
+        }
+        "property" if item.facts.iter().any(|(label, _)| label == "formerly") => {
+            fine("deploy both names first, then run `rewrite`")
+        }
+        "property" if item.get("in every row") == Some("yes") => {
+            unread("give the field `#[table(default)]`, or the type `Option`")
+        }
+        "property" => fine(""),
+        "sum" => fine("run `repair_sums`: until then, totals lack the stored entities"),
+        _ => fine(""),
+    })
+}
+
+fn facts(entity: &str, old: &Item, new: &Item, samples: &Read) -> Vec<SchemaChange> {
+    let labels: BTreeSet<&String> =
+        old.facts.iter().chain(&new.facts).map(|(label, _)| label).collect();
+    let values = |item: &Item, label: &str| -> Vec<String> {
+        let facts = item.facts.iter().filter(|(other, _)| other == label);
+        facts.map(|(_, value)| value.clone()).collect()
+    };
+    let mut changes = Vec::new();
+    for label in labels {
+        let (before, after) = (values(old, label), values(new, label));
+        if before == after {
+            continue;
+        }
+        let what =
+            format!("{} of {}: {} is now {}", label, old.title(), listed(&before), listed(&after));
+        let one = |values: &[String]| values.first().cloned().unwrap_or_default();
+        let verdict = match &*old.what {
+            _ if grows(&one(&before), &one(&after)) => fine(""),
+            "keys" => unread(NEW_TABLE),
+            "row" => of_row(label, old),
+            "unique" => lossy(NEW_UNIQUE),
+            "property" => {
+                of_property(label, &before, &after, samples.properties.contains(&old.name))
+            }
+            _ => fine(""),
+        };
+        changes.push(change(entity, what, &verdict));
+    }
+    changes
+}
+
+fn listed(values: &[String]) -> String {
+    if values.is_empty() { "none".to_owned() } else { format!("`{}`", values.join("`, `")) }
+}
+
+/// Whether a component has all codes that it had, and more.
+fn grows(before: &str, after: &str) -> bool {
+    let codes = |text: &str| -> Option<BTreeSet<String>> {
+        let codes = text.strip_prefix(CODES)?;
+        Some(codes.split("\" \"").map(|code| code.trim_matches('"').to_owned()).collect())
+    };
+    match (codes(before), codes(after)) {
+        (Some(before), Some(after)) => before.is_subset(&after),
+        _ => false,
+    }
+}
+
+fn of_row(label: &str, old: &Item) -> Verdict {
+    match label {
+        "stores" => fine(REWRITE),
+        "exists" => fine("run `backfill`, then `verify` and `repair`"),
+        _ if old.get("place") == Some("canonical") => unread(NEW_TABLE),
+        _ => unread(NEW_ROW),
+    }
+}
+
+fn of_property(label: &str, before: &[String], after: &[String], is_read: bool) -> Verdict {
+    let number = |values: &[String]| values.first().and_then(|value| value.parse::<u64>().ok());
+    match label {
+        "type" if is_read => {
+            fine("run `rewrite`: until then, filters find only rows with the new type")
+        }
+        "type" => unread(
+            "keep its type, or give the field another name: no sample row shows that it is read",
+        ),
+        "limit" | "slots" => match (number(before), number(after)) {
+            (Some(before), Some(after)) if after >= before => fine(""),
+            (_, None) => fine(""),
+            _ => lossy(
+                "keep the limit: a stored value over it is read, but its entity cannot be written again",
+            ),
+        },
+        "in every row" if after.first().is_some_and(|every| every == "yes") => unread(
+            "give the field `#[table(default)]`, or the type `Option`: stored rows may lack it",
+        ),
+        "formerly" if before.iter().any(|former| !after.contains(former)) => fine(
+            "first run `rewrite` with the alias: rows that have the former name are not read any more",
+        ),
+        _ => fine(""),
+    }
+}

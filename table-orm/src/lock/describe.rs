@@ -1,0 +1,135 @@
+//! A type as items of the lock.
+
+use super::error::LockError;
+use super::text::{Entity, Item};
+use crate::entity::{
+    CopyKind, DynamicEntity, EntityRows, GuardTemplate, RowSchema, Schema, TableEntity, canonical,
+    read_row,
+};
+use crate::key::{Escape, Shape, TemplatePart, Width};
+use std::collections::BTreeSet;
+
+/// The items of a type but its sample rows. Whether a row may lack a property is tried on the samples.
+pub(super) fn entity<E: TableEntity>(samples: &[E]) -> Result<Entity, LockError> {
+    let schema = Schema::of::<E>();
+    let mut items = vec![keys::<E>(&schema)];
+    items.extend(schema.rows.iter().map(row::<E>));
+    items.extend(E::GUARDS.iter().map(unique));
+    let optional = optional::<E>(samples)?;
+    for property in &schema.properties {
+        let edm = property.edm.map_or("of the app".to_owned(), |edm| edm.to_string());
+        let mut item = Item::new("property", property.name).fact("type", edm);
+        if let Some(slots) = property.slots {
+            item = item.fact("slots", slots);
+        }
+        if let Some(limit) = property.max.or(property.max_bytes.map(|bytes| bytes as u64)) {
+            item = item.fact("limit", limit);
+        }
+        for former in &property.aliases {
+            item = item.fact("formerly", former);
+        }
+        let optional = property.slots.is_some() || optional.contains(property.name);
+        items.push(item.fact("in every row", if optional { "no" } else { "yes" }));
+    }
+    items.extend(schema.open.then(|| Item::new("open", "properties")));
+    items.extend(schema.sums.iter().map(|sum| Item::new("sum", sum)));
+    if let Some(events) = schema.events {
+        let item = Item::new("events", "of writes");
+        items.push(item.fact("before", events.before).fact("after", events.after));
+    }
+    Ok(Entity { name: E::NAME.to_owned(), items })
+}
+
+fn keys<E: TableEntity>(schema: &Schema) -> Item {
+    let escape = match E::ESCAPE {
+        Escape::Reject => "reject",
+        Escape::Encode => "encode",
+    };
+    let item = Item::new("keys", "of the partition");
+    let item = item.fact("table", schema.table).fact("template", schema.partition);
+    let item = components(item, E::PARTITION_KEY.parts).fact("escape", escape);
+    schema.kind.map_or(item.clone(), |kind| item.fact("kind", kind))
+}
+
+fn row<E: TableEntity>(row: &RowSchema) -> Item {
+    let foreign = E::FOREIGN.iter().find(|other| other.row.name == row.name);
+    let mut rows = E::ROWS.iter().chain(foreign.map(|foreign| &foreign.row));
+    let parts = rows.find(|other| other.name == row.name).map_or(&[][..], |row| row.parts);
+    let item = components(Item::new("row", row.name).fact("template", row.key), parts);
+    let item = components(item, foreign.map_or(&[][..], |foreign| foreign.partition_key.parts));
+    let item = match (row.canonical, row.eventual) {
+        (true, _) => item.fact("place", "canonical"),
+        (_, true) => item.fact("place", format_args!("{} on {}", row.partition, row.table)),
+        (_, false) => item.fact("place", "in the partition"),
+    };
+    let stores = match row.properties.len() {
+        _ if row.copy == CopyKind::Full => "all".to_owned(),
+        0 => "none".to_owned(),
+        _ => row.properties.join(", "),
+    };
+    let item = item.fact("stores", stores);
+    match (row.each, row.sparse) {
+        (Some(field), _) => item.fact("exists", format_args!("for each element of {field}")),
+        (None, true) => item.fact("exists", "sometimes"),
+        (None, false) => item,
+    }
+}
+
+fn unique(guard: &GuardTemplate) -> Item {
+    let item = Item::new("unique", guard.name).fact("template", guard.key);
+    let item = components(item, guard.parts);
+    let scope = if guard.across { "all partitions" } else { "one partition" };
+    let item = item.fact("scope", scope);
+    guard.table.map_or(item.clone(), |table| item.fact("table", table))
+}
+
+fn components(item: Item, parts: &[TemplatePart]) -> Item {
+    parts
+        .iter()
+        .fold(item, |item, part| item.fact(&format!("component {}", part.name), shape(part.shape)))
+}
+
+/// The texts of a component. Codes come one after the other, each in quotes.
+fn shape(shape: Shape) -> String {
+    match shape {
+        Shape::Digits(digits) => format!("{digits} digits"),
+        Shape::Number(digits) => format!("number of up to {digits} digits"),
+        Shape::Pattern(pattern) => format!("pattern {pattern}"),
+        Shape::OneOf(codes) => {
+            let codes: Vec<_> = codes.iter().map(|code| format!("{code:?}")).collect();
+            format!("{CODES}{}", codes.join(" "))
+        }
+        Shape::Char => "character".to_owned(),
+        Shape::Text => "text".to_owned(),
+        Shape::Own(Width::Fixed(units), _) => format!("of the app, {units} units"),
+        Shape::Own(Width::UpTo(units), _) => format!("of the app, up to {units} units"),
+        Shape::Own(Width::Unbounded, _) => "of the app".to_owned(),
+    }
+}
+
+/// What the description of codes begins with.
+pub(super) const CODES: &str = "code ";
+
+/// The properties without which the canonical rows of all samples can be read.
+fn optional<E: TableEntity>(samples: &[E]) -> Result<BTreeSet<String>, LockError> {
+    let mut optional: Option<BTreeSet<String>> = None;
+    for sample in samples {
+        let invalid = |error| LockError::Sample { entity: E::NAME, error };
+        let rows = EntityRows::of(sample).map_err(invalid)?;
+        let Some(row) = rows.canonical() else { continue };
+        let row: DynamicEntity = read_row(0, &row.body).map_err(|error| invalid(error.into()))?;
+        let names = Schema::of::<E>().properties.into_iter().map(|property| property.name);
+        let reads_without = |name: &&str| {
+            let mut without = row.clone();
+            without.properties.remove(*name);
+            let read = without.body().map(|body| read_row::<E>(canonical::<E>(), &body).is_ok());
+            read.unwrap_or(false)
+        };
+        let own: BTreeSet<_> = names.filter(reads_without).map(str::to_owned).collect();
+        optional = Some(match optional {
+            Some(others) => &others & &own,
+            None => own,
+        });
+    }
+    optional.ok_or(LockError::NoSample(E::NAME))
+}

@@ -1,0 +1,87 @@
+//! Why a lock's check fails.
+
+use super::change::SchemaChange;
+use crate::entity::Invalid;
+use std::path::PathBuf;
+use std::{fmt, io};
+
+/// The types and the lock differ, or cannot be compared. `Debug` prints the message, as a failed test shows it.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum LockError {
+    /// Rows that are stored already would not be read, or values in them be lost.
+    #[error(
+        "{} is broken, and was not written:{}\nTo make such a change after all, delete the lines that it \
+         contradicts from the file: no stored row may need them then",
+        path.display(), list(changes)
+    )]
+    Breaking {
+        /// The lock.
+        path: PathBuf,
+        /// The changes that stored rows do not survive.
+        changes: Vec<SchemaChange>,
+    },
+    /// The lock lacks changes that stored rows survive.
+    #[error(
+        "{} lacks changes of the types:{}\nRun `TABLE_ORM_LOCK=update cargo test` to add them, and review \
+         the difference",
+        path.display(), list(changes)
+    )]
+    Outdated {
+        /// The lock.
+        path: PathBuf,
+        /// The changes.
+        changes: Vec<SchemaChange>,
+    },
+    /// There is no lock.
+    #[error(
+        "there is no {}: run `TABLE_ORM_LOCK=update cargo test` to write it, and commit it",
+        path.display()
+    )]
+    Absent {
+        /// Where it is expected.
+        path: PathBuf,
+    },
+    /// A line of the lock is not as it was written.
+    #[error("line {line} of {} cannot be read: restore the file from its repository", path.display())]
+    Malformed {
+        /// The lock.
+        path: PathBuf,
+        /// The number of the line.
+        line: usize,
+    },
+    /// Two types have one name.
+    #[error("two types are called `{0}`: check one of them against a lock of its own")]
+    SameName(String),
+    /// A type has no sample.
+    #[error(
+        "`{0}` has no sample, so nothing shows that its stored rows are read: give one to `with`"
+    )]
+    NoSample(&'static str),
+    /// A sample cannot be stored.
+    #[error("a sample of `{entity}` cannot be stored: {error}")]
+    Sample {
+        /// The type's name.
+        entity: &'static str,
+        /// The reason.
+        error: Invalid,
+    },
+    /// The lock cannot be read or written.
+    #[error("{} cannot be read or written: {error}", path.display())]
+    Io {
+        /// The lock.
+        path: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
+}
+
+impl fmt::Debug for LockError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+fn list(changes: &[SchemaChange]) -> String {
+    changes.iter().map(|change| format!("\n- {change}")).collect()
+}

@@ -1,0 +1,135 @@
+//! The schemas of an app's types in a file, which a test checks.
+//!
+//! Stored rows outlive the types that wrote them. A [`SchemaLock`] keeps what rows the types store in a text
+//! file of the repository, with sample rows. A test then fails when a change of a type would no longer read
+//! them, and says what to do.
+//!
+//! Invariants:
+//! - A change that stored rows do not survive is never written to the file.
+//! - The sample rows of every version in the file are read by the types as they are now.
+
+mod change;
+mod compare;
+mod describe;
+mod error;
+mod samples;
+mod text;
+
+pub use change::{Reads, SchemaChange};
+pub use error::LockError;
+
+use crate::entity::TableEntity;
+use change::breaking;
+use std::path::PathBuf;
+use std::{env, fs, io};
+use text::{Entity, Item};
+
+/// What a test compares with its file: types, and the file's path.
+///
+/// ```
+/// use table_orm::TableEntity;
+/// use table_orm::lock::SchemaLock;
+///
+/// #[derive(TableEntity)]
+/// #[table(name = "runners", partition = "{race}", row = "BIB:{bib:05}")]
+/// struct Runner { race: String, bib: u32, name: Option<String> }
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("tables.lock");
+/// let ann = || Runner { race: "Boston".into(), bib: 7, name: Some("Ann".into()) };
+/// // `TABLE_ORM_LOCK=update cargo test` does the same as `update`.
+/// SchemaLock::new(&path).with([ann()]).update().check()?;
+/// SchemaLock::new(&path).with([ann()]).check()?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "nothing is checked until `check`"]
+#[derive(Debug)]
+pub struct SchemaLock {
+    path: PathBuf,
+    types: Vec<Type>,
+    update: bool,
+    /// The first sample that no store would take.
+    fault: Option<LockError>,
+}
+
+/// A type as it is now.
+#[derive(Debug)]
+struct Type {
+    entity: Entity,
+    /// Reads sample rows of earlier versions.
+    read: fn(&Item) -> samples::Read,
+}
+
+impl SchemaLock {
+    /// A check of the file at that path, such as `tables.lock`. Tests run in the folder of their package. The
+    /// file is written where the environment has `TABLE_ORM_LOCK=update`.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        let update = env::var_os("TABLE_ORM_LOCK").is_some_and(|value| value == "update");
+        Self { path: path.into(), types: Vec::new(), update, fault: None }
+    }
+
+    /// Adds the type of the samples. Their rows are kept in the file, and must be read by each later version.
+    /// Give samples with values in every field, with `None` where a field has an `Option`, and with each code
+    /// of an enum.
+    pub fn with<E: TableEntity>(mut self, samples: impl IntoIterator<Item = E>) -> Self {
+        let samples: Vec<E> = samples.into_iter().collect();
+        let stored = samples::stored(&samples);
+        match stored.and_then(|stored| Ok((describe::entity(&samples)?, stored))) {
+            Ok((mut entity, stored)) => {
+                entity.items.push(stored);
+                self.types.push(Type { entity, read: samples::read::<E> });
+            }
+            Err(fault) => self.fault = self.fault.or(Some(fault)),
+        }
+        self
+    }
+
+    /// Writes the file, unless stored rows would no longer be read.
+    pub const fn update(mut self) -> Self {
+        self.update = true;
+        self
+    }
+
+    /// Compares the types with the file.
+    ///
+    /// # Errors
+    /// - [`LockError::Breaking`] when stored rows would no longer be read, or values be lost.
+    /// - [`LockError::Outdated`] when the file lacks a change that stored rows survive, and `update` was not
+    ///   called.
+    /// - [`LockError::Absent`] when there is no file, and `update` was not called.
+    /// - Other errors when the file cannot be read or written, or a sample cannot be stored.
+    pub fn check(self) -> Result<(), LockError> {
+        let Self { path, mut types, update, fault } = self;
+        fault.map_or(Ok(()), Err)?;
+        types.sort_by(|left, right| left.entity.name.cmp(&right.entity.name));
+        if let Some(pair) = types.windows(2).find(|pair| pair[0].entity.name == pair[1].entity.name)
+        {
+            return Err(LockError::SameName(pair[0].entity.name.clone()));
+        }
+        let locked = match fs::read_to_string(&path) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(LockError::Io { path, error }),
+        };
+        if locked.is_none() && !update {
+            return Err(LockError::Absent { path });
+        }
+        let before = text::parse(locked.as_deref().unwrap_or_default())
+            .map_err(|line| LockError::Malformed { path: path.clone(), line })?;
+        let (now, changes) = compare::all(&before, types);
+        if changes.iter().any(breaking) {
+            let changes = changes.into_iter().filter(breaking).collect();
+            return Err(LockError::Breaking { path, changes });
+        }
+        let now = text::write(&now);
+        if locked.as_ref() == Some(&now) {
+            return Ok(());
+        }
+        if !update {
+            return Err(LockError::Outdated { path, changes });
+        }
+        fs::write(&path, now).map_err(|error| LockError::Io { path, error })
+    }
+}

@@ -1,0 +1,370 @@
+//! A lock fails where a change of a type would not read stored rows, and says what to do.
+
+// Rows may include the same fields: https://github.com/rust-lang/rust-clippy/issues/13238.
+#![allow(clippy::duplicated_attributes)]
+
+use std::fs;
+use std::path::Path;
+use table_orm::lock::{LockError, Reads, SchemaLock};
+
+/// A type as it was locked first, or with one change.
+macro_rules! version {
+    ($name:ident: [$($table:tt)*] [$($row:tt)*] [$($codes:tt)*] {
+        $($(#[$attr:meta])* $field:ident: $ty:ty = $value:expr,)*
+    }) => {
+        mod $name {
+            use table_orm::lock::SchemaLock;
+            use table_orm::{KeyPart, Sum, TableEntity};
+
+            #[derive(Debug, Clone, Copy, KeyPart)]
+            pub enum Sex { $($codes)* }
+
+            #[derive(Debug, Clone, TableEntity)]
+            #[table(partition = "{race}", $($table)*)]
+            $($row)*
+            pub struct Runner {
+                race: String,
+                bib: u32,
+                age: u8,
+                sex: Sex,
+                day: u32,
+                $($(#[$attr])* $field: $ty,)*
+            }
+
+            #[allow(dead_code)]
+            impl Runner {
+                const AGES: Sum<Self> = Sum::of("ages", |runner: &Self| i64::from(runner.age));
+                const SUMS: &'static [Sum<Self>] = &[Self::AGES];
+            }
+
+            pub fn lock(lock: SchemaLock) -> SchemaLock {
+                let (race, sex) = ("Boston".to_owned(), Sex::M);
+                lock.with([Runner { race, bib: 7, age: 30, sex, day: 5, $($field: $value,)* }])
+            }
+        }
+    };
+    // With other fields only.
+    ($name:ident: { $($fields:tt)* }) => {
+        version!($name: [name = "runners", unique(bib), sums = Self::SUMS] [
+            #[row(by_bib, key = "BIB:{bib:05}")]
+            #[row(by_sex, key = "SEX:{sex}__{bib:05}")]
+            #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
+            #[row(by_age, partition = "A:{age}", key = "AGE:{bib:05}__{race}", eventual)]
+            #[component(newest = desc(day))]
+        ] [F, M] { $($fields)* });
+    };
+    // With other attributes only.
+    ($name:ident: [$($table:tt)*] [$($row:tt)*] [$($codes:tt)*]) => {
+        version!($name: [$($table)*] [$($row)*] [$($codes)*] {
+            #[table(max_len = 20)] name: String = "Ann".to_owned(),
+            city: Option<String> = Some("Oslo".to_owned()),
+            score: i32 = 3,
+        });
+    };
+}
+
+version!(first: {
+    #[table(max_len = 20)] name: String = "Ann".to_owned(),
+    city: Option<String> = Some("Oslo".to_owned()),
+    score: i32 = 3,
+});
+version!(renamed: {
+    #[table(max_len = 20)] title: String = "Ann".to_owned(),
+    city: Option<String> = None,
+    score: i32 = 3,
+});
+version!(aliased: {
+    #[table(max_len = 20, alias = "Name")] title: String = "Ann".to_owned(),
+    city: Option<String> = None,
+    score: i32 = 3,
+});
+version!(optional_lost: {
+    #[table(max_len = 20)] name: String = "Ann".to_owned(),
+    score: i32 = 3,
+});
+version!(optional_required: {
+    #[table(max_len = 20)] name: String = "Ann".to_owned(),
+    city: String = "Oslo".to_owned(),
+    score: i32 = 3,
+});
+version!(more_optional: {
+    #[table(max_len = 20)] name: String = "Ann".to_owned(),
+    city: Option<String> = None,
+    score: i32 = 3,
+    club: Option<String> = None,
+    #[table(default)] paid: bool = true,
+});
+version!(more_required: {
+    #[table(max_len = 20)] name: String = "Ann".to_owned(),
+    city: Option<String> = None,
+    score: i32 = 3,
+    paid: bool = true,
+});
+version!(wider_number: {
+    #[table(max_len = 20)] name: String = "Ann".to_owned(),
+    city: Option<String> = None,
+    score: i64 = 3,
+});
+version!(number_as_text: {
+    #[table(max_len = 20)] name: String = "Ann".to_owned(),
+    city: Option<String> = None,
+    score: String = "3".to_owned(),
+});
+version!(longer_name: {
+    #[table(max_len = 40)] name: String = "Ann".to_owned(),
+    city: Option<String> = None,
+    score: i32 = 3,
+});
+version!(shorter_name: {
+    #[table(max_len = 10)] name: String = "Ann".to_owned(),
+    city: Option<String> = None,
+    score: i32 = 3,
+});
+version!(other_table: [name = "racers", unique(bib), sums = Self::SUMS] [
+    #[row(by_bib, key = "BIB:{bib:05}")]
+    #[row(by_sex, key = "SEX:{sex}__{bib:05}")]
+    #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
+    #[row(by_age, partition = "A:{age}", key = "AGE:{bib:05}__{race}", eventual)]
+    #[component(newest = desc(day))]
+] [F, M]);
+version!(marked: [name = "runners", unique(bib), sums = Self::SUMS, kind = "runner"] [
+    #[row(by_bib, key = "BIB:{bib:05}")]
+    #[row(by_sex, key = "SEX:{sex}__{bib:05}")]
+    #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
+    #[row(by_age, partition = "A:{age}", key = "AGE:{bib:05}__{race}", eventual)]
+    #[component(newest = desc(day))]
+] [F, M]);
+version!(wider_bib: [name = "runners", unique(bib), sums = Self::SUMS] [
+    #[row(by_bib, key = "BIB:{bib:06}")]
+    #[row(by_sex, key = "SEX:{sex}__{bib:05}")]
+    #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
+    #[row(by_age, partition = "A:{age}", key = "AGE:{bib:05}__{race}", eventual)]
+    #[component(newest = desc(day))]
+] [F, M]);
+version!(other_keys: [name = "runners", unique(bib), sums = Self::SUMS] [
+    #[row(by_bib, key = "BIB:{bib:05}")]
+    #[row(by_sex, key = "S:{sex}__{bib:05}")]
+    #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
+    #[row(by_age, partition = "AG:{age}", key = "AGE:{bib:05}__{race}", eventual)]
+    #[component(newest = desc(day))]
+] [F, M]);
+version!(oldest_first: [name = "runners", unique(bib), sums = Self::SUMS] [
+    #[row(by_bib, key = "BIB:{bib:05}")]
+    #[row(by_sex, key = "SEX:{sex}__{bib:05}")]
+    #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
+    #[row(by_age, partition = "A:{age}", key = "AGE:{bib:05}__{race}", eventual)]
+    #[component(newest = asc(day))]
+] [F, M]);
+version!(other_code: [name = "runners", unique(bib), sums = Self::SUMS] [
+    #[row(by_bib, key = "BIB:{bib:05}")]
+    #[row(by_sex, key = "SEX:{sex}__{bib:05}")]
+    #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
+    #[row(by_age, partition = "A:{age}", key = "AGE:{bib:05}__{race}", eventual)]
+    #[component(newest = desc(day))]
+] [#[key("W")] F, M]);
+version!(another_code: [name = "runners", unique(bib), sums = Self::SUMS] [
+    #[row(by_bib, key = "BIB:{bib:05}")]
+    #[row(by_sex, key = "SEX:{sex}__{bib:05}")]
+    #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
+    #[row(by_age, partition = "A:{age}", key = "AGE:{bib:05}__{race}", eventual)]
+    #[component(newest = desc(day))]
+] [F, M, X]);
+version!(other_unique: [name = "runners", unique(bib, across)] [
+    #[row(by_bib, key = "BIB:{bib:05}")]
+    #[row(by_sex, key = "SEX:{sex}__{bib:05}")]
+    #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
+    #[row(by_age, partition = "A:{age}", key = "AGE:{bib:05}__{race}", eventual)]
+    #[component(newest = desc(day))]
+] [F, M]);
+version!(other_rows: [name = "runners", unique(bib), unique(name), outbox(after)] [
+    #[row(by_number, key = "BIB:{bib:05}")]
+    #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age, name))]
+    #[row(by_age, partition = "A:{age}", key = "AGE:{bib:05}__{race}", eventual)]
+    #[row(by_name, key = "NAME:{name}__{bib:05}")]
+    #[component(newest = desc(day))]
+] [F, M]);
+
+type Lock = fn(SchemaLock) -> SchemaLock;
+
+/// A folder with the lock of the first version.
+fn locked() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    first::lock(at(folder.path())).update().check().unwrap();
+    first::lock(at(folder.path())).check().unwrap();
+    folder
+}
+
+fn at(folder: &Path) -> SchemaLock {
+    SchemaLock::new(folder.join("tables.lock"))
+}
+
+fn text(folder: &Path) -> String {
+    fs::read_to_string(folder.join("tables.lock")).unwrap()
+}
+
+/// Checks that these changes are refused, and leave the file as it was.
+fn refused(version: Lock, reads: Reads, phrases: &[&str]) {
+    let folder = locked();
+    let before = text(folder.path());
+    for lock in [version(at(folder.path())), version(at(folder.path())).update()] {
+        let error = lock.check().unwrap_err();
+        let LockError::Breaking { changes, .. } = &error else { panic!("{error}") };
+        assert!(changes.iter().any(|change| change.reads == reads), "{error}");
+        for phrase in phrases {
+            assert!(error.to_string().contains(phrase), "no {phrase:?} in: {error}");
+        }
+    }
+    assert_eq!(text(folder.path()), before);
+}
+
+/// Checks that these changes are written when asked to, and that rows of the first version stay in the lock.
+fn accepted(version: Lock, phrases: &[&str]) {
+    let folder = locked();
+    let before = text(folder.path());
+    let error = version(at(folder.path())).check().unwrap_err();
+    let LockError::Outdated { .. } = &error else { panic!("{error}") };
+    assert!(error.to_string().contains("TABLE_ORM_LOCK=update cargo test"), "{error}");
+    for phrase in phrases {
+        assert!(error.to_string().contains(phrase), "no {phrase:?} in: {error}");
+    }
+    assert_eq!(text(folder.path()), before);
+    version(at(folder.path())).update().check().unwrap();
+    version(at(folder.path())).check().unwrap();
+    let after = text(folder.path());
+    let rows = before.lines().filter(|line| line.contains("{\"PartitionKey\""));
+    for row in rows {
+        assert!(after.contains(row), "no {row} in {after}");
+    }
+}
+
+#[test]
+fn a_lock_names_all_that_rows_depend_on() {
+    let text = text(locked().path());
+    let shown: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    for line in [
+        "entity Runner",
+        "    table: runners",
+        "    component race: text",
+        "  row by_sex",
+        "    template: SEX:{sex}__{bib:05}",
+        "    component sex: code \"F\" \"M\"",
+        "    stores: Age",
+        "    place: A:{age} on runners",
+        "  unique bib",
+        "    scope: one partition",
+        "  property Name",
+        "    limit: 40",
+        "    in every row: no",
+        "  sum ages",
+    ] {
+        assert!(shown.contains(&line), "no {line:?} in {text}");
+    }
+    assert!(
+        text.contains("    by_age: {\"PartitionKey\":\"A:30\",\"RowKey\":\"AGE:00007__Boston\"")
+    );
+}
+
+#[test]
+fn a_lock_that_is_absent_or_damaged_fails_the_check() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = first::lock(at(folder.path())).check().unwrap_err();
+    assert!(matches!(error, LockError::Absent { .. }), "{error}");
+    fs::write(folder.path().join("tables.lock"), "# text\n\nentity A\nrow b\n").unwrap();
+    let error = first::lock(at(folder.path())).check().unwrap_err();
+    assert!(matches!(error, LockError::Malformed { line: 4, .. }), "{error}");
+    let error = first::lock(renamed::lock(at(folder.path()))).check().unwrap_err();
+    assert!(matches!(error, LockError::SameName(_)), "{error}");
+}
+
+#[test]
+fn a_type_that_is_not_checked_any_more_is_refused() {
+    let folder = locked();
+    let error = at(folder.path()).update().check().unwrap_err();
+    assert!(error.to_string().contains("not checked any more"), "{error}");
+}
+
+#[test]
+fn a_property_is_renamed_by_an_alias_only() {
+    refused(
+        renamed::lock,
+        Reads::Some,
+        &["`Title` of `Runner`", "alias", "no property Name any more"],
+    );
+    accepted(aliased::lock, &["new property Title", "rewrite"]);
+}
+
+#[test]
+fn a_property_is_not_lost() {
+    refused(optional_lost::lock, Reads::All, &["no property City any more", "alias", "flatten"]);
+}
+
+#[test]
+fn a_new_property_may_be_absent() {
+    accepted(more_optional::lock, &["new property Club", "new property Paid"]);
+    refused(more_required::lock, Reads::Some, &["new property Paid", "default"]);
+    refused(optional_required::lock, Reads::Some, &["in every row of property City", "default"]);
+}
+
+#[test]
+fn a_property_keeps_a_type_that_reads_stored_values() {
+    accepted(wider_number::lock, &["`Edm.Int32` is now `Edm.Int64`", "rewrite"]);
+    refused(number_as_text::lock, Reads::Some, &["property `Score`", "keep its type"]);
+}
+
+#[test]
+fn a_limit_may_only_be_raised() {
+    accepted(longer_name::lock, &["limit of property Name: `40` is now `80`"]);
+    refused(shorter_name::lock, Reads::All, &["limit of property Name: `40` is now `20`"]);
+}
+
+#[test]
+fn a_table_and_a_kind_stay() {
+    refused(other_table::lock, Reads::Some, &["`runners` is now `racers`", "new table"]);
+    refused(marked::lock, Reads::Some, &["kind of keys of the partition", "new table"]);
+}
+
+#[test]
+fn keys_stay() {
+    let canonical = ["template of row by_bib", "`5 digits` is now `6 digits`", "new table"];
+    refused(wider_bib::lock, Reads::Some, &canonical);
+    let others =
+        ["`SEX:{sex}__{bib:05}` is now `S:{sex}__{bib:05}`", "place of row by_age", "retire"];
+    refused(other_keys::lock, Reads::Some, &others);
+    refused(oldest_first::lock, Reads::Some, &["keys of row by_day", "retire"]);
+}
+
+#[test]
+fn codes_stay_and_more_may_come() {
+    refused(
+        other_code::lock,
+        Reads::Some,
+        &["component sex of row by_sex", "\"F\" \"M\"", "\"W\""],
+    );
+    accepted(another_code::lock, &["component sex of row by_sex"]);
+}
+
+#[test]
+fn a_unique_value_keeps_its_scope() {
+    refused(
+        other_unique::lock,
+        Reads::All,
+        &["`one partition` is now `all partitions`", "backfill"],
+    );
+}
+
+#[test]
+fn rows_come_and_go_with_what_has_to_be_done() {
+    accepted(
+        other_rows::lock,
+        &[
+            "no row by_sex any more",
+            "retire",
+            "new row by_name",
+            "new unique name",
+            "backfill",
+            "stores of row by_day: `Age` is now `Age, Name`",
+            "rewrite",
+            "no sum ages any more",
+        ],
+    );
+}
