@@ -1,6 +1,7 @@
 //! A type as items of the lock.
 
 use super::error::LockError;
+use super::samples::invalid;
 use super::text::{Entity, Item};
 use crate::entity::{
     CopyKind, DynamicEntity, EntityRows, GuardTemplate, RowSchema, Schema, TableEntity, canonical,
@@ -114,10 +115,10 @@ pub(super) const CODES: &str = "code ";
 fn optional<E: TableEntity>(samples: &[E]) -> Result<BTreeSet<String>, LockError> {
     let mut optional: Option<BTreeSet<String>> = None;
     for sample in samples {
-        let invalid = |error| LockError::Sample { entity: E::NAME, error };
-        let rows = EntityRows::of(sample).map_err(invalid)?;
+        let rows = EntityRows::of(sample).map_err(invalid::<E>)?;
         let Some(row) = rows.canonical() else { continue };
-        let row: DynamicEntity = read_row(0, &row.body).map_err(|error| invalid(error.into()))?;
+        let row: DynamicEntity =
+            read_row(0, &row.body).map_err(|error| invalid::<E>(error.into()))?;
         let names = Schema::of::<E>().properties.into_iter().map(|property| property.name);
         let reads_without = |name: &&str| {
             let mut without = row.clone();

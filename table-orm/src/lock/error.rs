@@ -64,7 +64,7 @@ pub enum LockError {
         /// The type's name.
         entity: &'static str,
         /// The reason.
-        error: Invalid,
+        error: Box<Invalid>,
     },
     /// The lock cannot be read or written.
     #[error("{} cannot be read or written: {error}", path.display())]

@@ -24,14 +24,17 @@ const NEW_VALUE: &str = "give the property another name and read this one with a
 pub(super) fn stored<E: TableEntity>(samples: &[E]) -> Result<Item, LockError> {
     let mut item = Item::new(STORED, "rows");
     for sample in samples {
-        let rows = rows(sample).map_err(|error| LockError::Sample { entity: E::NAME, error })?;
-        for (index, row) in rows {
-            let row = row.to_json().map_err(Invalid::from);
-            let row = row.map_err(|error| LockError::Sample { entity: E::NAME, error })?;
+        for (index, row) in rows(sample).map_err(invalid::<E>)? {
+            let row = row.to_json().map_err(|error| invalid::<E>(error.into()))?;
             item = item.fact(name_of::<E>(index), row);
         }
     }
     Ok(item)
+}
+
+/// The error of a sample that cannot be stored.
+pub(super) fn invalid<E: TableEntity>(error: Invalid) -> LockError {
+    LockError::Sample { entity: E::NAME, error: Box::new(error) }
 }
 
 /// The rows of an entity, in its partition and elsewhere, with the indices of their templates.
