@@ -1,6 +1,6 @@
 //! A value of a property with its type. `Display` writes the literal of a `$filter` expression.
 
-use super::{DateTime, order};
+use super::{DateTime, order, value_size};
 use std::cmp::Ordering;
 use std::fmt;
 use uuid::Uuid;
@@ -114,6 +114,16 @@ impl Edm {
             Self::Guid(_) => EdmType::Guid,
             Self::Binary(_) => EdmType::Binary,
         }
+    }
+
+    /// The bytes that the service counts for the value.
+    pub(crate) fn size(&self) -> usize {
+        let length = match self {
+            Self::String(text) => order::len(text),
+            Self::Binary(bytes) => bytes.len(),
+            _ => 0,
+        };
+        value_size(self.edm_type(), length)
     }
 
     /// The order of two values of one type in the service; `None` when the types differ or a number is
