@@ -270,8 +270,9 @@ mod tests {
     fn names_in_keys_do_not_become_ever_more_kinds() {
         let table = TableName::new("things").unwrap();
         let mut kinds = Kinds::new(Vec::new(), &table);
-        let name =
-            |number: u32| (0..4).map(|digit| char::from(b'a' + (number >> (4 * digit) & 15) as u8));
+        let name = |number: u32| {
+            (0..4).map(move |digit| char::from(b'a' + (number >> (4 * digit) & 15) as u8))
+        };
         for number in 0..5000 {
             let row_key = format!("{}:1", name(number).collect::<String>());
             let kind = kinds.find(&DynamicEntity::new("p", row_key), &table);

@@ -34,7 +34,7 @@
 //!
 //! | Number | Error |
 //! |---|---|
-//! | [`Percentiles`]: `p50` to `p999` | within 1 %, or less than one |
+//! | [`Percentiles`]: `p50` to `p999` | within 1 %, or one |
 //! | [`Distinct`] | exact up to 100 values, then "more than 100" |
 //! | [`WriteOrder::correlation`] | of a sample of up to 2,000 partitions: about 0.05 in 95 of 100 tables |
 

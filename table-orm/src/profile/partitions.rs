@@ -106,6 +106,12 @@ impl Partitions {
         self.most_bytes.add(size.bytes, &size);
     }
 
+    /// How many partitions are in the sample and in the lists.
+    #[cfg(test)]
+    pub fn kept(&self) -> (usize, usize) {
+        (self.written.kept(), self.most_rows.found.len() + self.most_bytes.found.len())
+    }
+
     /// The result; without bytes where they were not read.
     pub fn finish(mut self, has_bytes: bool) -> (PartitionProfile, Option<WriteOrder>) {
         self.close();

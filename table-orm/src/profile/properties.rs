@@ -55,6 +55,12 @@ impl Properties {
         size
     }
 
+    /// How many names are kept.
+    #[cfg(test)]
+    pub fn kept(&self) -> usize {
+        self.by_name.len()
+    }
+
     /// The result, by the rows of each kind: the properties with most bytes first.
     pub fn finish(self, rows_of_kind: &[u64]) -> Vec<PropertyProfile> {
         let profile = |(name, tally): (String, PropertyTally)| {

@@ -82,6 +82,13 @@ impl Tally {
         Ok(())
     }
 
+    /// How many partitions are sampled and listed, and how many kinds and names are kept.
+    #[cfg(test)]
+    pub fn kept(&self) -> (usize, usize, usize, usize) {
+        let (sampled, listed) = self.partitions.kept();
+        (sampled, listed, self.kinds.rows().len(), self.properties.kept())
+    }
+
     /// The report, with what the scan has cost.
     pub fn finish(self, scan: &ScanReport, unreadable: u64) -> ProfileReport {
         let (partitions, write_order) = self.partitions.finish(self.sizes.is_some());

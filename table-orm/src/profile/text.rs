@@ -8,7 +8,8 @@ use super::report::{
 use crate::model::Printable;
 use std::fmt::{self, Formatter};
 
-const WIDTH: usize = 100;
+/// The most columns of a line.
+pub(super) const WIDTH: usize = 100;
 /// The most kinds of rows and the most properties that are shown.
 const SHOWN: usize = 30;
 /// The columns of the longest bar.
@@ -44,7 +45,7 @@ impl fmt::Display for ProfileReport {
         }
         writeln!(
             f,
-            "\nPercentiles are within 1 %, and different values are counted up to 100. All other counts are exact."
+            "\nPercentiles are within 1 % or one, and different values are counted up to 100. All else is exact."
         )
     }
 }
@@ -60,11 +61,12 @@ impl ProfileReport {
         if let Some(sizes) = &partitions.bytes {
             percentiles(f, "size", sizes, bytes)?;
         }
-        let mut notes = vec![format!("{} have one row", number(partitions.single_row))];
-        if partitions.only_helpers > 0 {
-            notes.push(format!("{} have only helper rows", number(partitions.only_helpers)));
+        if partitions.single_row > 0 {
+            writeln!(f, "  {} have one row", number(partitions.single_row))?;
         }
-        writeln!(f, "  {}", notes.join(", "))?;
+        if partitions.only_helpers > 0 {
+            writeln!(f, "  {} have only helper rows", number(partitions.only_helpers))?;
+        }
         self.largest(f, "with most rows", &partitions.most_rows)?;
         let is_same = partitions.most_rows.iter().map(|one| &one.key);
         if !is_same.eq(partitions.most_bytes.iter().map(|one| &one.key)) {
@@ -98,7 +100,8 @@ impl ProfileReport {
             };
             let name = cut(&Printable(name).to_string(), 40);
             let (share, size) = (share(*rows, self.rows), self.size(*size));
-            writeln!(f, "  {name:<40}{:>14}{share:>10}{size:>14}   {role}", number(*rows))?;
+            let line = format!("  {name:<40}{:>14}{share:>10}{size:>14}   {role}", number(*rows));
+            writeln!(f, "{}", line.trim_end())?;
         }
         more(f, self.kinds.len())
     }

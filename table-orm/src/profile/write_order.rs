@@ -39,6 +39,12 @@ impl WriteOrderSample {
         }
     }
 
+    /// How many partitions are in the sample.
+    #[cfg(test)]
+    pub const fn kept(&self) -> usize {
+        self.sample.len()
+    }
+
     /// Compares both orders; `None` for fewer than two instants.
     pub fn compare(mut self) -> Option<WriteOrder> {
         self.sample.sort_unstable();
