@@ -24,6 +24,9 @@ pub const MAX_TOP: usize = 1000;
 /// [scan](crate::scan::Scan), and slows down after a 503 as a scan does. Memory is bounded however large the
 /// table is. It writes nothing. It is no snapshot: it may or may not count rows that are written meanwhile.
 ///
+/// It fails with [`Error::Scan`](crate::Error::Scan) if the options of the scan do not fit together, or if the
+/// store returns rows in another order than that of the service; otherwise with any error of the store.
+///
 /// ```
 /// # use table_orm::{DynamicEntity, ScanPermit, TableName, Tables};
 /// # #[tokio::main(flavor = "current_thread")]

@@ -159,9 +159,21 @@ fn context(row: &DynamicEntity) -> RowContext<'_> {
     }
 }
 
+/// Whether the canonical rows of a type are in the table: it is that of the type, or the type declares no row
+/// for a table of this name, so that its own has another name here.
+fn is_home<E: TableEntity>(table: &TableName) -> bool {
+    let is_this = |name: &str| name.eq_ignore_ascii_case(table.as_str());
+    let guards = E::GUARDS.iter().filter_map(|guard| guard.table);
+    let mut elsewhere = E::FOREIGN.iter().filter_map(|row| row.table).chain(guards);
+    is_this(E::TABLE) || !elsewhere.any(is_this)
+}
+
 /// Whether a row or guard that may be declared for another table is in this one.
-fn is_in(declared: Option<&str>, table: &TableName) -> bool {
-    declared.is_none_or(|name| name.eq_ignore_ascii_case(table.as_str()))
+fn is_in<E: TableEntity>(declared: Option<&str>, table: &TableName) -> bool {
+    match declared {
+        Some(name) => name.eq_ignore_ascii_case(table.as_str()),
+        None => is_home::<E>(table),
+    }
 }
 
 fn kinds_of<E: TableEntity>(table: &TableName) -> Vec<KindTally> {
@@ -170,12 +182,12 @@ fn kinds_of<E: TableEntity>(table: &TableName) -> Vec<KindTally> {
         ..KindTally::new(Some(E::NAME), name_of::<E>(index), role)
     };
     let role = |index| if index == canonical::<E>() { RowRole::Entity } else { RowRole::Copy };
-    let rows = (0..E::ROWS.len()).map(|index| kind(index, role(index), true));
+    let rows = (0..E::ROWS.len()).map(|index| kind(index, role(index), is_home::<E>(table)));
     let guards = E::GUARDS.iter().enumerate().map(|(at, guard)| {
-        kind(E::ROWS.len() + at, RowRole::Guard, !guard.across || is_in(guard.table, table))
+        kind(E::ROWS.len() + at, RowRole::Guard, is_in::<E>(guard.table, table))
     });
     let elsewhere = E::FOREIGN.iter().enumerate().map(|(at, row)| {
-        kind(first_foreign::<E>() + at, RowRole::Elsewhere, is_in(row.table, table))
+        kind(first_foreign::<E>() + at, RowRole::Elsewhere, is_in::<E>(row.table, table))
     });
     let moved = KindTally::new(Some(E::NAME), "moved", RowRole::Moved);
     rows.chain(guards).chain(elsewhere).chain([moved]).collect()
@@ -183,14 +195,14 @@ fn kinds_of<E: TableEntity>(table: &TableName) -> Vec<KindTally> {
 
 /// The place of a row among the kinds of a type.
 fn find<E: TableEntity>(row: &RowContext<'_>, table: &TableName) -> Option<usize> {
-    match template_of::<E>(row) {
+    match template_of::<E>(row).filter(|_| is_home::<E>(table)) {
         Some((index, Ownership::Own)) => return Some(index),
         Some((_, Ownership::Moved(_))) => return Some(first_foreign::<E>() + E::FOREIGN.len()),
         Some((_, Ownership::Foreign)) | None => {}
     }
     let is_guard = |guard: &GuardTemplate| {
         guard.across
-            && is_in(guard.table, table)
+            && is_in::<E>(guard.table, table)
             && guard.row().takes(&row.partition_key, E::ESCAPE)
     };
     if row.row_key == ACROSS_GUARD
@@ -199,7 +211,7 @@ fn find<E: TableEntity>(row: &RowContext<'_>, table: &TableName) -> Option<usize
         return Some(E::ROWS.len() + at);
     }
     let elsewhere = E::FOREIGN.iter().position(|foreign| {
-        is_in(foreign.table, table)
+        is_in::<E>(foreign.table, table)
             && foreign.row.takes(&row.row_key, E::ESCAPE)
             && foreign.partition_key.takes(&row.partition_key, E::ESCAPE)
             && E::KIND.is_none_or(|kind| row.kind == kind)
