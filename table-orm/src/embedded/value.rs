@@ -4,7 +4,7 @@
 //! were checked when written are compared without errors when read.
 
 use super::members;
-use crate::model::{DateTime, Edm, EdmType, order, value_size};
+use crate::model::{DateTime, Edm, EdmType, order};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::borrow::Cow;
@@ -72,7 +72,7 @@ impl<'a> StoredValue<'a> {
             Self::Binary(bytes) => bytes.len(),
             _ => 0,
         };
-        value_size(self.edm_type(), length)
+        self.edm_type().size(length)
     }
 
     /// Compares with a filter's value; `None` when the types differ or one is not a number.

@@ -1,6 +1,6 @@
 //! A value of a property with its type. `Display` writes the literal of a `$filter` expression.
 
-use super::{DateTime, order, value_size};
+use super::{DateTime, order};
 use std::cmp::Ordering;
 use std::fmt;
 use uuid::Uuid;
@@ -58,6 +58,19 @@ impl EdmType {
         ]
         .into_iter()
         .find(|edm| edm.name() == name)
+    }
+
+    /// The bytes that the service counts for a value (service documentation, "Understanding the Table
+    /// service data model"). `length` is that of text in UTF-16 units, or of binary in bytes.
+    pub(crate) const fn size(self, length: usize) -> usize {
+        match self {
+            Self::String => 4 + 2 * length,
+            Self::Binary => 4 + length,
+            Self::Int32 => 4,
+            Self::Int64 | Self::Double | Self::DateTime => 8,
+            Self::Boolean => 1,
+            Self::Guid => 16,
+        }
     }
 }
 
@@ -123,7 +136,7 @@ impl Edm {
             Self::Binary(bytes) => bytes.len(),
             _ => 0,
         };
-        value_size(self.edm_type(), length)
+        self.edm_type().size(length)
     }
 
     /// The order of two values of one type in the service; `None` when the types differ or a number is

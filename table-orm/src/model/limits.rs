@@ -1,6 +1,6 @@
 //! The service's limits, each with its source.
 
-use super::{EdmType, order};
+use super::order;
 
 /// The most UTF-16 units of a PartitionKey or RowKey: 1 KiB (service documentation,
 /// "Understanding the Table service data model").
@@ -30,18 +30,6 @@ pub const MAX_COMPARISONS: usize = 15;
 /// What a property adds to the size of its entity, in bytes (service documentation).
 pub(crate) fn property_size(name: &str, value: usize) -> usize {
     8 + 2 * order::len(name) + value
-}
-
-/// The size of a value in bytes. `length` is that of text in UTF-16 units, or of binary in bytes.
-pub(crate) const fn value_size(edm: EdmType, length: usize) -> usize {
-    match edm {
-        EdmType::String => 4 + 2 * length,
-        EdmType::Binary => 4 + length,
-        EdmType::Int32 => 4,
-        EdmType::Int64 | EdmType::Double | EdmType::DateTime => 8,
-        EdmType::Boolean => 1,
-        EdmType::Guid => 16,
-    }
 }
 
 /// The size of an entity in bytes, by the UTF-16 units of its keys and the sizes of its properties.

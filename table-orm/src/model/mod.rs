@@ -28,7 +28,7 @@ pub use limits::{
 pub use metadata::Metadata;
 pub use table_name::{TableName, TableNameError};
 
-pub(crate) use limits::{entity_size, property_size, value_size};
+pub(crate) use limits::{entity_size, property_size};
 pub(crate) use printable::Printable;
 pub(crate) use system::{
     ACROSS_GUARD, ETAG_MEMBER, KIND, METADATA_PREFIX, MOVED_TO, PARTITION_KEY, RESERVED_PROPERTIES,

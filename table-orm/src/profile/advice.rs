@@ -43,7 +43,7 @@ pub enum AdviceKind {
     RareProperties,
     /// Properties whose values have several types.
     MixedTypes,
-    /// Properties that have the same value in every row.
+    /// Properties whose values are all the same, in nearly every row.
     ConstantProperties,
     /// Index rows that store as much as their entity hold half of the bytes.
     FullCopies,

@@ -5,6 +5,7 @@
 
 use super::advice::{Advice, AdviceKind};
 use super::report::{KindProfile, ProfileReport, PropertyProfile, RowRole};
+use super::text::{bytes as size, number};
 use crate::model::{DateTime, MAX_ENTITY_BYTES};
 use std::time::Duration;
 
@@ -59,11 +60,12 @@ fn partitions(report: &ProfileReport) -> Option<Advice> {
         let seconds = largest.rows.div_ceil(PARTITION_TARGET);
         let reading = format!("To read it takes {seconds} s or more, by however many workers.");
         let (kind, finding) = if partitions.count == 1 {
-            let finding = format!("All {} rows are in one partition. {reading}", report.rows);
+            let rows = number(report.rows);
+            let finding = format!("All {rows} rows are in one partition. {reading}");
             (AdviceKind::SinglePartition, finding)
         } else {
             let share = percent(largest.rows, report.rows);
-            let (key, rows) = (&largest.key, largest.rows);
+            let (key, rows) = (&largest.key, number(largest.rows));
             let finding = format!("Partition {key:?} has {share} of all rows: {rows}. {reading}");
             (AdviceKind::HotPartition, finding)
         };
@@ -79,7 +81,11 @@ fn partitions(report: &ProfileReport) -> Option<Advice> {
     if entities >= MANY && is_share(partitions.single_row, entities, 90) {
         return new(
             AdviceKind::SingleRows,
-            format!("{} of {entities} partitions have one row.", partitions.single_row),
+            format!(
+                "{} of {} partitions have one row.",
+                number(partitions.single_row),
+                number(entities)
+            ),
             "That is right for point queries alone. If rows are listed or changed together, give them one \
              PartitionKey.",
             "Rule: entities that are queried or changed together belong in one partition: a transaction is of \
@@ -127,9 +133,10 @@ fn large_entities(report: &ProfileReport) -> Option<Advice> {
         return None;
     }
     let finding = format!(
-        "{rows} rows have more than 64 KiB and {} of the bytes. The largest has {} KiB; the limit is 1024 KiB.",
+        "{} rows have more than 64 KiB and {} of the bytes. The largest has {}; the limit is 1 MiB.",
+        number(rows),
         percent(bytes, sizes.bytes),
-        sizes.row.most.div_ceil(1024)
+        size(sizes.row.most)
     );
     new(
         AdviceKind::LargeEntities,
@@ -151,7 +158,7 @@ fn large_property(report: &ProfileReport) -> Option<Advice> {
     let finding = format!(
         "The text `{name}` has {} of the bytes, {} in a row.",
         percent(*bytes, all),
-        bytes / rows.max(&1)
+        size(bytes / rows.max(&1))
     );
     new(
         AdviceKind::LargeProperty,
@@ -183,8 +190,9 @@ fn rare_properties(report: &ProfileReport) -> Option<Advice> {
         property.of_rows >= MANY && !is_share(property.rows, property.of_rows, 1)
     };
     let rare: Vec<_> = report.properties.iter().filter(is_rare).collect();
-    let shown =
-        |one: &&PropertyProfile| format!("`{}` in {} of {}", one.name, one.rows, one.of_rows);
+    let shown = |one: &&PropertyProfile| {
+        format!("`{}` in {} of {}", one.name, number(one.rows), number(one.of_rows))
+    };
     let finding = format!("Hardly any row has {}.", list(&rare, shown)?);
     new(
         AdviceKind::RareProperties,
@@ -213,7 +221,7 @@ fn constant_properties(report: &ProfileReport) -> Option<Advice> {
     let is_constant = |property: &&PropertyProfile| {
         property.constant.is_some()
             && property.of_rows >= MANY
-            && property.rows == property.of_rows
+            && is_share(property.rows, property.of_rows, 99)
             && is_share(property.bytes, all, 5)
     };
     let constant: Vec<_> = report.properties.iter().filter(is_constant).collect();
@@ -221,7 +229,7 @@ fn constant_properties(report: &ProfileReport) -> Option<Advice> {
         let value = one.constant.as_deref().unwrap_or_default();
         format!("`{}` ({value}, {} of the bytes)", one.name, percent(one.bytes, all))
     };
-    let finding = format!("Every row has the same value in {}.", list(&constant, shown)?);
+    let finding = format!("All values are the same in {}.", list(&constant, shown)?);
     new(
         AdviceKind::ConstantProperties,
         finding,
@@ -245,7 +253,9 @@ fn full_copies(report: &ProfileReport) -> Option<Advice> {
         return None;
     }
     let finding = format!(
-        "{copies} index rows of {entities} entities have {} of the bytes: they store nearly all properties.",
+        "{} index rows of {} entities have {} of the bytes: they store nearly all properties.",
+        number(copies),
+        number(entities),
         percent(copy_bytes, all)
     );
     new(
@@ -263,9 +273,9 @@ fn unknown_rows(report: &ProfileReport) -> Option<Advice> {
         return None;
     }
     let unknown: Vec<_> = report.kinds.iter().filter(|kind| kind.role == RowRole::Other).collect();
-    let shown = |kind: &&KindProfile| format!("{} {}", kind.rows, kind.name);
+    let shown = |kind: &&KindProfile| format!("{} {}", number(kind.rows), kind.name);
     let list = list(&unknown, shown)?;
-    let rows = report.rows_of(RowRole::Other);
+    let rows = number(report.rows_of(RowRole::Other));
     new(
         AdviceKind::UnknownRows,
         format!("{rows} rows are of no type that this profile knows. Their RowKeys begin: {list}."),
@@ -286,9 +296,9 @@ fn unfinished(report: &ProfileReport, newest: Option<DateTime>) -> Option<Advice
     let old: Vec<_> = report.kinds.iter().filter(is_old).collect();
     let shown = |kind: &&KindProfile| {
         let oldest = kind.oldest.as_deref().unwrap_or_default();
-        format!("{} {} ({} rows since {oldest})", kind.role, kind.name, kind.rows)
+        format!("{} {} ({} since {oldest})", kind.role, kind.name, number(kind.rows))
     };
-    let finding = format!("Work is left for more than a day: {}.", list(&old, shown)?);
+    let finding = format!("Rows of unfinished work are older than a day: {}.", list(&old, shown)?);
     new(
         AdviceKind::Unfinished,
         finding,
@@ -305,7 +315,10 @@ fn unreadable(report: &ProfileReport) -> Option<Advice> {
     }
     new(
         AdviceKind::Unreadable,
-        format!("{} rows could not be read, and are in no other number.", report.unreadable),
+        format!(
+            "{} rows could not be read, and are in no other number.",
+            number(report.unreadable)
+        ),
         "Read them with a scan that says why: `skip_unreadable`.",
         "Rule: a property has one of eight types (Understanding the Table service data model).",
     )

@@ -67,7 +67,9 @@ impl ProfileReport {
         if partitions.only_helpers > 0 {
             writeln!(f, "  {} have only helper rows", number(partitions.only_helpers))?;
         }
-        self.largest(f, "with most rows", &partitions.most_rows)?;
+        if partitions.rows.most > partitions.rows.least {
+            self.largest(f, "with most rows", &partitions.most_rows)?;
+        }
         let is_same = partitions.most_rows.iter().map(|one| &one.key);
         if !is_same.eq(partitions.most_bytes.iter().map(|one| &one.key)) {
             self.largest(f, "with most bytes", &partitions.most_bytes)?;
@@ -112,12 +114,12 @@ impl ProfileReport {
         }
         writeln!(
             f,
-            "\n{:<28}{:>14}{:>9}{:>12}{:>11}{:>8}   types",
+            "\n{:<26}{:>13}{:>8}{:>11}{:>10}{:>7}   types",
             "Properties", "rows", "share", "size", "largest", "values"
         )?;
         for property in self.properties.iter().take(SHOWN) {
             let PropertyProfile { name, rows, of_rows, values, types, constant, .. } = property;
-            let name = cut(&Printable(name).to_string(), 26);
+            let name = cut(&Printable(name).to_string(), 24);
             let (share, size) = (share(*rows, *of_rows), bytes(property.bytes));
             let types: Vec<_> = types.iter().map(|edm| edm.trim_start_matches("Edm.")).collect();
             let types = match constant {
@@ -126,10 +128,10 @@ impl ProfileReport {
             };
             writeln!(
                 f,
-                "  {name:<26}{:>14}{share:>9}{size:>12}{:>11}{values:>8}   {}",
+                "  {name:<24}{:>13}{share:>8}{size:>11}{:>10}{values:>7}   {}",
                 number(*rows),
                 bytes(property.largest),
-                cut(&types, 15)
+                cut(&types, 22)
             )?;
         }
         more(f, self.properties.len())?;
@@ -193,7 +195,8 @@ fn histogram(f: &mut Formatter<'_>, sizes: &SizeProfile) -> fmt::Result {
         let bar = "#".repeat((BAR * bucket.rows as f64 / most as f64).ceil() as usize);
         let title = format!("up to {}", bytes(bucket.at_most));
         let share = share(bucket.rows, rows);
-        writeln!(f, "  {title:<14}{:>14}{share:>10}  {bar}", number(bucket.rows))?;
+        let line = format!("  {title:<14}{:>14}{share:>10}  {bar}", number(bucket.rows));
+        writeln!(f, "{}", line.trim_end())?;
     }
     let names = share(sizes.name_bytes, sizes.bytes);
     writeln!(f, "  names of properties are {names} of the bytes")
@@ -227,7 +230,7 @@ fn wrapped(f: &mut Formatter<'_>, start: &str, text: &str) -> fmt::Result {
 }
 
 /// A number with a comma before each three digits.
-fn number(number: u64) -> String {
+pub(super) fn number(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -240,7 +243,7 @@ fn number(number: u64) -> String {
 }
 
 /// Bytes in the largest unit of which there is one.
-fn bytes(bytes: u64) -> String {
+pub(super) fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
         return format!("{bytes} B");

@@ -38,20 +38,20 @@ proptest! {
 
 #[test]
 fn sizes_and_numbers_are_easy_to_read() {
-    let rows = (0..1500).map(|number| {
+    let rows = (0..1502).map(|number| {
         row(format!("{:02}", number / 100), format!("B:{number:05}"), number)
             .with("N", number as i32)
     });
     let shown = profile(rows).to_string();
     for line in [
         "Table things",
-        "  1,500 rows in 15 partitions, 52.7 KiB as the service counts them",
-        "  rows                   100         100         100         100         100         100         100",
+        "  1,502 rows in 16 partitions, 52.8 KiB as the service counts them",
+        "  rows                     2         100         100         100         100         100          94",
         "           100 rows    6.7 %      3.5 KiB   \"00\"",
-        "  RowKey B:                                        1,500   100.0 %      52.7 KiB",
-        "  up to 64 B             1,500   100.0 %  ################################",
-        "  PartitionKeys: 15 different; RowKeys: > 100 different",
-        "  order of keys and of first writes: correlation 1.00, of 15 partitions",
+        "  RowKey B:                                        1,502   100.0 %      52.8 KiB",
+        "  up to 64 B             1,502   100.0 %  ################################",
+        "  PartitionKeys: 16 different; RowKeys: > 100 different",
+        "  order of keys and of first writes: correlation 1.00, of 16 partitions",
     ] {
         assert!(shown.lines().any(|found| found == line), "{line}\n{shown}");
     }
