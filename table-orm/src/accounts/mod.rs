@@ -49,7 +49,7 @@ pub use growing::Growth;
 
 use crate::model::{DateTime, ETag, MAX_TRANSACTION_OPERATIONS, Metadata, TableName};
 use crate::query::{RowQuery, Span};
-use crate::store::{Batch, Operation, Page, Store, StoreError, StoredRow};
+use crate::store::{Backend, Batch, Operation, Page, Store, StoreError, StoredRow};
 use async_trait::async_trait;
 use growing::Growing;
 use position::{Position, Token};
@@ -299,6 +299,12 @@ impl Store for Accounts {
 
     fn hidden_property(&self) -> Option<&str> {
         self.stores[0].hidden_property()
+    }
+
+    /// What all accounts have in common.
+    fn backend(&self) -> Backend {
+        let others = self.stores[1..].iter().map(|store| store.backend());
+        others.fold(self.stores[0].backend(), Backend::in_common)
     }
 
     /// The earliest of the times of all accounts, once each has answered.
