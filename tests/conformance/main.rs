@@ -137,7 +137,18 @@ fn main() -> ExitCode {
                 Box::pin(async move { run(Subject::new(store).await).await })
             }),
         );
+        on_azurite(
+            format!("azure-growing::{}", case.name),
+            Box::new(move |azurite| {
+                let store = accounts::growing_of_azurite(azurite);
+                Box::pin(async move { run(Subject::new(store).await).await })
+            }),
+        );
     }
+    on_azurite(
+        "azure-growing::a_third_account_takes_its_share".into(),
+        Box::new(accounts::a_third_account_takes_its_share),
+    );
     for case in queues::all() {
         let run = case.run;
         on_azurite(

@@ -105,12 +105,7 @@ impl Connection {
         let (timer, random) = (Timer::tokio(), Arc::new(Random::seeded(seed)));
         let date = DateTime::from_ticks(DATE).unwrap_or(DateTime::MAX);
         let clock = WallClock::wrong(date, seed);
-        Self {
-            timer,
-            random,
-            clock,
-            ..self.with_store(Arc::clone(&self.store))
-        }
+        Self { timer, random, clock, ..self.with_store(Arc::clone(&self.store)) }
     }
 
     /// Deletes a table.
