@@ -91,6 +91,11 @@ fn main() -> ExitCode {
             server.stop().await;
         }));
     }
+    trials.push(trial(&runtime, "served::policies".into(), || async {
+        let server = Server::start(EmbeddedStore::in_memory().unwrap()).await.unwrap();
+        signatures::policies(&server.connection_string(), false).await;
+        server.stop().await;
+    }));
     for queues::Case { name, run } in queues::all() {
         trials.push(Trial::test(format!("memory::{name}"), move || {
             // They wait for seconds, which the paused clock skips.
