@@ -9,7 +9,7 @@ use std::io;
 use std::ops::Range;
 
 /// In pixels, at which its text has the size of the page's on a phone.
-const SIZE: (u32, u32) = (480, 300);
+const SIZE: (u32, u32) = (420, 290);
 const FONT: &str = "sans-serif";
 
 const SENT: RGBColor = RGBColor(110, 110, 110);
@@ -28,19 +28,20 @@ pub(super) fn rates(phase: &Phase, targets: &[&Target]) -> Result<String, PlotEr
         let top = 1.15 * rates.fold(1.0, f64::max);
         let time = time(phase);
         let mut chart = ChartBuilder::on(area)
-            .caption("Entities a second", (FONT, 17))
+            .caption("Entities a second", (FONT, 18))
             .margin(10)
-            .x_label_area_size(36)
-            .y_label_area_size(58)
+            .x_label_area_size(40)
+            .y_label_area_size(60)
             .build_cartesian_2d(time.clone(), 0.0..top)?;
         chart
             .configure_mesh()
             .light_line_style(WHITE)
             .bold_line_style(RGBColor(225, 225, 225))
             .x_desc("seconds")
-            .x_labels(6)
+            .x_labels(5)
+            .x_label_formatter(&|seconds| number(*seconds))
             .y_labels(6)
-            .label_style((FONT, 13))
+            .label_style((FONT, 14))
             .y_label_formatter(&|rate| number(*rate))
             .draw()?;
         for target in targets.iter().filter(|target| target.entities_per_second < top) {
@@ -71,7 +72,7 @@ pub(super) fn rates(phase: &Phase, targets: &[&Target]) -> Result<String, PlotEr
             .configure_series_labels()
             .position(SeriesLabelPosition::UpperLeft)
             .background_style(WHITE.mix(0.85))
-            .label_font((FONT, 13))
+            .label_font((FONT, 14))
             .draw()
     })
 }
@@ -81,21 +82,25 @@ pub(super) fn latencies(phase: &Phase) -> Result<String, PlotError> {
     drawn(|area| {
         let most = phase.steps.iter().map(|step| step.latency.max).fold(1.0, f64::max);
         let least = phase.steps.iter().map(|step| step.latency.p50).fold(most, f64::min).max(0.1);
-        let scale = (least / 2.0..most * 3.0).log_scale();
+        // From one power of ten to another: these have labels.
+        let power = |exponent: f64| 10_f64.powf(exponent);
+        let (lower, upper) = (least.log10().floor(), (most.log10() + 0.3).ceil());
+        let scale = (power(lower)..power(upper)).log_scale();
         let mut chart = ChartBuilder::on(area)
-            .caption("Latency in ms", (FONT, 17))
+            .caption("Latency in ms", (FONT, 18))
             .margin(10)
-            .x_label_area_size(36)
-            .y_label_area_size(58)
+            .x_label_area_size(40)
+            .y_label_area_size(60)
             .build_cartesian_2d(time(phase), scale)?;
         chart
             .configure_mesh()
             .light_line_style(WHITE)
             .bold_line_style(RGBColor(225, 225, 225))
             .x_desc("seconds")
-            .x_labels(6)
+            .x_labels(5)
+            .x_label_formatter(&|seconds| number(*seconds))
             .y_labels(6)
-            .label_style((FONT, 13))
+            .label_style((FONT, 14))
             .y_label_formatter(&|millis| match millis {
                 10.0.. => number(*millis),
                 _ => format!("{millis:.1}"),
@@ -117,7 +122,7 @@ pub(super) fn latencies(phase: &Phase) -> Result<String, PlotError> {
             .configure_series_labels()
             .position(SeriesLabelPosition::UpperLeft)
             .background_style(WHITE.mix(0.85))
-            .label_font((FONT, 13))
+            .label_font((FONT, 14))
             .draw()
     })
 }
