@@ -87,6 +87,7 @@
 //! | [`outbox`] | what was written, handed on to handlers and queues |
 //! | [`transfer`] | rows out to text, and back: exports and imports |
 //! | `tables` | [`Tables`], [`TablesBuilder`] |
+//! | `stress` | the rate that a partition sustains, found by a test |
 //!
 //! # Features
 //!
@@ -102,6 +103,7 @@
 //! | `zstd` | compressed properties; the build needs a C compiler |
 //! | `tracing`, `metrics` | spans and counters of every request |
 //! | `testing` | a store that fails on purpose, and a fake service on virtual time |
+//! | `stress` | a test that finds the rate a partition sustains, with a report; implies `testing` |
 
 // In the order of the table above: a module uses only modules above it.
 
@@ -160,6 +162,9 @@ pub mod outbox;
 pub mod transfer;
 
 mod tables;
+
+#[cfg(feature = "stress")]
+pub mod stress;
 
 #[cfg(test)]
 mod dose;
