@@ -3,6 +3,7 @@
 
 mod browse;
 mod completions;
+mod consent;
 mod copy;
 mod count;
 mod delete;
@@ -20,6 +21,7 @@ mod selection;
 mod serve;
 mod show;
 mod store;
+mod stress;
 mod text_file;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
@@ -50,6 +52,7 @@ enum Command {
     Export(export::Arguments),
     Import(import::Arguments),
     Browse(browse::Arguments),
+    Stress(Box<stress::Arguments>),
     Completions(completions::Arguments),
 }
 
@@ -80,6 +83,7 @@ async fn run(command: Command) -> Result<(), Failure> {
         Command::Export(arguments) => export::run(arguments, interrupt::interrupted()).await,
         Command::Import(arguments) => import::run(arguments, interrupt::interrupted()).await,
         Command::Browse(arguments) => browse::run(arguments, interrupt::interrupted()).await,
+        Command::Stress(arguments) => stress::run(*arguments).await,
         Command::Completions(arguments) => completions::run(&arguments, Arguments::command()),
     }
 }

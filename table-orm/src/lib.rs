@@ -88,6 +88,7 @@
 //! | [`transfer`] | rows out to text, and back: exports and imports |
 //! | [`profile`] | what a table stores: partitions, sizes, properties, and advice |
 //! | `tables` | [`Tables`], [`TablesBuilder`] |
+//! | `stress` | the rate that a partition sustains, found by a test |
 //!
 //! # Features
 //!
@@ -103,6 +104,7 @@
 //! | `zstd` | compressed properties; the build needs a C compiler |
 //! | `tracing`, `metrics` | spans and counters of every request |
 //! | `testing` | a store that fails on purpose, and a fake service on virtual time |
+//! | `stress` | a test that finds the rate a partition sustains, with a report; implies `testing` |
 
 // In the order of the table above: a module uses only modules above it.
 
@@ -163,6 +165,9 @@ pub mod transfer;
 pub mod profile;
 
 mod tables;
+
+#[cfg(feature = "stress")]
+pub mod stress;
 
 #[cfg(test)]
 mod dose;
