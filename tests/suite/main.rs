@@ -8,6 +8,7 @@ mod cached;
 mod cancel;
 mod clocks;
 mod contention;
+mod costs;
 mod derive;
 pub mod derive_lints;
 mod each;

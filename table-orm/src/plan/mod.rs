@@ -36,6 +36,7 @@ mod attempts;
 mod canonical_key;
 mod changes;
 mod connection;
+mod cost;
 mod display;
 mod events;
 mod measured_batch;
@@ -48,6 +49,7 @@ mod table_client;
 mod within;
 
 pub use attempts::CONFLICT_RETRY_TIME;
+pub use cost::{Bounds, Cost};
 pub use step::{Plan, Step, WhenAbsent};
 pub use within::Within;
 
