@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use support::dose;
 use table_orm::embedded::EmbeddedStore;
 use table_orm::model::Metadata;
-use table_orm::plan::{Cost, Plan};
+use table_orm::plan::{Bounds, Cost, Plan};
 use table_orm::query::RowQuery;
 use table_orm::store::{Batch, Middleware, Operation, Page, Store, StoreError, StoredRow};
 use table_orm::{ETag, Sum, TableEntity, TableName, Tables};
@@ -358,4 +358,62 @@ proptest! {
             }
         });
     }
+}
+
+#[tokio::test]
+async fn the_cost_of_an_insert_is_exact_where_no_row_is_elsewhere() {
+    let shop = Shop::new().await;
+    let tags = vec!["a".to_owned(), "b".to_owned()];
+    let entity = Indexed { customer: "acme".into(), number: 1, cents: 30, tags };
+    let plan = shop.tables.repo::<Indexed>().insert(&entity).plan().unwrap();
+    shop.counts();
+    shop.tables.repo::<Indexed>().insert(&entity).await.unwrap();
+    let counts = shop.counts();
+    // The canonical row, its guard, and the index rows.
+    let cost = plan.cost();
+    assert_eq!((counts.transactions, counts.rows_written), (1, 5));
+    assert_eq!(cost.transactions, Bounds { least: 1, most: Some(1) });
+    assert_eq!(cost.rows_written, Bounds { least: 5, most: Some(5) });
+    assert_eq!(cost.bytes_up, Bounds { least: counts.bytes_up, most: Some(counts.bytes_up) });
+    let text = format!("1 billed transaction; writes 5 rows, {} bytes up", counts.bytes_up);
+    assert_eq!(cost.to_string(), text);
+}
+
+#[tokio::test]
+async fn the_cost_of_rows_in_other_partitions_is_known_to_two_requests() {
+    let shop = Shop::new().await;
+    let entity = Across { customer: "acme".into(), number: 1, cents: 30, label: "x".into() };
+    let insert = || shop.tables.repo::<Across>().insert(&entity);
+    let Bounds { least, most } = insert().plan().unwrap().cost().transactions;
+    shop.counts();
+    insert().await.unwrap();
+    // A reservation of two requests, the entity, two requests in each of two partitions, a read, and the end.
+    assert_eq!(shop.counts().transactions, 9);
+    assert_eq!((least, most), (8, Some(9)));
+}
+
+#[tokio::test]
+async fn what_a_query_reads_is_counted_by_keys_alone() {
+    let shop = Shop::new().await;
+    let (plain, other) = (shop.tables.repo::<Plain>(), shop.tables.table("plain".parse().unwrap()));
+    let entities = (0..1_100).map(|number| Plain {
+        customer: "acme".into(),
+        number,
+        cents: i64::from(number % 10),
+    });
+    assert!(plain.insert_many(entities).await.failures.is_empty());
+    // Its key is in the range, but it is of another type.
+    other.insert(&table_orm::DynamicEntity::new("acme", "P:x")).await.unwrap();
+    shop.counts();
+    let all = plain.list(Plain::partition("acme").row());
+    let explained = all.clone().explain().await.unwrap();
+    assert_eq!((explained.in_range, explained.matching, explained.transactions), (1_101, 1_100, 2));
+    assert_eq!(shop.counts().transactions, 2);
+    let tenth = all.filter(|row| row.cents.eq(3_i64)).take(5).explain().await.unwrap();
+    assert_eq!((tenth.in_range, tenth.matching), (1_101, 110));
+    assert_eq!((tenth.transactions, tenth.transactions_unfiltered), (1, 2));
+    assert_eq!(
+        tenth.to_string(),
+        "110 of 1101 rows in the range match (10.0 %); 1 billed transactions, 2 without the filter"
+    );
 }

@@ -277,8 +277,9 @@ impl Intents {
         let (least, shares) = (partitions.len() as u64, shares.sum::<usize>() as u64);
         // A ticket and a transaction in each partition, and the delete of the intent. Entities share them, or
         // each has its own.
-        let requests = Bounds::between(2 * least + 1, 2 * shares + self.len() as u64);
-        let rows = Bounds::between(2 * least + 1, 2 * shares + keys as u64 + self.len() as u64);
+        let requests = Bounds::between(2 * least + 1, 2 * shares + self.intents.len() as u64);
+        let rows =
+            Bounds::between(2 * least + 1, 2 * shares + keys as u64 + self.intents.len() as u64);
         Cost::writes(requests, rows) + Cost::point_queries(Bounds::up_to(entities))
     }
 

@@ -3,10 +3,9 @@
 //! Invariant: a call that succeeds stays within the bounds, unless another writer, the service or the network
 //! makes it send a request again.
 
-use super::{Plan, Step, WhenAbsent};
 use crate::model::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS};
 use crate::query::{QueryClass, RowQuery};
-use crate::store::{Batch, Operation};
+use crate::store::Operation;
 use bytes::Bytes;
 use serde::Serialize;
 use std::fmt;
@@ -144,7 +143,7 @@ impl Cost {
     }
 
     /// The operations of one request.
-    fn of(operations: &[Operation]) -> Self {
+    pub(super) fn of(operations: &[Operation]) -> Self {
         let bodies = operations.iter().filter_map(|operation| operation.action.body());
         let bytes = bodies.map(Bytes::len).sum::<usize>() as u64;
         Self {
@@ -154,7 +153,21 @@ impl Cost {
         }
     }
 
-    fn read(query: &RowQuery, limit: Option<usize>) -> Self {
+    /// Bounds that hold for either.
+    pub(super) fn or(self, other: Self) -> Self {
+        let wider = |one: Bounds, other: Bounds| Bounds {
+            least: one.least.min(other.least),
+            most: one.most.zip(other.most).map(|(one, other)| one.max(other)),
+        };
+        Self {
+            transactions: wider(self.transactions, other.transactions),
+            rows_read: wider(self.rows_read, other.rows_read),
+            rows_written: wider(self.rows_written, other.rows_written),
+            bytes_up: wider(self.bytes_up, other.bytes_up),
+        }
+    }
+
+    pub(super) fn read(query: &RowQuery, limit: Option<usize>) -> Self {
         if limit == Some(0) {
             return Self::NOTHING;
         }
@@ -185,91 +198,6 @@ impl Add for Cost {
 impl Sum for Cost {
     fn sum<I: Iterator<Item = Self>>(costs: I) -> Self {
         costs.fold(Self::NOTHING, Add::add)
-    }
-}
-
-impl Step {
-    /// Returns what this request costs, or these requests. A [`ReadCanonical`](Self::ReadCanonical) by itself
-    /// has no upper bound; [`Plan::cost`] knows the step before it.
-    #[must_use]
-    pub fn cost(&self) -> Cost {
-        match self {
-            Self::Read { query, limit, .. } => Cost::read(query, *limit),
-            Self::ReadCanonical { .. } => Cost::point_queries(Bounds::from(0)),
-            Self::Write { operation, .. } => Cost::of(std::slice::from_ref(operation)),
-            Self::Commit { batch: Batch { operations, .. }, .. } => Cost::of(operations),
-            Self::CommitChanges { cost, absent, .. } => match absent {
-                WhenAbsent::Insert(batch) => widened(*cost, Cost::of(&batch.operations)),
-                WhenAbsent::Fail | WhenAbsent::InsertMade => *cost,
-            },
-            Self::CommitReads { .. } => Cost::changes(MAX_TRANSACTION_OPERATIONS),
-            Self::ReadFirst { cost, .. } | Self::Settle { cost, .. } => *cost,
-            // The name, and later its removal.
-            Self::Register { .. } => Cost::writes(Bounds::up_to(2), Bounds::up_to(2)),
-            Self::Reserve { guards } => {
-                let guards = guards.len() as u64;
-                // A ticket for the entities of one type.
-                let requests = Bounds::between(guards + 1, 2 * guards);
-                Cost::writes(requests, requests)
-            }
-            Self::Release { guards } => {
-                let guards = guards.len() as u64;
-                let reads = Cost::point_queries(Bounds::between(guards, 3 * guards));
-                let deletes = Bounds::up_to(guards + 1);
-                reads + Cost::writes(deletes, deletes)
-            }
-        }
-    }
-}
-
-/// Bounds that hold for either.
-fn widened(one: Cost, other: Cost) -> Cost {
-    let wider = |one: Bounds, other: Bounds| Bounds {
-        least: one.least.min(other.least),
-        most: one.most.zip(other.most).map(|(one, other)| one.max(other)),
-    };
-    Cost {
-        transactions: wider(one.transactions, other.transactions),
-        rows_read: wider(one.rows_read, other.rows_read),
-        rows_written: wider(one.rows_written, other.rows_written),
-        bytes_up: wider(one.bytes_up, other.bytes_up),
-    }
-}
-
-impl Plan {
-    /// Returns what the requests cost together: those that the plan lists, and those that it says how to count.
-    ///
-    /// The format `{:#}` prints the plan with its cost as the last line.
-    ///
-    /// ```
-    /// # use table_orm::{TableEntity, Tables};
-    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
-    /// # #[table(name = "invoices", partition = "{customer}", row = "{number:05}")]
-    /// # struct Invoice { customer: String, number: u32, cents: u32 }
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> table_orm::Result<()> {
-    /// # let invoices = Tables::in_memory()?.repo::<Invoice>();
-    /// let plan = invoices.list(Invoice::partition("acme").row().number_in(..10)).plan()?;
-    /// assert_eq!(plan.cost().to_string(), "1 or more billed transactions; reads 0 or more rows");
-    /// assert!(format!("{plan:#}").ends_with("\ncosts 1 or more billed transactions; reads 0 or more rows"));
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn cost(&self) -> Cost {
-        let mut before = Cost::NOTHING;
-        let costs = self.steps.iter().map(|step| {
-            let cost = match step {
-                // One for each row that was found, at most.
-                Step::ReadCanonical { .. } => {
-                    Cost::point_queries(Bounds { least: 0, most: before.rows_read.most })
-                }
-                step => step.cost(),
-            };
-            before = cost;
-            cost
-        });
-        costs.sum()
     }
 }
 

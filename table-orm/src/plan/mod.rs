@@ -44,6 +44,7 @@ mod optimistic;
 mod query_pages;
 mod registers;
 mod step;
+mod step_cost;
 mod sums;
 mod table_client;
 mod within;
