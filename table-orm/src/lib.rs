@@ -86,6 +86,7 @@
 //! | [`scan`] | scans of whole tables, in one process or distributed |
 //! | [`outbox`] | what was written, handed on to handlers and queues |
 //! | [`transfer`] | rows out to text, and back: exports and imports |
+//! | [`book`] | the access patterns of an app, and what they cost |
 //! | `tables` | [`Tables`], [`TablesBuilder`] |
 //!
 //! # Features
@@ -158,6 +159,8 @@ pub mod scan;
 pub mod outbox;
 
 pub mod transfer;
+
+pub mod book;
 
 mod tables;
 
