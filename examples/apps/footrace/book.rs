@@ -31,13 +31,15 @@ pub fn report(finishers: &[Finisher]) -> Result<BookReport, Error> {
             "who was 70 or older, by age and time",
             repo.list(race.by_age().age_in(70..)).plan()?,
         )
-        .per_hour(20.0),
+        .per_hour(20.0)
+        .reading(700),
         Pattern::new(
             "whose name starts so",
             repo.list(race.by_name().surname_starts_with("o'")).project::<Named>().plan()?,
         )
         .per_second(5.0)
-        .within(Duration::from_millis(300)),
+        .within(Duration::from_millis(300))
+        .reading(200),
         Pattern::new(
             "the last five to register",
             repo.list(race.by_registration()).project::<Registered>().take(5).plan()?,

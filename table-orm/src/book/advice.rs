@@ -34,7 +34,11 @@ pub(super) fn findings(
         let dense = pattern.rows_matching as f64 >= DENSE * rows as f64;
         if !dense && rows > FEW && !scans {
             let rows_matching = pattern.rows_matching;
-            findings.push(Finding::Sparse { pattern: name.clone(), rows_read: rows, rows_matching });
+            findings.push(Finding::Sparse {
+                pattern: name.clone(),
+                rows_read: rows,
+                rows_matching,
+            });
         }
         if let Some(within_ms) = pattern.within_ms
             && pattern.requests * REQUEST_MS > within_ms
@@ -48,6 +52,7 @@ pub(super) fn findings(
             table: load.table.clone(),
             partition_key: load.partition_key.clone(),
             rows_per_second: load.rows_per_second,
+            most_by: load.most_by.clone(),
             target: if over { Target::Partition.rows_per_second() } else { CAREFUL },
         });
     }
@@ -79,13 +84,13 @@ fn of_rows(
             findings.push(Finding::UnusedRow { entity, row: row.name, stored_bytes });
             continue;
         }
-        let asked: Option<BTreeSet<_>> = used
-            .iter()
-            .map(|query| query.select.as_ref())
-            .try_fold(BTreeSet::new(), |mut asked, select| {
+        let asked: Option<BTreeSet<_>> = used.iter().map(|query| query.select.as_ref()).try_fold(
+            BTreeSet::new(),
+            |mut asked, select| {
                 asked.extend(select?.iter().map(ToString::to_string));
                 Some(asked)
-            });
+            },
+        );
         let Some(asked) = asked.filter(|_| row.copy == CopyKind::Full) else { continue };
         let known = |name: &String| row.properties.contains(&name.as_str());
         let properties: Vec<_> = asked.into_iter().filter(known).collect();

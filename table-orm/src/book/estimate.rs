@@ -47,11 +47,13 @@ impl PatternClass {
     }
 }
 
+/// The rows that a partition reads in the 5 seconds of a page, at the rate that the service aims at.
+const ROWS_IN_TIME: f64 = 10_000.0;
+
 /// What one call costs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Estimate {
     pub requests: u64,
-    /// Those of them that wait for the one before.
     pub rows_read: u64,
     pub matching: u64,
     pub rows_written: u64,
@@ -62,20 +64,21 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    pub fn of(plan: &Plan, samples: &[Sample]) -> Self {
+    /// `rows` are those in the ranges that the plan reads, where the samples do not tell.
+    pub fn of(plan: &Plan, rows: Option<u64>, samples: &[Sample]) -> Self {
         let mut all = Self::default();
         let mut before = Self::default();
         for step in &plan.steps {
-            let one = Self::of_step(step, &before, samples);
+            let one = Self::of_step(step, &before, rows, samples);
             all = all.and(one);
             before = one;
         }
         all
     }
 
-    fn of_step(step: &Step, before: &Self, samples: &[Sample]) -> Self {
+    fn of_step(step: &Step, before: &Self, rows: Option<u64>, samples: &[Sample]) -> Self {
         match step {
-            Step::Read { query, limit, .. } => Self::of_read(query, *limit, samples),
+            Step::Read { query, limit, .. } => Self::of_read(query, *limit, rows, samples),
             Step::ReadCanonical { .. } => Self {
                 requests: before.matching,
                 rows_read: before.matching,
@@ -105,9 +108,16 @@ impl Estimate {
         }
     }
 
-    fn of_read(query: &RowQuery, limit: Option<usize>, samples: &[Sample]) -> Self {
+    fn of_read(
+        query: &RowQuery,
+        limit: Option<usize>,
+        rows: Option<u64>,
+        samples: &[Sample],
+    ) -> Self {
         let found = samples.iter().map(|sample| sample.found(query));
-        let Found { in_range, matching, bytes } = found.fold(Found::default(), Found::and);
+        let found = found.fold(Found::default(), Found::and);
+        let Found { in_range, matching, bytes } =
+            rows.map_or(found, |rows| found.of_rows(rows as f64));
         if query.keys.class() == QueryClass::Point {
             let (bytes_down, one) = (round(bytes / matching.max(1.0)), 1);
             let (requests, rows_read, matching) = (one, one, one);
@@ -117,8 +127,8 @@ impl Estimate {
         // The rows before the last one that is wanted.
         let share = if matching > 0.0 { wanted / matching } else { 1.0 };
         let size = f64::from(query.top.unwrap_or(MAX_PAGE_ROWS));
-        // A page ends with its last row that matches, or with 1,000 rows that were looked at.
-        let pages = (wanted / size).max(in_range * share / f64::from(MAX_PAGE_ROWS));
+        // A page also ends after 5 seconds.
+        let pages = (wanted / size).max(in_range * share / ROWS_IN_TIME);
         Self {
             requests: (pages.ceil() as u64).max(1),
             rows_read: round(in_range * share),

@@ -50,6 +50,8 @@ pub enum Finding {
         rows_per_second: f64,
         /// The target.
         target: f64,
+        /// The pattern with the most of them.
+        most_by: String,
     },
     /// Patterns together read and write more rows than the service aims at for an account.
     HotAccount {
@@ -102,13 +104,16 @@ impl fmt::Display for Finding {
                 "`{pattern}` scans: each call reads {} rows. An index row would give it a range.",
                 grouped(*rows)
             ),
-            Self::HotPartition { table, partition_key, rows_per_second, target } => write!(
-                f,
-                "Partition `{partition_key}` of `{table}` bears {} rows a second; {} is the \
-                 target. Spread it over more PartitionKeys, or cache what is read often.",
-                number(*rows_per_second),
-                number(*target)
-            ),
+            Self::HotPartition { table, partition_key, rows_per_second, target, most_by } => {
+                write!(
+                    f,
+                    "Partition `{partition_key}` of `{table}` bears {} rows a second, most by \
+                 `{most_by}`; {} is the target. Read fewer rows, spread them over more \
+                 PartitionKeys, or cache what is read often.",
+                    number(*rows_per_second),
+                    number(*target)
+                )
+            }
             Self::HotAccount { rows_per_second } => write!(
                 f,
                 "All patterns together read and write {} rows a second; {} is the target of an \

@@ -1,9 +1,9 @@
 //! A book as one HTML page, which loads nothing.
 
 use super::finding::Target;
-use super::markdown::share;
+use super::markdown::{LEGEND, share};
 use super::report::{BookReport, EntityReport, PartitionLoad, PatternReport, RowReport};
-use super::text::{at_least, grouped, number, price};
+use super::text::{at_least, grouped, number, price, rate};
 use std::fmt::{Display, Write as _};
 
 const STYLE: &str = include_str!("book.css");
@@ -60,8 +60,17 @@ impl BookReport {
     fn pattern_table(&self, out: &mut String) -> std::fmt::Result {
         out.push_str("<section>\n<h2>Patterns</h2>\n<p>One call of each. Open a pattern to see its requests.</p>\n");
         let names = [
-            "Pattern", "Class", "Calls/s", "Within", "Requests", "Rows read", "Matching",
-            "Rows written", "Bytes up", "Bytes down", "A month",
+            "Pattern",
+            "Class",
+            "Calls",
+            "Within",
+            "Requests",
+            "Rows read",
+            "Matching",
+            "Rows written",
+            "Bytes up",
+            "Bytes down",
+            "A month",
         ];
         head(out, &names, 2)?;
         for pattern in &self.patterns {
@@ -72,9 +81,10 @@ impl BookReport {
                 "<tr><th scope=\"row\"><details><summary>{name}</summary><pre>{plan}</pre></details></th>\
                  <td>{class}</td>"
             )?;
-            let within = pattern.within_ms.map_or_else(String::new, |ms| format!("{} ms", grouped(ms)));
+            let within =
+                pattern.within_ms.map_or_else(String::new, |ms| format!("{} ms", grouped(ms)));
             let numbers: [&dyn Display; 9] = [
-                &number(pattern.per_second),
+                &rate(pattern.per_second),
                 &within,
                 &at_least(pattern.requests, pattern.at_least),
                 &grouped(pattern.rows_read),
@@ -87,8 +97,7 @@ impl BookReport {
             numbers.iter().try_for_each(|number| write!(out, "<td class=\"n\">{number}</td>"))?;
             out.push_str("</tr>\n");
         }
-        out.push_str("</tbody></table></div>\n</section>\n");
-        Ok(())
+        writeln!(out, "</tbody></table></div>\n<p class=\"legend\">{LEGEND}</p>\n</section>")
     }
 
     fn load_table(&self, out: &mut String) -> std::fmt::Result {
@@ -99,18 +108,20 @@ impl BookReport {
              the service aims at for one partition.</p>",
             number(target)
         )?;
-        head(out, &["Table", "PartitionKey", "Rows/s", "Share"], 2)?;
-        for PartitionLoad { table, partition_key, rows_per_second } in &self.partitions {
+        head(out, &["Table", "PartitionKey", "Most by", "Share", "Rows/s"], 4)?;
+        for PartitionLoad { table, partition_key, rows_per_second, most_by } in &self.partitions {
             let width = (100.0 * rows_per_second / target).min(100.0);
             let class = if *rows_per_second > target { "bar over" } else { "bar" };
             writeln!(
                 out,
-                "<tr><td><code>{}</code></td><td><code>{}</code></td><td class=\"n\">{}</td>\
-                 <td><span class=\"{class}\"><span style=\"width:{width:.1}%\"></span></span> {}</td></tr>",
+                "<tr><td><code>{}</code></td><td><code>{}</code></td><td>{}</td>\
+                 <td><span class=\"{class}\"><span style=\"width:{width:.1}%\"></span></span> {}</td>\
+                 <td class=\"n\">{}</td></tr>",
                 escaped(table),
                 escaped(partition_key),
-                number(*rows_per_second),
-                share(*rows_per_second, Target::Partition)
+                escaped(most_by),
+                share(*rows_per_second, Target::Partition),
+                number(*rows_per_second)
             )?;
         }
         out.push_str("</tbody></table></div>\n</section>\n");

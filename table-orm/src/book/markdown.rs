@@ -2,8 +2,12 @@
 
 use super::finding::Target;
 use super::report::{BookReport, EntityReport, PartitionLoad, PatternReport, RowReport};
-use super::text::{at_least, grouped, number, price};
+use super::text::{at_least, grouped, number, price, rate};
 use std::fmt::Write as _;
+
+/// What the numbers of a call that reads first are.
+pub(super) const LEGEND: &str = "Where a call reads before it writes, requests and rows written are the most that it \
+    needs, and bytes up are those that are known before.";
 
 impl BookReport {
     /// Returns the book as Markdown.
@@ -40,7 +44,7 @@ impl BookReport {
         let currency = &self.prices.currency;
         writeln!(
             out,
-            "\n## Patterns\n\nOne call of each:\n\n| Pattern | Class | Calls/s | Within | Requests | Rows read | \
+            "\n## Patterns\n\nOne call of each:\n\n| Pattern | Class | Calls | Within | Requests | Rows read | \
              Matching | Rows written | Bytes up | Bytes down | {currency} a month |"
         )?;
         out.push_str("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
@@ -50,7 +54,7 @@ impl BookReport {
                 out,
                 "| {} | {class} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
                 cell(name),
-                number(*per_second),
+                rate(*per_second),
                 pattern.within_ms.map_or_else(String::new, |ms| format!("{} ms", grouped(ms))),
                 at_least(pattern.requests, pattern.at_least),
                 grouped(*rows_read),
@@ -61,22 +65,23 @@ impl BookReport {
                 price(pattern.price_per_month)
             )?;
         }
-        Ok(())
+        writeln!(out, "\n{LEGEND}")
     }
 
     fn partitions(&self, out: &mut String) -> std::fmt::Result {
         let (partition, account) = (Target::Partition, Target::Account);
         writeln!(
             out,
-            "\n## Load\n\n| Table | PartitionKey | Rows/s | of {} |\n|---|---|--:|--:|",
+            "\n## Load\n\n| Table | PartitionKey | Most by | Rows/s | of {} |\n|---|---|---|--:|--:|",
             number(partition.rows_per_second())
         )?;
         for load in &self.partitions {
-            let PartitionLoad { table, partition_key, rows_per_second } = load;
+            let PartitionLoad { table, partition_key, rows_per_second, most_by } = load;
             writeln!(
                 out,
-                "| `{table}` | {} | {} | {} |",
+                "| `{table}` | {} | {} | {} | {} |",
                 code(partition_key),
+                cell(most_by),
                 number(*rows_per_second),
                 share(*rows_per_second, partition)
             )?;
@@ -84,7 +89,7 @@ impl BookReport {
         let all = (number(self.rows_per_second), share(self.rows_per_second, account));
         writeln!(
             out,
-            "| all | | {} | {} of {} |",
+            "| all | | | {} | {} of {} |",
             all.0,
             all.1,
             number(account.rows_per_second())
@@ -109,7 +114,9 @@ fn entity_section(out: &mut String, entity: &EntityReport, currency: &str) -> st
         price(entity.price_per_month)
     )?;
     key_map(out, entity)?;
-    out.push_str("\n| Row | Kind | RowKey | Sample | Bytes | Read by |\n|---|---|---|---|--:|---|\n");
+    out.push_str(
+        "\n| Row | Kind | RowKey | Sample | Bytes | Read by |\n|---|---|---|---|--:|---|\n",
+    );
     for RowReport { name, kind, key, sample, stored_bytes, patterns } in rows {
         let sample = sample.as_ref().map_or_else(String::new, |[_, row_key]| code(row_key));
         let patterns: Vec<_> = patterns.iter().map(|pattern| cell(pattern)).collect();

@@ -16,13 +16,14 @@ pub struct Pattern {
     pub(super) per_second: f64,
     pub(super) partitions: u64,
     pub(super) within: Option<Duration>,
+    pub(super) rows: Option<u64>,
 }
 
 impl Pattern {
     /// A pattern that nobody asks yet. `plan` is that of the call, as its `plan()` returns it.
     #[must_use]
     pub fn new(name: impl Into<String>, plan: Plan) -> Self {
-        Self { name: name.into(), plan, per_second: 0.0, partitions: 1, within: None }
+        Self { name: name.into(), plan, per_second: 0.0, partitions: 1, within: None, rows: None }
     }
 
     /// Sets how often all users together ask, at the busiest time.
@@ -47,6 +48,14 @@ impl Pattern {
     #[must_use]
     pub fn over_partitions(self, partitions: u64) -> Self {
         Self { partitions: partitions.max(1), ..self }
+    }
+
+    /// Sets how many rows a call reads, where the samples are too few to tell. As many of them match as of the
+    /// samples; without a sample in the range, all.
+    #[must_use]
+    pub const fn reading(mut self, rows: u64) -> Self {
+        self.rows = Some(rows);
+        self
     }
 
     /// Sets the time in which a call must be answered.

@@ -114,6 +114,8 @@ pub struct PartitionLoad {
     pub partition_key: String,
     /// Rows that are read and written in a second.
     pub rows_per_second: f64,
+    /// The pattern with the most of them.
+    pub most_by: String,
 }
 
 impl BookReport {
@@ -123,8 +125,10 @@ impl BookReport {
         samples: &[Sample],
         patterns: &[Pattern],
     ) -> Self {
-        let estimates: Vec<_> =
-            patterns.iter().map(|pattern| Estimate::of(&pattern.plan, samples)).collect();
+        let estimates: Vec<_> = patterns
+            .iter()
+            .map(|pattern| Estimate::of(&pattern.plan, pattern.rows, samples))
+            .collect();
         let priced: Vec<_> = patterns.iter().zip(&estimates).collect();
         let pattern_reports: Vec<_> =
             priced.iter().map(|(pattern, cost)| PatternReport::of(pattern, cost, prices)).collect();
@@ -158,18 +162,23 @@ impl BookReport {
 
 /// What each partition bears.
 fn loads(patterns: &[(&Pattern, &Estimate)]) -> Vec<PartitionLoad> {
-    let mut loads = BTreeMap::<(String, String), f64>::new();
+    let mut loads = BTreeMap::<(String, String), Vec<(f64, &str)>>::new();
     for (pattern, cost) in patterns {
         let places = partitions(&pattern.plan);
         let rows = (cost.rows_read + cost.rows_written) as f64 / places.len().max(1) as f64;
+        let load = pattern.per_second * rows / pattern.partitions as f64;
         for place in places {
-            *loads.entry(place).or_default() += pattern.per_second * rows / pattern.partitions as f64;
+            loads.entry(place).or_default().push((load, &pattern.name));
         }
     }
-    let load = |((table, partition_key), rows_per_second)| PartitionLoad {
+    let load = |((table, partition_key), of): ((String, String), Vec<(f64, &str)>)| PartitionLoad {
         table,
         partition_key,
-        rows_per_second,
+        rows_per_second: of.iter().map(|(load, _)| load).sum(),
+        most_by: of
+            .iter()
+            .max_by(|(one, _), (other, _)| one.total_cmp(other))
+            .map_or_else(String::new, |(_, name)| (*name).to_owned()),
     };
     let mut loads: Vec<_> = loads.into_iter().map(load).collect();
     loads.sort_by(|one, other| other.rows_per_second.total_cmp(&one.rows_per_second));
@@ -203,9 +212,10 @@ impl EntityReport {
         let row = |name: &'static str, kind: &'static str, key: &'static str, canonical: bool| {
             let rows = sample.rows.iter().filter(|row| row.name == name);
             let bytes: u64 = rows.clone().map(|row| row.stored_bytes).sum();
-            let first = rows.clone().next().map(|row| {
-                [row.content.partition_key.clone(), row.content.row_key.clone()]
-            });
+            let first = rows
+                .clone()
+                .next()
+                .map(|row| [row.content.partition_key.clone(), row.content.row_key.clone()]);
             let reads = patterns.iter().filter(|pattern| {
                 kind != "guard"
                     && queries(pattern).any(|query| reads(query, schema.table, name, canonical))

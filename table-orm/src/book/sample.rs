@@ -167,6 +167,14 @@ impl Found {
         }
     }
 
+    /// The same share of so many rows.
+    pub fn of_rows(self, rows: f64) -> Self {
+        if self.in_range > 0.0 {
+            return self.times(rows / self.in_range);
+        }
+        Self { in_range: rows, matching: rows, bytes: 0.0 }
+    }
+
     pub fn and(self, other: Self) -> Self {
         Self {
             in_range: self.in_range + other.in_range,

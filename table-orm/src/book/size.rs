@@ -29,7 +29,8 @@ mod tests {
     #[test]
     fn a_row_takes_the_bytes_of_the_published_example() {
         // 4, two keys of 8 and 10 characters, an Int32 `Age`, and a text `City` of 6.
-        let row = DynamicEntity::new("Race2011", "BIB:000001").with("Age", 55).with("City", "Boston");
+        let row =
+            DynamicEntity::new("Race2011", "BIB:000001").with("Age", 55).with("City", "Boston");
         assert_eq!(stored_bytes(&row), 4 + 36 + (8 + 6 + 4) + (8 + 8 + 12 + 4));
     }
 }

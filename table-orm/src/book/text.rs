@@ -38,3 +38,16 @@ pub(super) fn price(price: f64) -> String {
     }
     if price > 0.0 && price < 0.005 { "below 0.01".to_owned() } else { format!("{price:.2}") }
 }
+
+/// How often, in the unit that fits.
+pub(super) fn rate(per_second: f64) -> String {
+    let units = [(1.0, "s"), (3_600.0, "h"), (86_400.0, "day"), (2_629_800.0, "month")];
+    let fits = units.into_iter().find(|(seconds, _)| per_second * seconds >= 0.995);
+    match fits {
+        Some((seconds, unit)) => {
+            let calls = format!("{:.1}", per_second * seconds);
+            format!("{}/{unit}", calls.strip_suffix(".0").unwrap_or(&calls))
+        }
+        None => "never".to_owned(),
+    }
+}

@@ -13,12 +13,7 @@ pub(super) fn queries(pattern: &Pattern) -> impl Iterator<Item = &RowQuery> {
 }
 
 /// Whether a query reads that kind of row. A scan of the table reads all kinds; it needs none of them.
-pub(super) fn reads(
-    query: &RowQuery,
-    table: &str,
-    row: &str,
-    canonical: bool,
-) -> bool {
+pub(super) fn reads(query: &RowQuery, table: &str, row: &str, canonical: bool) -> bool {
     query.table.as_str().eq_ignore_ascii_case(table)
         && match query.mark.row {
             Some(name) => name == row,
