@@ -2,6 +2,7 @@
 
 mod adopting;
 mod architecture;
+mod book;
 mod bulk;
 mod by_key;
 mod cached;

@@ -58,7 +58,9 @@ impl BookReport {
     }
 
     fn pattern_table(&self, out: &mut String) -> std::fmt::Result {
-        out.push_str("<section>\n<h2>Patterns</h2>\n<p>One call of each. Open a pattern to see its requests.</p>\n");
+        out.push_str(
+            "<section>\n<h2>Patterns</h2>\n<p>One call of each. Open a pattern to see its requests.</p>\n",
+        );
         let names = [
             "Pattern",
             "Class",
@@ -72,18 +74,15 @@ impl BookReport {
             "Bytes down",
             "A month",
         ];
-        head(out, &names, 2)?;
+        let table = Table { names: &names, texts: 2 };
+        table.begin(out)?;
         for pattern in &self.patterns {
-            let PatternReport { name, class, plan, .. } = pattern;
+            let PatternReport { name, class, plan, within_ms, .. } = pattern;
             let (name, plan) = (escaped(name), escaped(plan));
-            writeln!(
-                out,
-                "<tr><th scope=\"row\"><details><summary>{name}</summary><pre>{plan}</pre></details></th>\
-                 <td>{class}</td>"
-            )?;
-            let within =
-                pattern.within_ms.map_or_else(String::new, |ms| format!("{} ms", grouped(ms)));
-            let numbers: [&dyn Display; 9] = [
+            let within = within_ms.map_or_else(String::new, |ms| format!("{} ms", grouped(ms)));
+            let cells: [&dyn Display; 11] = [
+                &format!("<details><summary>{name}</summary><pre>{plan}</pre></details>"),
+                class,
                 &rate(pattern.per_second),
                 &within,
                 &at_least(pattern.requests, pattern.at_least),
@@ -94,10 +93,10 @@ impl BookReport {
                 &grouped(pattern.bytes_down),
                 &price(pattern.price_per_month),
             ];
-            numbers.iter().try_for_each(|number| write!(out, "<td class=\"n\">{number}</td>"))?;
-            out.push_str("</tr>\n");
+            table.row(out, &cells)?;
         }
-        writeln!(out, "</tbody></table></div>\n<p class=\"legend\">{LEGEND}</p>\n</section>")
+        Table::end(out);
+        writeln!(out, "<p class=\"legend\">{LEGEND}</p>\n</section>")
     }
 
     fn load_table(&self, out: &mut String) -> std::fmt::Result {
@@ -108,23 +107,27 @@ impl BookReport {
              the service aims at for one partition.</p>",
             number(target)
         )?;
-        head(out, &["Table", "PartitionKey", "Most by", "Share", "Rows/s"], 4)?;
-        for PartitionLoad { table, partition_key, rows_per_second, most_by } in &self.partitions {
+        let names = ["PartitionKey", "Table", "Most by", "Share", "Rows/s"];
+        let table = Table { names: &names, texts: 4 };
+        table.begin(out)?;
+        for PartitionLoad { table: of, partition_key, rows_per_second, most_by } in &self.partitions
+        {
             let width = (100.0 * rows_per_second / target).min(100.0);
             let class = if *rows_per_second > target { "bar over" } else { "bar" };
-            writeln!(
-                out,
-                "<tr><td><code>{}</code></td><td><code>{}</code></td><td>{}</td>\
-                 <td><span class=\"{class}\"><span style=\"width:{width:.1}%\"></span></span> {}</td>\
-                 <td class=\"n\">{}</td></tr>",
-                escaped(table),
-                escaped(partition_key),
-                escaped(most_by),
-                share(*rows_per_second, Target::Partition),
-                number(*rows_per_second)
-            )?;
+            let share = share(*rows_per_second, Target::Partition);
+            let bar =
+                format!("<span class=\"{class}\"><span style=\"width:{width:.1}%\"></span></span>");
+            let cells: [&dyn Display; 5] = [
+                &code(partition_key),
+                &code(of),
+                &escaped(most_by),
+                &format!("{bar} {share}"),
+                &number(*rows_per_second),
+            ];
+            table.row(out, &cells)?;
         }
-        out.push_str("</tbody></table></div>\n</section>\n");
+        Table::end(out);
+        out.push_str("</section>\n");
         Ok(())
     }
 }
@@ -133,41 +136,76 @@ fn entity_section(out: &mut String, entity: &EntityReport, book: &BookReport) ->
     let EntityReport { name, table, partition, rows, entities, stored_bytes, .. } = entity;
     writeln!(
         out,
-        "<section>\n<h2>{name}</h2>\n<p>Table <code>{table}</code>, PartitionKey <code>{}</code>: {} \
-         entities of {} bytes, all rows together; {} {} a month.</p>",
-        escaped(partition),
+        "<section>\n<h2>{name}</h2>\n<p>Table {}, PartitionKey {}: {} entities of {} bytes, all rows \
+         together; {} {} a month.</p>",
+        code(table),
+        code(partition),
         grouped(*entities),
         grouped(*stored_bytes),
         price(entity.price_per_month),
         escaped(&book.prices.currency)
     )?;
-    head(out, &["Row", "Kind", "RowKey, and a sample", "Read by", "Bytes"], 4)?;
+    let names = ["Row", "Kind", "RowKey, and a sample", "Read by", "Bytes"];
+    let table = Table { names: &names, texts: 4 };
+    table.begin(out)?;
     for RowReport { name, kind, key, sample, stored_bytes, patterns } in rows {
         let sample = sample.as_ref().map_or("", |[_, row_key]| row_key);
         let patterns: Vec<_> = patterns.iter().map(|pattern| escaped(pattern)).collect();
-        writeln!(
-            out,
-            "<tr><th scope=\"row\">{name}</th><td>{kind}</td><td><code>{}</code><br><code \
-             class=\"sample\">{}</code></td><td>{}</td><td class=\"n\">{}</td></tr>",
-            escaped(key),
-            escaped(sample),
-            patterns.join("<br>"),
-            grouped(*stored_bytes)
-        )?;
+        let keys = format!("{}<br><span class=\"sample\">{}</span>", code(key), code(sample));
+        let cells: [&dyn Display; 5] = [
+            name,
+            kind,
+            &format!("<div>{keys}</div>"),
+            &format!("<div>{}</div>", patterns.join("<br>")),
+            &grouped(*stored_bytes),
+        ];
+        table.row(out, &cells)?;
     }
-    out.push_str("</tbody></table></div>\n</section>\n");
+    Table::end(out);
+    out.push_str("</section>\n");
     Ok(())
 }
 
-/// Begins a table. The columns behind the first ones hold numbers.
-fn head(out: &mut String, names: &[&str], texts: usize) -> std::fmt::Result {
-    out.push_str("<div class=\"scroll\"><table>\n<thead><tr>");
-    for (at, name) in names.iter().enumerate() {
-        let class = if at < texts { "" } else { " class=\"n\"" };
-        write!(out, "<th scope=\"col\"{class}>{name}</th>")?;
+/// A table. The columns behind the first `texts` ones hold numbers.
+struct Table<'n> {
+    names: &'n [&'n str],
+    texts: usize,
+}
+
+impl Table<'_> {
+    fn begin(&self, out: &mut String) -> std::fmt::Result {
+        out.push_str("<div class=\"scroll\"><table>\n<thead><tr>");
+        for (at, name) in self.names.iter().enumerate() {
+            write!(out, "<th scope=\"col\"{}>{name}</th>", self.class(at))?;
+        }
+        out.push_str("</tr></thead>\n<tbody>\n");
+        Ok(())
     }
-    out.push_str("</tr></thead>\n<tbody>\n");
-    Ok(())
+
+    /// A narrow window shows each cell with its column's name.
+    fn row(&self, out: &mut String, cells: &[&dyn Display]) -> std::fmt::Result {
+        out.push_str("<tr>");
+        for (at, (name, cell)) in self.names.iter().zip(cells).enumerate() {
+            match at {
+                0 => write!(out, "<th scope=\"row\">{cell}</th>")?,
+                _ => write!(out, "<td data-name=\"{name}\"{}>{cell}</td>", self.class(at))?,
+            }
+        }
+        out.push_str("</tr>\n");
+        Ok(())
+    }
+
+    fn end(out: &mut String) {
+        out.push_str("</tbody></table></div>\n");
+    }
+
+    const fn class(&self, at: usize) -> &'static str {
+        if at < self.texts { "" } else { " class=\"n\"" }
+    }
+}
+
+fn code(text: &str) -> String {
+    format!("<code>{}</code>", escaped(text))
 }
 
 fn escaped(text: &str) -> String {
