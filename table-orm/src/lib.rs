@@ -87,6 +87,7 @@
 //! | [`outbox`] | what was written, handed on to handlers and queues |
 //! | [`transfer`] | rows out to text, and back: exports and imports |
 //! | [`profile`] | what a table stores: partitions, sizes, properties, and advice |
+//! | [`book`] | the access patterns of an app, and what they cost |
 //! | `tables` | [`Tables`], [`TablesBuilder`] |
 //! | `stress` | the rate that a partition sustains, found by a test |
 //!
@@ -163,6 +164,8 @@ pub mod outbox;
 pub mod transfer;
 
 pub mod profile;
+
+pub mod book;
 
 mod tables;
 
