@@ -9,6 +9,7 @@ mod delete_if;
 mod delete_partition;
 mod delete_table;
 mod dynamic_list;
+mod explain;
 mod fault;
 mod get;
 mod insert_loaded;
@@ -43,14 +44,15 @@ mod writer;
 pub use crate::error::{SequenceError, SumError, TransactionError, WriterError};
 pub use crate::plan::CONFLICT_RETRY_TIME;
 pub use bulk::{
-    Bulk, BulkFailure, BulkProgress, BulkReport, DEFAULT_PARALLELISM, OPEN_BYTES, OPEN_OPERATIONS,
-    Remainder,
+    Bulk, BulkFailure, BulkProgress, BulkReport, DEFAULT_PARALLELISM, IntoSource, OPEN_BYTES,
+    OPEN_OPERATIONS, Remainder, Source, Streamed,
 };
 pub use checked::{Checked, CheckedPages};
 pub use delete_if::DeleteIf;
 pub use delete_partition::DeletePartition;
 pub use delete_table::DeleteTable;
 pub use dynamic_list::DynamicList;
+pub use explain::Explained;
 pub use get::{Get, GetMany, MAX_PARALLEL_GETS};
 pub use insert_loaded::InsertLoaded;
 pub(crate) use last_method::sent_by_last_method;
