@@ -253,7 +253,7 @@ fn a_lock_names_all_that_rows_depend_on() {
         "  unique bib",
         "    scope: one partition",
         "  property Name",
-        "    limit: 40",
+        "    limit: 20 UTF-16 units",
         "    in every row: no",
         "  sum ages",
     ] {
@@ -313,8 +313,15 @@ fn a_property_keeps_a_type_that_reads_stored_values() {
 
 #[test]
 fn a_limit_may_only_be_raised() {
-    accepted(longer_name::lock, &["limit of property Name: `40` is now `80`"]);
-    refused(shorter_name::lock, Reads::All, &["limit of property Name: `40` is now `20`"]);
+    accepted(
+        longer_name::lock,
+        &["limit of property Name: `20 UTF-16 units` is now `40 UTF-16 units`"],
+    );
+    refused(
+        shorter_name::lock,
+        Reads::All,
+        &["limit of property Name: `20 UTF-16 units` is now `10 UTF-16 units`"],
+    );
 }
 
 #[test]

@@ -276,6 +276,15 @@ impl Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use table_orm::lock::{LockError, SchemaLock};
+
+    #[test]
+    fn stored_finishers_stay_readable() -> Result<(), LockError> {
+        let (event, text) = SAMPLE;
+        let lines = Results::new(event, text.as_bytes()).unwrap();
+        let finishers = lines.filter_map(|line| Some(line.ok()?.finisher));
+        SchemaLock::new("apps/footrace/tables.lock").with(finishers.take(2)).check()
+    }
 
     fn arguments(text: &str) -> Result<Option<Arguments>, Failure> {
         Arguments::read(lexopt::Parser::from_args(text.split_whitespace()))

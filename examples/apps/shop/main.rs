@@ -120,6 +120,28 @@ fn azure(_: &str) -> Result<Place, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use table_orm::lock::{LockError, SchemaLock};
+    use time::macros::date;
+
+    #[test]
+    fn stored_rows_stay_readable() -> Result<(), LockError> {
+        let (day, labels) = (date!(2026 - 11 - 23), vec!["gift".to_owned(), "fragile".to_owned()]);
+        let customer = customer::Customer {
+            id: 7,
+            name: "Ann".to_owned(),
+            email: "Ann@Example.org".to_owned(),
+        };
+        let order =
+            order::Order { customer: 7, number: 3, day, labels, cents: 1_250, invoice: Some(1) };
+        let open = order::Order { labels: Vec::new(), invoice: None, ..order.clone() };
+        let invoice =
+            invoice::Invoice { series: "2026".to_owned(), number: 1, order: 3, day, cents: 1_250 };
+        SchemaLock::new("apps/shop/tables.lock")
+            .with([customer])
+            .with([order, open])
+            .with([invoice])
+            .check()
+    }
 
     #[tokio::test]
     async fn two_days_on_one_store_are_told_in_100_columns_with_plans_and_costs() {

@@ -203,7 +203,10 @@ fn of_row(label: &str, old: &Item) -> Verdict {
 }
 
 fn of_property(label: &str, before: &[String], after: &[String], is_read: bool) -> Verdict {
-    let number = |values: &[String]| values.first().and_then(|value| value.parse::<u64>().ok());
+    let number = |values: &[String]| {
+        let digits = values.first().and_then(|value| value.split(' ').next());
+        digits.and_then(|digits| digits.parse::<u64>().ok())
+    };
     match label {
         "type" if is_read => {
             fine("run `rewrite`: until then, filters find only rows with the new type")

@@ -4,10 +4,11 @@ use super::error::LockError;
 use super::samples::invalid;
 use super::text::{Entity, Item};
 use crate::entity::{
-    CopyKind, DynamicEntity, EntityRows, GuardTemplate, RowSchema, Schema, TableEntity, canonical,
-    read_row,
+    CopyKind, DynamicEntity, EntityRows, GuardTemplate, PropertySchema, RowSchema, Schema,
+    TableEntity, canonical, read_row,
 };
 use crate::key::{Escape, Shape, TemplatePart, Width};
+use crate::model::{EdmType, MAX_STRING_UNITS};
 use std::collections::BTreeSet;
 
 /// The items of a type but its sample rows. Whether a row may lack a property is tried on the samples.
@@ -23,7 +24,7 @@ pub(super) fn entity<E: TableEntity>(samples: &[E]) -> Result<Entity, LockError>
         if let Some(slots) = property.slots {
             item = item.fact("slots", slots);
         }
-        if let Some(limit) = property.max.or(property.max_bytes.map(|bytes| bytes as u64)) {
+        if let Some(limit) = limit(property) {
             item = item.fact("limit", limit);
         }
         for former in &property.aliases {
@@ -39,6 +40,14 @@ pub(super) fn entity<E: TableEntity>(samples: &[E]) -> Result<Entity, LockError>
         items.push(item.fact("before", events.before).fact("after", events.after));
     }
     Ok(Entity { name: E::NAME.to_owned(), items })
+}
+
+/// The limit that a field declares: a number, and for text its unit.
+fn limit(property: &PropertySchema) -> Option<String> {
+    let units = property.max_bytes.map(|bytes| bytes / 2).filter(|units| *units < MAX_STRING_UNITS);
+    let text = units.filter(|_| property.edm == Some(EdmType::String));
+    let text = text.map(|units| format!("{units} UTF-16 units"));
+    text.or(property.max.map(|max| max.to_string()))
 }
 
 fn keys<E: TableEntity>(schema: &Schema) -> Item {
