@@ -111,8 +111,8 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     /// `unique(..)`, and with a row in another partition.
     const KEYS_FOLLOW_CANONICAL: bool = false;
 
-    /// Whether a patch writes one row without reading it: the entity has no other row, and a patch
-    /// sets no field of its key.
+    /// Whether a patch writes one row without reading it: the entity has no other row, a patch sets no field of
+    /// its key, and no field has an `alias`.
     const PATCHES_ONE_ROW: bool = false;
 
     /// What the events of its writes hold, if each write adds an event to the outbox.

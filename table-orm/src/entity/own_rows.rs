@@ -5,7 +5,7 @@
 //! not be read.
 
 use super::template::{template_at, templates};
-use super::{ReadRow, Row, RowTemplate, TableEntity};
+use super::{Row, RowTemplate, TableEntity};
 use crate::codec::{Alias, RowContext};
 use crate::key::Escape;
 use crate::model::{KIND, MOVED_TO, PARTITION_KEY, ROW_KEY};
@@ -78,7 +78,7 @@ impl OwnRows {
         // The fallback of an entity with a compile error has no rows.
         let template = template_at::<R::Entity>(R::INDEX);
         let (escape, kind) = (<R::Entity>::ESCAPE, <R::Entity>::KIND);
-        Self { index: R::INDEX, template, escape, kind, aliases: <R::Entity>::ALIASES }
+        Self { index: R::INDEX, template, escape, kind, aliases: aliases::<R::Entity>() }
     }
 
     /// The canonical rows of `E`.
@@ -120,6 +120,10 @@ impl OwnRows {
         let moved = self.template.map(|_| MOVED_TO);
         moved.into_iter().chain(self.kind.map(|_| KIND))
     }
+}
+
+const fn aliases<E: TableEntity>() -> &'static [Alias] {
+    E::ALIASES
 }
 
 fn judge(

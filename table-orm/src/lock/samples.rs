@@ -6,8 +6,8 @@ use super::error::LockError;
 use super::text::Item;
 use crate::codec::rename;
 use crate::entity::{
-    DynamicEntity, EntityRows, Invalid, OwnRows, TableEntity, canonical, foreign_rows, name_of,
-    read_own, read_row,
+    DynamicEntity, EntityRows, Invalid, OwnRows, TableEntity, canonical, first_foreign,
+    foreign_rows, index_of, name_of, read_own, read_row,
 };
 use crate::model::Edm;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,8 +17,12 @@ pub(super) const STORED: &str = "stored";
 
 const NEW_KEY: &str = "write them under a row of another name beside this one, `backfill` it, move queries \
                        to it, then `retire` this one; for the canonical row, use a new table";
-const NEW_VALUE: &str = "give the property another name and read this one with an `alias` of a type that \
-                         takes both, or keep its type";
+const NEW_VALUE: &str = "keep how the value is stored, or store it in a property of another name";
+const NEW_FIELD: &str =
+    "if a value is missing, give its field a `default`, or an `alias` if it was renamed";
+const GONE: &str =
+    "if that is meant, run `repair` with this version, then delete the line of this row";
+const RESTORE: &str = "restore the file from its repository";
 
 /// The rows of samples, those of one sample behind each other and its canonical row first.
 pub(super) fn stored<E: TableEntity>(samples: &[E]) -> Result<Item, LockError> {
@@ -56,65 +60,70 @@ pub(super) struct Read {
 /// Reads the sample rows of earlier versions.
 pub(super) fn read<E: TableEntity>(stored: &Item) -> Read {
     let mut read = Read::default();
-    let mut current: Vec<(usize, DynamicEntity)> = Vec::new();
+    // The rows of the sample, as they are written now.
+    let mut written = None;
     for (name, json) in &stored.facts {
-        let mut broken = |what: String, remedy: &str| {
-            let change = SchemaChange {
-                entity: E::NAME.to_owned(),
-                what,
-                reads: Reads::Some,
-                breaking: true,
-                remedy: remedy.to_owned(),
-            };
-            if !read.changes.contains(&change) {
-                read.changes.push(change);
-            }
-        };
-        let Ok(mut row) = DynamicEntity::from_json(json) else {
-            broken(format!("the sample row of `{name}` is no row: {json}"), "restore the file");
+        let Ok(row) = DynamicEntity::from_json(json) else {
+            read.refuse::<E>(format!("a sample of row {name} is no row: {json}"), RESTORE);
             continue;
         };
-        if name == name_of::<E>(canonical::<E>()) {
-            current.clear();
-            match entity::<E>(&row) {
-                Ok(rows) => current = rows,
-                Err(reason) => {
-                    broken(
-                        format!("a sample row cannot be read: {reason}"),
-                        "if a value is missing, give the \
-                         field a `default`, or an `alias` if it was renamed",
-                    );
-                    continue;
-                }
-            }
+        let Some(index) = template::<E>(name, &row) else { continue };
+        if index == canonical::<E>() {
+            let sample = entity::<E>(&row);
+            written = sample
+                .map_err(|reason| {
+                    read.refuse::<E>(format!("a sample cannot be read: {reason}"), NEW_FIELD);
+                })
+                .ok();
         }
-        let mut own = current.iter().filter(|(index, _)| name_of::<E>(*index) == name).peekable();
-        if own.peek().is_none() {
-            continue;
+        if let Some(written) = &written {
+            let rows = written.iter().filter(|(other, _)| *other == index);
+            read.compare::<E>(name, row, rows.map(|(_, row)| row).collect());
         }
-        let here = |other: &&(usize, DynamicEntity)| {
-            (&other.1.partition_key, &other.1.row_key) == (&row.partition_key, &row.row_key)
-        };
-        let first = own.peek().map(|(_, row)| (row.partition_key.clone(), row.row_key.clone()));
-        let Some((_, now)) = own.find(here) else {
-            let (partition_key, row_key) = first.unwrap_or_default();
-            let what = format!(
-                "keys of row {name}: {:?} / {:?} is now {partition_key:?} / {row_key:?}",
-                row.partition_key, row.row_key
-            );
-            broken(what, NEW_KEY);
-            continue;
-        };
-        rename(&mut row.properties, E::ALIASES);
-        for (property, value) in differing(&row.properties, &now.properties) {
-            broken(
-                format!("property {property}: the stored {value} is read as another value"),
-                NEW_VALUE,
-            );
-        }
-        read.properties.extend(row.properties.into_keys());
     }
     read
+}
+
+/// The template of a stored row: that of its name, or else that which takes its key, because the name of a row
+/// may change.
+fn template<E: TableEntity>(name: &str, row: &DynamicEntity) -> Option<usize> {
+    let all = first_foreign::<E>() + E::FOREIGN.len();
+    let named = (0..all).find(|index| name_of::<E>(*index) == name);
+    named.or_else(|| index_of::<E>(&row.row_key))
+}
+
+impl Read {
+    fn refuse<E: TableEntity>(&mut self, what: String, remedy: &str) {
+        let (entity, remedy) = (E::NAME.to_owned(), remedy.to_owned());
+        let change = SchemaChange { entity, what, reads: Reads::Some, breaking: true, remedy };
+        if !self.changes.contains(&change) {
+            self.changes.push(change);
+        }
+    }
+
+    /// Compares a stored row with the rows that are written from its template now.
+    fn compare<E: TableEntity>(
+        &mut self,
+        name: &str,
+        mut stored: DynamicEntity,
+        written: Vec<&DynamicEntity>,
+    ) {
+        let keys = |row: &DynamicEntity| format!("{:?} / {:?}", row.partition_key, row.row_key);
+        let old = keys(&stored);
+        let Some(now) = written.iter().find(|row| keys(row) == old) else {
+            let (new, remedy) = match written.first() {
+                Some(row) => (format!("is now {}", keys(row)), NEW_KEY),
+                None => ("is not written any more".to_owned(), GONE),
+            };
+            return self.refuse::<E>(format!("keys of row {name}: {old} {new}"), remedy);
+        };
+        rename(&mut stored.properties, E::ALIASES);
+        for (property, value) in differing(&stored.properties, &now.properties) {
+            let what = format!("property {property}: the stored {value} is read as another value");
+            self.refuse::<E>(what, NEW_VALUE);
+        }
+        self.properties.extend(stored.properties.into_keys());
+    }
 }
 
 /// The rows of the entity that is read from a canonical row.

@@ -98,8 +98,8 @@ impl<E: TableEntity> Repo<E> {
     /// property, replace the entity with `save`, `update` or `upsert`. A series that is a `Vec` has no empty
     /// slots: its values overwrite the first stored ones, and the rest of a longer stored series stays.
     ///
-    /// One request where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL), else a read and a
-    /// guarded write, as [`upsert`](Self::upsert).
+    /// One request where [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL) and no field has an
+    /// `alias`, else a read and a guarded write, as [`upsert`](Self::upsert).
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};

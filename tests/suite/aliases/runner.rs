@@ -80,6 +80,7 @@ pub fn text(value: impl std::fmt::Debug) -> String {
 
 macro_rules! runner {
     ($module:ident: $age:tt $chip:tt $city:tt $score:tt $paid:tt $laps:tt) => {
+        #[allow(dead_code, reason = "one version only writes")]
         pub mod $module {
             use super::{Call, Data, text};
             use table_orm::query::Condition;

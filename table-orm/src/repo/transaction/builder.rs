@@ -142,9 +142,9 @@ impl<'a> Transaction<'a> {
 
     /// Inserts an entity, or sets its properties in the one under its canonical key.
     ///
-    /// The type must have [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL). Otherwise the
-    /// transaction fails with [`TransactionError::NotBlind`], because the rows to remove are unknown without a
-    /// read.
+    /// The type must have [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL), and no field with an
+    /// `alias`. Otherwise the transaction fails with [`TransactionError::NotBlind`], because the rows to remove
+    /// are unknown without a read.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};
