@@ -26,7 +26,10 @@ pub use crate::property::{
 pub use crate::query::{Column, Complete, KeyRange, KeyState, Needs, Open, class};
 pub use crate::query::{Part, PartitionKey, RowKey};
 pub use crate::repo::{EntityPatch, Patch};
-pub use crate::{__key_query as key_query, __named_rows as named_rows, __newtype as newtype, __projected as projected};
+pub use crate::{
+    __key_query as key_query, __named_rows as named_rows, __newtype as newtype,
+    __projected as projected,
+};
 pub use core::clone::Clone;
 pub use core::convert::From;
 pub use core::default::Default;

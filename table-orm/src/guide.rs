@@ -81,6 +81,13 @@ pub mod run {
     )]
     pub mod retries {}
 
+    #[cfg_attr(not(feature = "stress"), allow(rustdoc::broken_intra_doc_links))]
+    #[cfg_attr(
+        any(not(doctest), all(feature = "embedded", feature = "stress")),
+        doc = include_str!("../guide/run/stress.md")
+    )]
+    pub mod stress {}
+
     #[cfg_attr(
         any(not(doctest), feature = "embedded"),
         doc = include_str!("../guide/run/accounts.md")

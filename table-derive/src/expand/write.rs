@@ -178,9 +178,9 @@ fn write_properties(model: &Model<'_>) -> TokenStream {
     });
     let fields = &model.entity.fields;
     // A map and another field may both write a property.
-    let check = fields.iter().any(|field| field.role == Role::Flatten).then(|| {
-        hygienic!(_orm::Writer::check_open(out, <Self as _orm::TableEntity>::PROPERTIES)?;)
-    });
+    let check = fields.iter().any(|field| field.role == Role::Flatten).then(
+        || hygienic!(_orm::Writer::check_open(out, <Self as _orm::TableEntity>::PROPERTIES)?;),
+    );
     quote!(#(#writes)* #check)
 }
 

@@ -307,8 +307,10 @@ impl fmt::Display for Schema {
             write!(f, "\n  sum {sum}")?;
         }
         if let Some(EventValues { before, after }) = self.events {
-            let values: Vec<_> =
-                [("before", before), ("after", after)].into_iter().filter(|(_, has)| *has).collect();
+            let values: Vec<_> = [("before", before), ("after", after)]
+                .into_iter()
+                .filter(|(_, has)| *has)
+                .collect();
             let values: Vec<_> = values.into_iter().map(|(name, _)| name).collect();
             let values = if values.is_empty() { "keys".to_owned() } else { values.join(", ") };
             write!(f, "\n  events  {values}")?;

@@ -106,17 +106,14 @@ const fn count(declared: &[Declared]) -> usize {
 const fn repeated(some: &[Declared], all: &[Declared]) -> Option<&'static str> {
     let mut at = 0;
     while at < some.len() {
-        let name = match some[at] {
-            Declared::One(name, ..) | Declared::Series(name, ..) => {
-                if clashes(&some[at], all) > 1 {
-                    Some(name)
-                } else {
-                    None
+        let name =
+            match some[at] {
+                Declared::One(name, ..) | Declared::Series(name, ..) => {
+                    if clashes(&some[at], all) > 1 { Some(name) } else { None }
                 }
-            }
-            Declared::Group(_, group) => repeated(group, all),
-            Declared::Open => None,
-        };
+                Declared::Group(_, group) => repeated(group, all),
+                Declared::Open => None,
+            };
         if name.is_some() {
             return name;
         }
@@ -132,7 +129,9 @@ const fn clashes(own: &Declared, all: &[Declared]) -> usize {
     while at < all.len() {
         times += match (own, &all[at]) {
             (_, Declared::Group(_, group)) => clashes(own, group),
-            (Declared::One(left, ..), Declared::One(right, ..)) => is_extended(left, right, 0) as usize,
+            (Declared::One(left, ..), Declared::One(right, ..)) => {
+                is_extended(left, right, 0) as usize
+            }
             (Declared::One(one, ..), Declared::Series(series, slots, _))
             | (Declared::Series(series, slots, _), Declared::One(one, ..)) => {
                 is_slot(one, series, *slots) as usize
