@@ -362,6 +362,11 @@ impl<'a> Key<'a> {
         self.template.start.is_empty() && !self.parts.first().is_some_and(Part::starts_with_digit)
     }
 
+    /// Whether an entity may have no such key.
+    pub fn is_sparse(&self) -> bool {
+        self.parts.iter().any(|part| part.sparse().is_some())
+    }
+
     pub fn recovers(&self, field: &Field<'_>) -> bool {
         self.position(field).is_some()
     }

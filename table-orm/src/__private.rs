@@ -26,7 +26,10 @@ pub use crate::property::{
 pub use crate::query::{Column, Complete, KeyRange, KeyState, Needs, Open, class};
 pub use crate::query::{Part, PartitionKey, RowKey};
 pub use crate::repo::{EntityPatch, Patch};
-pub use crate::{__named_rows as named_rows, __newtype as newtype, __projected as projected};
+pub use crate::{
+    __key_query as key_query, __named_rows as named_rows, __newtype as newtype,
+    __projected as projected,
+};
 pub use core::clone::Clone;
 pub use core::convert::From;
 pub use core::default::Default;
@@ -94,6 +97,9 @@ pub type Read<T = ()> = Result<T, RowFault>;
             of `table-orm` with that crate's name"
 )]
 pub trait Stored: Sized {
+    /// The EDM type of every stored value, where all have one.
+    const TYPE: Option<EdmType>;
+
     /// Writes it.
     ///
     /// # Errors
@@ -139,6 +145,8 @@ pub trait Stored: Sized {
 
 #[diagnostic::do_not_recommend]
 impl<T: Property> Stored for T {
+    const TYPE: Option<EdmType> = T::TYPE;
+
     fn put(&self, out: &mut Writer, name: &str) -> Written {
         out.property(name, self)
     }
@@ -236,10 +244,21 @@ pub const fn full(name: &'static str, key: &'static str, start: &'static str) ->
     RowTemplate::full(name, key, start)
 }
 
-/// A partial row without components.
+/// A partial row without components, which stores these fields.
 #[must_use]
-pub const fn partial(name: &'static str, key: &'static str, start: &'static str) -> RowTemplate {
-    RowTemplate::partial(name, key, start)
+pub const fn partial(
+    name: &'static str,
+    key: &'static str,
+    start: &'static str,
+    fields: &'static [&'static str],
+) -> RowTemplate {
+    RowTemplate::partial(name, key, start).fields(fields)
+}
+
+/// The property of a field.
+#[must_use]
+pub const fn property(name: &'static str, edm: Option<EdmType>) -> Declared {
+    Declared::One(name, edm, None)
 }
 
 /// A guard row without components.

@@ -2,7 +2,7 @@
 
 use crate::ast::{Encoder, Row};
 use crate::expand::key::shard_of;
-use crate::expand::row::{query, state};
+use crate::expand::row::state;
 use crate::expand::sample::{class, cost, described};
 use crate::expand::scope::doc;
 use crate::expand::types::Types;
@@ -43,13 +43,18 @@ pub fn keys(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let partition = types.partition();
     let canonical = &model.entity.rows[model.canonical];
     let (method, row) = (&canonical.name, types.row(canonical));
-    let body = quote!(_orm::KeyState::keys(Self::#method(&self).0));
-    let class = quote!(_orm::class::Partition);
-    let query = query(types, (types.params(), &partition), (row, class), body);
+    let body = quote! {
+        type Row = #row;
+        type Class = _orm::class::Partition;
+        fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
+            _orm::KeyState::keys(Self::#method(&self).0)
+        }
+    };
+    let query = types.implement_for(types.params(), quote!(_orm::Query), &partition, body);
     let (names, method) = named_rows(model, types).unzip();
     let rows = rows(model, types);
     let rows = types.items(partition, quote!(#(#rows)* #method));
-    quote!(#rows #names #query)
+    quote!(#rows #names #[diagnostic::do_not_recommend] #query)
 }
 
 /// `row()` where rows have names: a trait whose message lists them, and the method.

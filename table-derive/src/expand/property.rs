@@ -97,16 +97,22 @@ pub fn version(field: &Field<'_>, holder: &str, value: TokenStream) -> TokenStre
     quote_spanned!(span=> <#ty as _orm::#holder>::holding(#value))
 }
 
-/// The properties of all fields, for checks that need the types of groups and the lengths of series.
+/// The properties of all fields as data.
 pub fn declared(fields: &[Field<'_>]) -> TokenStream {
     let declared = fields.iter().filter(|field| field.is_stored()).map(|field| {
         let (ty, property) = (field.ty, &field.property);
         match field.role {
-            Role::Flatten => quote!(_orm::Declared::Group(<#ty as _orm::Properties>::PROPERTIES)),
-            Role::Series => {
-                quote!(_orm::Declared::Series(#property, <#ty as _orm::Series>::SLOTS))
+            Role::Flatten => {
+                quote!(_orm::Declared::Group(#property, <#ty as _orm::Properties>::PROPERTIES))
             }
-            _ => quote!(_orm::Declared::One(#property)),
+            Role::Series => {
+                let series = quote!(<#ty as _orm::Series>);
+                quote!(_orm::Declared::Series(#property, #series::SLOTS, #series::TYPE))
+            }
+            _ => {
+                let (ty, limit) = (read_type(field), limit(field).into_iter());
+                quote!(_orm::property(#property, <#ty as _orm::Stored>::TYPE) #(.limit(#limit))*)
+            }
         }
     });
     quote!(&[#(#declared),*])

@@ -33,13 +33,10 @@ pub fn read_row_impl(
 
 /// The constant that asks for the types of properties, where a flattened group needs them.
 fn metadata(fields: &[Field<'_>]) -> Option<TokenStream> {
-    let flattened = fields.iter().filter(|field| field.role == Role::Flatten);
-    let flattened: Vec<_> = flattened.map(|field| field.ty).collect();
-    (!flattened.is_empty()).then(|| {
+    fields.iter().any(|field| field.role == Role::Flatten).then(|| {
         hygienic! {
-            const METADATA: _orm::Metadata = _orm::metadata(&[
-                #(_orm::Declared::Group(<#flattened as _orm::Properties>::PROPERTIES)),*
-            ]);
+            const METADATA: _orm::Metadata =
+                _orm::metadata(<Self as _orm::TableEntity>::PROPERTIES);
         }
     })
 }

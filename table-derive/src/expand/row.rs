@@ -92,8 +92,9 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
 /// `Query` and `Row` of one row.
 fn traits(model: &Model<'_>, types: &Types<'_>, index: usize, row: &Row) -> TokenStream {
     let this = types.row_in(names::row(types.input, row), quote!(__S));
-    let of = (types.params_and(quote!(__S: _orm::KeyState)), &this);
-    let query = query(types, of, (types.row(row), quote!(__S::Class)), quote!(__S::keys(self.0)));
+    let (params, bounds) = (types.params_and(quote!(__S: _orm::KeyState)), &types.where_clause);
+    let first = types.row(row);
+    let query = quote!(_orm::key_query!([#params] #this, [#bounds], #first););
     let columns = types.with_args(names::row_columns(types.input, row));
     let (index, value) = (Literal::usize_unsuffixed(index), columns::value(model, types, row));
     let ty = &types.ty;
@@ -105,21 +106,6 @@ fn traits(model: &Model<'_>, types: &Types<'_>, index: usize, row: &Row) -> Toke
     };
     let row = types.implement_for(types.params_and(quote!(__S)), quote!(_orm::Row), this, body);
     quote!(#query #row)
-}
-
-pub fn query(
-    types: &Types<'_>,
-    (params, this): (TokenStream, &TokenStream),
-    (row, class): (TokenStream, TokenStream),
-    body: TokenStream,
-) -> TokenStream {
-    let body = quote! {
-        type Row = #row;
-        type Class = #class;
-        fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> { #body }
-    };
-    let query = types.implement_for(params, quote!(_orm::Query), this, body);
-    quote!(#[diagnostic::do_not_recommend] #query)
 }
 
 /// `and_below()` of a complete canonical key, unless the derive knows that no row lies below it.

@@ -1,6 +1,6 @@
 //! `TableEntity`: the templates of an entity, and how it is written into rows.
 
-use crate::ast::{Field, Role, Row};
+use crate::ast::{Entity, Field, Role, Row};
 use crate::expand::key::{self, parts};
 use crate::expand::property;
 use crate::expand::scope::hygienic;
@@ -40,9 +40,13 @@ fn table_entity(
     let at = model.partition.template.literal.span();
     let key_template = quote_spanned!(at=> _orm::key(#start)#parts);
     let rows = model.rows().take(model.own_rows());
-    let rows = rows.map(|(row, key)| row_template(row, key, encode));
+    let rows = rows.map(|(row, key)| row_template(model.entity, row, key));
     let options = options(model);
     let canonical = types.row(&model.entity.rows[model.canonical]);
+    let fields = property::declared(&model.entity.fields);
+    // After a mistake, the types of fields may be wrong.
+    let fields = (!model.rows.is_empty())
+        .then(|| quote!(const PROPERTIES: &'static [_orm::Declared] = #fields;));
     let (partition_key, row_key) = (key::write(None, &model.partition), key::write_row_key(model));
     let elsewhere = [key::write_foreign_partition_keys(model), key::write_home_key(model)];
     let (properties, set_version) = (write_properties(model), set_version(&model.entity.fields));
@@ -51,6 +55,7 @@ fn table_entity(
         const PARTITION: &'static _orm::str = #partition;
         const PARTITION_KEY: _orm::KeyTemplate<'static> = #key_template;
         const ROWS: &'static [_orm::RowTemplate] = &[#(#rows),*];
+        #fields
         #options
         type Canonical = #canonical;
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
@@ -71,19 +76,28 @@ fn table_entity(
     }
 }
 
-fn row_template(row: &Row, key: &Key<'_>, encode: bool) -> TokenStream {
-    let make = if row.is_full() { "full" } else { "partial" };
-    let template = template(make, &row.name.unraw().to_string(), key, encode);
+fn row_template(entity: &Entity<'_>, row: &Row, key: &Key<'_>) -> TokenStream {
+    let stored = entity.fields.iter().filter(|field| row.has_property(field));
+    let fields: Vec<_> = stored.map(|field| &field.property).collect();
+    let (make, fields) =
+        if row.is_full() { ("full", None) } else { ("partial", Some(quote!(, &[#(#fields),*]))) };
+    let template = template((make, fields), &row.name.unraw().to_string(), key, entity.encode);
     let each = row.each.iter().map(|each| each.field.unraw().to_string());
-    quote_spanned!(key.template.literal.span()=> #template #(.each(#each))*)
+    let sparse = (row.when.is_some() || key.is_sparse()).then(|| quote!(.sparse()));
+    quote_spanned!(key.template.literal.span()=> #template #sparse #(.each(#each))*)
 }
 
 /// A row or guard row as data. The span is the template, where an error is shown.
-fn template(make: &str, name: &str, key: &Key<'_>, encode: bool) -> TokenStream {
+fn template(
+    (make, fields): (&str, Option<TokenStream>),
+    name: &str,
+    key: &Key<'_>,
+    encode: bool,
+) -> TokenStream {
     let at = key.template.literal.span();
     let (make, parts) = (Ident::new(make, at), parts(key, encode));
     let (text, start) = (&key.template.text, &key.template.start);
-    quote_spanned!(at=> _orm::#make(#name, #text, #start)#parts)
+    quote_spanned!(at=> _orm::#make(#name, #text, #start #fields)#parts)
 }
 
 /// The constants that differ from the trait's defaults: `ESCAPE`, `KIND`, `GUARDS`, `FOREIGN`, those that
@@ -103,7 +117,7 @@ fn options(model: &Model<'_>) -> TokenStream {
     );
     let guards = entity.uniques.iter().zip(guards);
     let guards = guards.map(|(unique, key)| {
-        let guard = template("guard", &unique.name, key, entity.encode);
+        let guard = template(("guard", None), &unique.name, key, entity.encode);
         let (across, table) = (unique.across.map(|_| quote!(.across())), unique.table.iter());
         quote_spanned!(key.template.literal.span()=> #guard #across #(.table(#table))*)
     });
@@ -112,11 +126,12 @@ fn options(model: &Model<'_>) -> TokenStream {
     let foreign = model.foreign().map(|(row, partition, key)| {
         let table = row.elsewhere.as_ref().and_then(|place| place.table.as_ref());
         let table = table.map(|table| quote!(.table(#table)));
-        let row = row_template(row, key, entity.encode);
+        let sparse = partition.is_sparse().then(|| quote!(.sparse()));
+        let row = row_template(entity, row, key);
         let (text, start) = (&partition.template.text, &partition.template.start);
         let parts = parts(partition, entity.encode);
         quote_spanned!(partition.template.literal.span()=>
-            _orm::foreign(#row, #text, _orm::key(#start)#parts)#table)
+            _orm::foreign(#row #sparse, #text, _orm::key(#start)#parts)#table)
     });
     let foreign = (!model.elsewhere.is_empty())
         .then(|| quote!(const FOREIGN: &'static [_orm::ForeignTemplate] = &[#(#foreign),*];));
@@ -163,10 +178,9 @@ fn write_properties(model: &Model<'_>) -> TokenStream {
     });
     let fields = &model.entity.fields;
     // A map and another field may both write a property.
-    let check = fields.iter().any(|field| field.role == Role::Flatten).then(|| {
-        let declared = property::declared(fields);
-        hygienic!(_orm::Writer::check_open(out, #declared)?;)
-    });
+    let check = fields.iter().any(|field| field.role == Role::Flatten).then(
+        || hygienic!(_orm::Writer::check_open(out, <Self as _orm::TableEntity>::PROPERTIES)?;),
+    );
     quote!(#(#writes)* #check)
 }
 
@@ -210,7 +224,7 @@ fn assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
         assertions.push(quote!(_orm::evaluate(&<#ty as _orm::TableEntity>::#templates);));
     }
     if let Some(open) = model.entity.fields.iter().rfind(|field| property::is_open(field)) {
-        let declared = property::declared(&model.entity.fields);
+        let declared = quote_spanned!(open.ty.span()=> <#ty as _orm::TableEntity>::PROPERTIES);
         assertions.push(quote_spanned!(open.ty.span()=> _orm::assert_properties(#declared);));
     }
     assertions

@@ -11,6 +11,7 @@ use super::{DynamicEntity, Members, ReadRow, RowHead, TableEntity, body, read_ro
 use crate::model::{Edm, MAX_STRING_UNITS, order};
 use crate::property::{PropertiesWriter, PropertyError, PropertyFault, RowFault};
 use bytes::Bytes;
+use serde::Serialize;
 use std::fmt;
 
 /// What the RowKeys of an outbox begin with.
@@ -33,7 +34,7 @@ const AFTER: &str = "After";
 const LEFT_OUT: &str = "LeftOut";
 
 /// What the events of a type hold beside the keys of the entity: `#[table(outbox(before, after))]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[allow(clippy::exhaustive_structs, reason = "generated code makes it")]
 pub struct EventValues {
     /// The canonical row as it was stored before the write.

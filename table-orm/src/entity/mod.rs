@@ -15,6 +15,7 @@ mod query;
 mod read;
 mod row_head;
 mod rows;
+mod schema;
 mod skip;
 mod sum;
 mod sum_copy;
@@ -41,6 +42,7 @@ pub use query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, UnionScope, Whol
 pub use read::{FromRow, ReadRow};
 pub use row_head::RowHead;
 pub use rows::{EntityRow, EntityRows, Invalid};
+pub use schema::{PropertySchema, QueryMethod, RowSchema, Schema, UniqueSchema};
 pub use sum::Sum;
 pub use template::{CopyKind, ForeignTemplate, GuardTemplate, RowTemplate};
 pub use union::{MemberOf, TableUnion, UnionMember};
@@ -70,7 +72,7 @@ pub(crate) use template::{first_foreign, foreign_at, name_of, rows_of};
 
 use crate::key::{Escape, KeyError, KeyTemplate, KeyText, StoredKeys};
 use crate::model::ETag;
-use crate::property::{PropertiesWriter, PropertyError};
+use crate::property::{Declared, PropertiesWriter, PropertyError};
 use std::time::Duration;
 
 /// A type that is stored as one or more rows of a table: `#[derive(TableEntity)]`.
@@ -99,6 +101,9 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     const GUARDS: &'static [GuardTemplate] = &[];
     /// The rows in other partitions and tables, which follow a write of the entity.
     const FOREIGN: &'static [ForeignTemplate] = &[];
+    /// The properties of its fields.
+    #[doc(hidden)]
+    const PROPERTIES: &'static [Declared] = &[];
     /// Whether the canonical row's key and every other row key determine each other. Then a blind
     /// write (`upsert`, `force_replace`, `force_delete`) is one request: it touches no other
     /// entity's rows and leaves no old row behind. Else it reads first. Always `false` with a

@@ -7,10 +7,12 @@ use super::TableEntity;
 use crate::key::{Escape, KeyTemplate, TemplatePart};
 use crate::model::{TableName, reserved_start};
 use crate::query::Span;
+use serde::Serialize;
 use std::ops::Bound;
 
 /// How much of the entity a row stores.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CopyKind {
     /// Every property.
     Full,
@@ -35,6 +37,10 @@ pub struct RowTemplate {
     pub parts: &'static [TemplatePart],
     /// The field with one row for each of its elements, where the attribute says `each(.. in field)`.
     pub each: Option<&'static str>,
+    /// Whether an entity may lack the row: the attribute has a `when`, or a component is an `Option`.
+    pub sparse: bool,
+    /// The fields that a partial copy stores, by their stored names; empty for a full copy.
+    pub fields: &'static [&'static str],
 }
 
 impl RowTemplate {
@@ -50,7 +56,8 @@ impl RowTemplate {
     /// A row with every property, whose key has no components.
     #[must_use]
     pub const fn full(name: &'static str, key: &'static str, start: &'static str) -> Self {
-        Self { name, key, start, copy: CopyKind::Full, parts: &[], each: None }
+        let (copy, parts, fields) = (CopyKind::Full, &[], &[]);
+        Self { name, key, start, copy, parts, each: None, sparse: false, fields }
     }
 
     /// A row with some of the properties, whose key has no components.
@@ -65,6 +72,20 @@ impl RowTemplate {
     #[track_caller]
     pub const fn parts(mut self, parts: &'static [TemplatePart]) -> Self {
         self.parts = KeyTemplate::literal(self.start).parts(parts).parts;
+        self
+    }
+
+    /// The same row, which stores only these fields.
+    #[must_use]
+    pub const fn fields(mut self, fields: &'static [&'static str]) -> Self {
+        self.fields = fields;
+        self
+    }
+
+    /// The same row, which an entity may lack.
+    #[must_use]
+    pub const fn sparse(mut self) -> Self {
+        self.sparse = true;
         self
     }
 
@@ -183,7 +204,8 @@ impl GuardTemplate {
 
     /// The guard as a row template.
     pub(crate) const fn row(&self) -> RowTemplate {
-        RowTemplate { parts: self.parts, ..RowTemplate::partial(self.name, self.key, self.start) }
+        let row = RowTemplate::partial(self.name, self.key, self.start);
+        RowTemplate { parts: self.parts, ..row.fields(&[Self::REFERENCE]) }
     }
 }
 

@@ -1,29 +1,40 @@
 //! The properties that a type declares, with those of the groups it flattens: checked at compile
-//! time, and compared with the open properties that are written beside them.
+//! time, compared with the open properties that are written beside them, and listed in a schema.
 
 use super::slots::{Slots, is_extended, is_slot};
-use super::{PropertiesWriter, PropertyError, PropertyFault};
-use crate::model::{MAX_PROPERTIES, Metadata, RESERVED_PROPERTIES};
+use super::{Limit, PropertiesWriter, PropertyError, PropertyFault};
+use crate::model::{EdmType, MAX_PROPERTIES, Metadata, RESERVED_PROPERTIES};
 
 /// The properties of one field.
 #[derive(Debug, Clone, Copy)]
 pub enum Declared {
     /// One of that name.
-    One(&'static str),
+    One(&'static str, Option<EdmType>, Option<Limit>),
     /// Numbered ones.
-    Series(&'static str, Slots),
+    Series(&'static str, Slots, Option<EdmType>),
     /// Those of a flattened struct.
-    Group(&'static [Self]),
+    Group(&'static str, &'static [Self]),
     /// Any that no other field has. Only annotations state their types.
     Open,
+}
+
+impl Declared {
+    /// The same property, whose field has a limit.
+    #[must_use]
+    pub const fn limit(self, limit: Limit) -> Self {
+        match self {
+            Self::One(name, edm, _) => Self::One(name, edm, Some(limit)),
+            other => other,
+        }
+    }
 }
 
 /// Whether one of these declares that property, whether or not it has a value.
 fn declares(declared: &[Declared], property: &str) -> bool {
     declared.iter().any(|declared| match declared {
-        Declared::One(name) => *name == property,
-        Declared::Series(series, slots) => is_slot(property, series, *slots),
-        Declared::Group(group) => declares(group, property),
+        Declared::One(name, ..) => *name == property,
+        Declared::Series(series, slots, _) => is_slot(property, series, *slots),
+        Declared::Group(_, group) => declares(group, property),
         Declared::Open => false,
     })
 }
@@ -50,8 +61,8 @@ pub const fn metadata(declared: &[Declared]) -> Metadata {
     while at < declared.len() {
         let metadata = match declared[at] {
             Declared::Open => Metadata::Minimal,
-            Declared::Group(group) => metadata(group),
-            Declared::One(_) | Declared::Series(..) => Metadata::None,
+            Declared::Group(_, group) => metadata(group),
+            Declared::One(..) | Declared::Series(..) => Metadata::None,
         };
         if matches!(metadata, Metadata::Minimal) {
             return metadata;
@@ -81,10 +92,10 @@ const fn count(declared: &[Declared]) -> usize {
     let mut at = 0;
     while at < declared.len() {
         properties += match declared[at] {
-            Declared::One(_) => 1,
-            Declared::Series(_, Slots::Fixed(slots)) => slots,
-            Declared::Series(_, Slots::UpTo(_)) | Declared::Open => 0,
-            Declared::Group(group) => count(group),
+            Declared::One(..) => 1,
+            Declared::Series(_, Slots::Fixed(slots), _) => slots,
+            Declared::Series(_, Slots::UpTo(_), _) | Declared::Open => 0,
+            Declared::Group(_, group) => count(group),
         };
         at += 1;
     }
@@ -95,17 +106,14 @@ const fn count(declared: &[Declared]) -> usize {
 const fn repeated(some: &[Declared], all: &[Declared]) -> Option<&'static str> {
     let mut at = 0;
     while at < some.len() {
-        let name = match some[at] {
-            Declared::One(name) | Declared::Series(name, _) => {
-                if clashes(&some[at], all) > 1 {
-                    Some(name)
-                } else {
-                    None
+        let name =
+            match some[at] {
+                Declared::One(name, ..) | Declared::Series(name, ..) => {
+                    if clashes(&some[at], all) > 1 { Some(name) } else { None }
                 }
-            }
-            Declared::Group(group) => repeated(group, all),
-            Declared::Open => None,
-        };
+                Declared::Group(_, group) => repeated(group, all),
+                Declared::Open => None,
+            };
         if name.is_some() {
             return name;
         }
@@ -120,16 +128,18 @@ const fn clashes(own: &Declared, all: &[Declared]) -> usize {
     let mut at = 0;
     while at < all.len() {
         times += match (own, &all[at]) {
-            (_, Declared::Group(group)) => clashes(own, group),
-            (Declared::One(left), Declared::One(right)) => is_extended(left, right, 0) as usize,
-            (Declared::One(one), Declared::Series(series, slots))
-            | (Declared::Series(series, slots), Declared::One(one)) => {
+            (_, Declared::Group(_, group)) => clashes(own, group),
+            (Declared::One(left, ..), Declared::One(right, ..)) => {
+                is_extended(left, right, 0) as usize
+            }
+            (Declared::One(one, ..), Declared::Series(series, slots, _))
+            | (Declared::Series(series, slots, _), Declared::One(one, ..)) => {
                 is_slot(one, series, *slots) as usize
             }
-            (Declared::Series(left, some), Declared::Series(right, others)) => {
+            (Declared::Series(left, some, _), Declared::Series(right, others, _)) => {
                 (is_extended(left, right, 0) && some.digits() == others.digits()) as usize
             }
-            (Declared::Group(_) | Declared::Open, _) | (_, Declared::Open) => 0,
+            (Declared::Group(..) | Declared::Open, _) | (_, Declared::Open) => 0,
         };
         at += 1;
     }
@@ -170,7 +180,19 @@ mod tests {
     use super::Slots::{Fixed, UpTo};
     use super::*;
 
-    const ADDRESS: &[Declared] = &[Declared::One("Street"), Declared::One("City")];
+    const ADDRESS: &[Declared] = &[one("Street"), one("City")];
+
+    const fn one(name: &'static str) -> Declared {
+        Declared::One(name, None, None)
+    }
+
+    const fn series(name: &'static str, slots: Slots) -> Declared {
+        Declared::Series(name, slots, None)
+    }
+
+    const fn group(declared: &'static [Declared]) -> Declared {
+        Declared::Group("", declared)
+    }
 
     fn clash(declared: &[Declared]) -> Option<&'static str> {
         repeated(declared, declared)
@@ -178,26 +200,25 @@ mod tests {
 
     #[test]
     fn properties_are_counted_through_groups_and_series() {
-        let laps = Declared::Series("Lap", Fixed(9));
-        let open = Declared::Series("Open", UpTo(252));
-        let nested = [Declared::Group(ADDRESS), laps, open, Declared::One("Age")];
+        let laps = series("Lap", Fixed(9));
+        let open = series("Open", UpTo(252));
+        let nested = [group(ADDRESS), laps, open, one("Age")];
         assert_eq!(count(&nested), 12);
         assert_eq!(clash(&nested), None);
     }
 
     #[test]
     fn a_repeated_name_is_found_in_groups_and_series() {
-        use Declared::{Group, One, Series};
-        assert_eq!(clash(&[One("City"), Group(ADDRESS)]), Some("City"));
-        assert_eq!(clash(&[Group(ADDRESS), Group(ADDRESS)]), Some("Street"));
-        assert_eq!(clash(&[Series("Lap", Fixed(9)), One("Lap08")]), Some("Lap"));
-        assert_eq!(clash(&[Series("Lap", Fixed(9)), Series("Lap", Fixed(4))]), Some("Lap"));
-        assert_eq!(clash(&[Series("Lap", UpTo(252)), One("Lap008")]), Some("Lap"));
+        assert_eq!(clash(&[one("City"), group(ADDRESS)]), Some("City"));
+        assert_eq!(clash(&[group(ADDRESS), group(ADDRESS)]), Some("Street"));
+        assert_eq!(clash(&[series("Lap", Fixed(9)), one("Lap08")]), Some("Lap"));
+        assert_eq!(clash(&[series("Lap", Fixed(9)), series("Lap", Fixed(4))]), Some("Lap"));
+        assert_eq!(clash(&[series("Lap", UpTo(252)), one("Lap008")]), Some("Lap"));
         for apart in ["Lap", "Lap09", "Lap8", "Lap008", "Laps8", "lap08"] {
-            assert_eq!(clash(&[Series("Lap", Fixed(9)), One(apart)]), None, "{apart}");
-            assert!(!declares(&[Series("Lap", Fixed(9))], apart), "{apart}");
+            assert_eq!(clash(&[series("Lap", Fixed(9)), one(apart)]), None, "{apart}");
+            assert!(!declares(&[series("Lap", Fixed(9))], apart), "{apart}");
         }
-        let declared = [One("Age"), Group(ADDRESS), Series("Lap", Fixed(9))];
+        let declared = [one("Age"), group(ADDRESS), series("Lap", Fixed(9))];
         for taken in ["Age", "City", "Lap00", "Lap08"] {
             assert!(declares(&declared, taken), "{taken}");
         }

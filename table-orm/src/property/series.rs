@@ -7,7 +7,7 @@
 use super::slots::{Slots, slot, slot_name};
 use super::{PropertiesWriter, Property, PropertyError, PropertyFault, RowFault};
 use crate::codec::Members;
-use crate::model::MAX_PROPERTIES;
+use crate::model::{EdmType, MAX_PROPERTIES};
 use std::borrow::Cow;
 
 /// A group of properties numbered from 0: `[Option<T>; N]`, whose empty slots are not stored, or
@@ -21,6 +21,10 @@ pub trait Series: Sized {
     /// How many values it has.
     #[doc(hidden)]
     const SLOTS: Slots;
+
+    /// The EDM type of every value, where all have one.
+    #[doc(hidden)]
+    const TYPE: Option<EdmType> = None;
 
     /// The values of the series that were read so far.
     type Slots: Default;
@@ -101,6 +105,7 @@ impl<T: Property> SeriesSlots<T> {
 #[diagnostic::do_not_recommend]
 impl<T: Property, const N: usize> Series for [Option<T>; N] {
     const SLOTS: Slots = Slots::Fixed(N);
+    const TYPE: Option<EdmType> = T::TYPE;
 
     type Slots = SeriesSlots<T>;
 
@@ -146,6 +151,7 @@ const VEC_DIGITS: usize = Slots::UpTo(MAX_PROPERTIES).digits();
 #[diagnostic::do_not_recommend]
 impl<T: Property> Series for Vec<T> {
     const SLOTS: Slots = Slots::UpTo(MAX_PROPERTIES);
+    const TYPE: Option<EdmType> = T::TYPE;
 
     type Slots = SeriesSlots<T>;
 

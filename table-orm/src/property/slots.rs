@@ -11,7 +11,7 @@ pub enum Slots {
 
 impl Slots {
     /// The most values.
-    pub(super) const fn most(self) -> usize {
+    pub(crate) const fn most(self) -> usize {
         match self {
             Self::Fixed(slots) | Self::UpTo(slots) => slots,
         }

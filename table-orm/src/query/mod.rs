@@ -9,6 +9,7 @@ mod earlier_pages;
 mod evaluate;
 mod filter;
 mod key_builder;
+mod key_query;
 mod named_rows;
 mod page_place;
 mod permit;

@@ -58,17 +58,22 @@ const _: () = {
             _orm::key("").parts(&[_orm::part("type", <Cow<'a, str> as _orm::Part>::SHAPE, "")]);
         const ROWS: &'static [_orm::RowTemplate] = &[_orm::full("row", "{at}", "")
             .parts(&[_orm::part("at", <u16 as _orm::Part>::SHAPE, "")])];
+        const PROPERTIES: &'static [_orm::Declared] = &[
+            _orm::property("Type", <Cow<'a, str> as _orm::Stored>::TYPE),
+            _orm::property("At", <u16 as _orm::Stored>::TYPE),
+            _orm::property("Value", <T as _orm::Stored>::TYPE),
+            _orm::Declared::Series(
+                "Series",
+                <[Option<u8>; N] as _orm::Series>::SLOTS,
+                <[Option<u8>; N] as _orm::Series>::TYPE,
+            ),
+        ];
         const KEYS_FOLLOW_CANONICAL: _orm::bool = true;
         const PATCHES_ONE_ROW: _orm::bool = true;
         type Canonical = MeasureRow<'a, T, N>;
         fn encode_partition_key(&self, key: &mut _orm::KeyText) -> _orm::KeyResult {
             const {
-                _orm::assert_properties(&[
-                    _orm::Declared::One("Type"),
-                    _orm::Declared::One("At"),
-                    _orm::Declared::One("Value"),
-                    _orm::Declared::Series("Series", <[Option<u8>; N] as _orm::Series>::SLOTS),
-                ]);
+                _orm::assert_properties(<Measure<'a, T, N> as _orm::TableEntity>::PROPERTIES);
             }
             <Cow<'a, str> as _orm::Part>::write(&self.r#type, key, "type", "")?;
             _orm::Ok(())
@@ -168,17 +173,10 @@ const _: () = {
             <u16 as _orm::Part>::range(self.0, "at", range)
         }
     }
-    #[diagnostic::do_not_recommend]
-    impl<'a, T, const N: usize, __S: _orm::KeyState> _orm::Query for MeasureRow<'a, T, N, __S>
-    where
-        T: Property + Send + Sync,
-    {
-        type Row = MeasureRow<'a, T, N>;
-        type Class = __S::Class;
-        fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
-            __S::keys(self.0)
-        }
-    }
+    _orm::key_query!(
+        [< 'a, T, const N : usize, __S : _orm::KeyState >] MeasureRow < 'a, T, N, __S >,
+        [where T : Property + Send + Sync,], MeasureRow < 'a, T, N, >
+    );
     impl<'a, T, const N: usize, __S> _orm::Row for MeasureRow<'a, T, N, __S>
     where
         T: Property + Send + Sync,

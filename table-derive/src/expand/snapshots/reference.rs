@@ -83,10 +83,20 @@ const _: () = {
                 _orm::part("name", <String as _orm::Part>::SHAPE, "__").max(60),
                 _orm::part("sex", <Sex as _orm::Part>::SHAPE, ""),
             ]),
-            _orm::partial("by_time", "NEW:{newest}__{bib:05}", "NEW:").parts(&[
+            _orm::partial("by_time", "NEW:{newest}__{bib:05}", "NEW:", &["Name"]).parts(&[
                 _orm::part("newest", <OffsetDateTime as _orm::Part<_orm::Descending>>::SHAPE, "__"),
                 _orm::part("bib", <u32 as _orm::Part<_orm::Padded<5>>>::SHAPE, ""),
             ]),
+        ];
+        const PROPERTIES: &'static [_orm::Declared] = &[
+            _orm::property("Event", <String as _orm::Stored>::TYPE),
+            _orm::property("Distance", <Distance as _orm::Stored>::TYPE),
+            _orm::property("Bib", <u32 as _orm::Stored>::TYPE).limit(_orm::Max(99999)),
+            _orm::property("Name", <String as _orm::Stored>::TYPE).limit(_orm::MaxLen(60)),
+            _orm::property("Sex", <Sex as _orm::Stored>::TYPE),
+            _orm::property("Age", <u8 as _orm::Stored>::TYPE),
+            _orm::property("RegisteredAt", <OffsetDateTime as _orm::Stored>::TYPE),
+            _orm::property("City", <Option<String> as _orm::Stored>::TYPE),
         ];
         const GUARDS: &'static [_orm::GuardTemplate] = &[_orm::guard(
             "bib",
@@ -271,14 +281,9 @@ const _: () = {
             <u8 as _orm::Part>::range(self.0, "age", range)
         }
     }
-    #[diagnostic::do_not_recommend]
-    impl<__S: _orm::KeyState> _orm::Query for RegistrationByBib<__S> {
-        type Row = RegistrationByBib;
-        type Class = __S::Class;
-        fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
-            __S::keys(self.0)
-        }
-    }
+    _orm::key_query!(
+        [< __S : _orm::KeyState >] RegistrationByBib < __S >, [], RegistrationByBib
+    );
     impl<__S> _orm::Row for RegistrationByBib<__S> {
         type Entity = Registration;
         type Columns = RegistrationColumns;
@@ -342,14 +347,9 @@ const _: () = {
             self.0.starts_with::<_orm::Plain, Sex, _>("sex", prefix, "")
         }
     }
-    #[diagnostic::do_not_recommend]
-    impl<__S: _orm::KeyState> _orm::Query for RegistrationByAge<__S> {
-        type Row = RegistrationByAge;
-        type Class = __S::Class;
-        fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
-            __S::keys(self.0)
-        }
-    }
+    _orm::key_query!(
+        [< __S : _orm::KeyState >] RegistrationByAge < __S >, [], RegistrationByAge
+    );
     impl<__S> _orm::Row for RegistrationByAge<__S> {
         type Entity = Registration;
         type Columns = RegistrationColumns;
@@ -384,14 +384,9 @@ const _: () = {
             <u32 as _orm::Part<_orm::Padded<5>>>::range(self.0, "bib", range)
         }
     }
-    #[diagnostic::do_not_recommend]
-    impl<__S: _orm::KeyState> _orm::Query for RegistrationByTime<__S> {
-        type Row = RegistrationByTime;
-        type Class = __S::Class;
-        fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
-            __S::keys(self.0)
-        }
-    }
+    _orm::key_query!(
+        [< __S : _orm::KeyState >] RegistrationByTime < __S >, [], RegistrationByTime
+    );
     impl<__S> _orm::Row for RegistrationByTime<__S> {
         type Entity = Registration;
         type Columns = RegistrationByTimeColumns;

@@ -52,10 +52,21 @@ const _: () = {
                 <String as _orm::Part>::SHAPE,
                 "",
             )]),
-            _orm::partial("by_day", "D:{day}__{path}", "D:").parts(&[
-                _orm::part("day", <Date as _orm::Part>::SHAPE, "__"),
-                _orm::part("path", <String as _orm::Part>::SHAPE, ""),
-            ]),
+            _orm::partial("by_day", "D:{day}__{path}", "D:", &["day", "reads"])
+                .parts(&[
+                    _orm::part("day", <Date as _orm::Part>::SHAPE, "__"),
+                    _orm::part("path", <String as _orm::Part>::SHAPE, ""),
+                ])
+                .sparse(),
+        ];
+        const PROPERTIES: &'static [_orm::Declared] = &[
+            _orm::property("day", <Option<Date> as _orm::Stored>::TYPE),
+            _orm::property("labels", <_orm::Json<Vec<String>> as _orm::Stored>::TYPE),
+            _orm::Declared::Series(
+                "reads",
+                <[Option<u32>; 24] as _orm::Series>::SLOTS,
+                <[Option<u32>; 24] as _orm::Series>::TYPE,
+            ),
         ];
         const ESCAPE: _orm::Escape = _orm::Escape::Encode;
         type Canonical = FileByPath;
@@ -185,14 +196,7 @@ const _: () = {
             self.0.starts_with::<_orm::Plain, String, _>("path", prefix, "")
         }
     }
-    #[diagnostic::do_not_recommend]
-    impl<__S: _orm::KeyState> _orm::Query for FileByPath<__S> {
-        type Row = FileByPath;
-        type Class = __S::Class;
-        fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
-            __S::keys(self.0)
-        }
-    }
+    _orm::key_query!([< __S : _orm::KeyState >] FileByPath < __S >, [], FileByPath);
     impl<__S> _orm::Row for FileByPath<__S> {
         type Entity = File;
         type Columns = FileColumns;
@@ -223,14 +227,7 @@ const _: () = {
             self.0.starts_with::<_orm::Plain, String, _>("path", prefix, "")
         }
     }
-    #[diagnostic::do_not_recommend]
-    impl<__S: _orm::KeyState> _orm::Query for FileByDay<__S> {
-        type Row = FileByDay;
-        type Class = __S::Class;
-        fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
-            __S::keys(self.0)
-        }
-    }
+    _orm::key_query!([< __S : _orm::KeyState >] FileByDay < __S >, [], FileByDay);
     impl<__S> _orm::Row for FileByDay<__S> {
         type Entity = File;
         type Columns = FileByDayColumns;

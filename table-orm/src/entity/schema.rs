@@ -1,0 +1,374 @@
+//! What a derived type stores, as data: for tools that have no source to read.
+//!
+//! Invariant: a schema says nothing of its own. It is put together from the constants that encoders,
+//! readers and checks of the type use.
+
+use super::template::first_foreign;
+use super::{CopyKind, EventValues, ForeignTemplate, GuardTemplate, Row, RowTemplate, TableEntity};
+use crate::key::{Escape, KeyTemplate, Shape, TemplatePart};
+use crate::model::{EdmType, MAX_STRING_UNITS};
+use crate::property::{Declared, Limit};
+use crate::query::QueryClass;
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// A derived type: its table, keys, rows, properties, unique values, sums and events.
+///
+/// `Display` prints it for a reader, and `Serialize` for a tool.
+///
+/// ```
+/// use table_orm::TableEntity;
+/// use table_orm::entity::Schema;
+///
+/// #[derive(TableEntity)]
+/// #[table(name = "runners", partition = "{race}")]
+/// #[row(by_bib, key = "BIB:{bib:05}")]
+/// #[row(by_age, key = "AGE:{age:03}__{bib:05}", include(age))]
+/// struct Runner { race: String, bib: u32, age: u8, #[table(max_len = 60)] name: String }
+///
+/// let schema = Schema::of::<Runner>();
+/// assert_eq!((schema.table, schema.partition), ("runners", "{race}"));
+/// assert_eq!(schema.rows[1].key, "AGE:{age:03}__{bib:05}");
+/// assert_eq!(schema.rows[1].properties, ["Age"]);
+/// assert_eq!(schema.properties[3].max_bytes, Some(120));
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Schema {
+    /// The type's name.
+    pub entity: &'static str,
+    /// Its table.
+    pub table: &'static str,
+    /// The PartitionKey's template.
+    pub partition: &'static str,
+    /// The text of the property `Entity_Kind`, for a type with a `kind`.
+    pub kind: Option<&'static str>,
+    /// Its rows, the canonical one among them; those in other partitions come last.
+    pub rows: Vec<RowSchema>,
+    /// Its unique values.
+    pub uniques: Vec<UniqueSchema>,
+    /// Its properties.
+    pub properties: Vec<PropertySchema>,
+    /// Whether it also stores properties that no field names: a flattened map.
+    pub open: bool,
+    /// The names of its sums.
+    pub sums: Vec<&'static str>,
+    /// What the events of its writes hold, if it has an outbox.
+    pub events: Option<EventValues>,
+}
+
+/// One kind of row of a type.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct RowSchema {
+    /// The row's name, such as `by_bib`.
+    pub name: &'static str,
+    /// The RowKey's template.
+    pub key: &'static str,
+    /// The table that holds it.
+    pub table: &'static str,
+    /// The template of its PartitionKey.
+    pub partition: &'static str,
+    /// The most UTF-16 units of its RowKey; `None` where a component is text without a limit.
+    pub max_units: Option<usize>,
+    /// Whether it is the canonical row.
+    pub canonical: bool,
+    /// How much of the entity it stores.
+    pub copy: CopyKind,
+    /// Whether an entity may lack it.
+    pub sparse: bool,
+    /// The field with a row for each of its elements.
+    pub each: Option<&'static str>,
+    /// Whether it is in another partition or table, and follows a write of the entity.
+    pub eventual: bool,
+    /// The names of the [properties](Schema::properties) that it stores.
+    pub properties: Vec<&'static str>,
+    /// The methods that build its key, from left to right.
+    pub methods: Vec<QueryMethod>,
+}
+
+/// A method of a key: of the partition for the first of a row, then one for each component.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct QueryMethod {
+    /// Its name, such as `bib_in`.
+    pub name: String,
+    /// The class of the query that it returns.
+    #[serde(serialize_with = "as_text")]
+    pub class: QueryClass,
+}
+
+/// A value, or several together, that no two entities have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct UniqueSchema {
+    /// What is unique: fields and components, joined by `_`.
+    pub name: &'static str,
+    /// The template of the key with the values.
+    pub key: &'static str,
+    /// The table that holds the guard row.
+    pub table: &'static str,
+    /// Whether it is unique over all partitions; else in one.
+    pub across: bool,
+}
+
+/// A property of a type.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PropertySchema {
+    /// Its stored name; of a series without the numbers, which follow it.
+    pub name: &'static str,
+    /// The field that it belongs to, by its stored name: another one in a flattened struct.
+    pub field: &'static str,
+    /// The type of every value; `None` where the property's type has no `TYPE`.
+    #[serde(serialize_with = "as_optional_text")]
+    pub edm: Option<EdmType>,
+    /// The most bytes of a value, as the service counts them: two for a UTF-16 unit of a text.
+    pub max_bytes: Option<usize>,
+    /// The largest number that its field allows.
+    pub max: Option<u64>,
+    /// The most properties of a series; `None` for a single property.
+    pub slots: Option<usize>,
+}
+
+fn as_text<T: fmt::Display, S: Serializer>(value: &T, out: S) -> Result<S::Ok, S::Error> {
+    out.collect_str(value)
+}
+
+fn as_optional_text<T: fmt::Display, S: Serializer>(
+    value: &Option<T>,
+    out: S,
+) -> Result<S::Ok, S::Error> {
+    value.as_ref().map(ToString::to_string).serialize(out)
+}
+
+impl Schema {
+    /// The schema of a type. Sends nothing.
+    #[must_use]
+    pub fn of<E: TableEntity>() -> Self {
+        let properties = properties(E::PROPERTIES);
+        let own = E::ROWS.iter().enumerate().map(|(index, row)| (index, row, None));
+        let foreign = E::FOREIGN.iter().enumerate();
+        let foreign = foreign.map(|(at, row)| (first_foreign::<E>() + at, &row.row, Some(row)));
+        let rows = own.chain(foreign).map(|(index, row, foreign)| {
+            let canonical = index == <E::Canonical as Row>::INDEX;
+            RowSchema::of::<E>(row, foreign, canonical, &properties)
+        });
+        let guards = E::GUARDS.iter().map(|guard: &GuardTemplate| UniqueSchema {
+            name: guard.name,
+            key: guard.key,
+            table: guard.table.unwrap_or(E::TABLE),
+            across: guard.across,
+        });
+        Self {
+            entity: E::NAME,
+            table: E::TABLE,
+            partition: E::PARTITION,
+            kind: E::KIND,
+            rows: rows.collect(),
+            uniques: guards.collect(),
+            open: is_open(E::PROPERTIES),
+            properties,
+            sums: E::sums().iter().map(super::Sum::name).collect(),
+            events: E::OUTBOX,
+        }
+    }
+
+    /// The row of that name.
+    #[must_use]
+    pub fn row(&self, name: &str) -> Option<&RowSchema> {
+        self.rows.iter().find(|row| row.name == name)
+    }
+}
+
+impl RowSchema {
+    fn of<E: TableEntity>(
+        row: &RowTemplate,
+        foreign: Option<&ForeignTemplate>,
+        canonical: bool,
+        properties: &[PropertySchema],
+    ) -> Self {
+        let stored = properties.iter().filter(|property| match row.copy {
+            CopyKind::Full => true,
+            CopyKind::Partial => row.fields.contains(&property.field),
+        });
+        Self {
+            name: row.name,
+            key: row.key,
+            table: foreign.and_then(|row| row.table).unwrap_or(E::TABLE),
+            partition: foreign.map_or(E::PARTITION, |row| row.partition),
+            max_units: row.template().longest(),
+            canonical,
+            copy: row.copy,
+            sparse: row.sparse,
+            each: row.each,
+            eventual: foreign.is_some(),
+            properties: stored.map(|property| property.name).collect(),
+            methods: methods(&row.template(), E::ESCAPE).collect(),
+        }
+    }
+}
+
+/// The methods of a row's key. A range of a component exists where text order is value order.
+fn methods(
+    key: &KeyTemplate<'static>,
+    escape: Escape,
+) -> impl Iterator<Item = QueryMethod> + use<> {
+    let parts = key.parts;
+    parts.iter().enumerate().flat_map(move |(at, part)| {
+        let last = at + 1 == parts.len();
+        let given = if last { QueryClass::Point } else { QueryClass::RowRange };
+        let range = ranges(part, last, escape).then(|| format!("{}_in", part.name));
+        let prefix = is_text(part.shape).then(|| format!("{}_starts_with", part.name));
+        let ranges = [range, prefix].into_iter().flatten();
+        let ranges = ranges.map(|name| QueryMethod { name, class: QueryClass::RowRange });
+        let whole = QueryMethod { name: part.name.to_owned(), class: given };
+        std::iter::once(whole).chain(ranges)
+    })
+}
+
+fn ranges(part: &TemplatePart, last: bool, escape: Escape) -> bool {
+    match part.shape {
+        Shape::Number(_) => false,
+        Shape::OneOf(codes) => codes.is_sorted(),
+        Shape::Text | Shape::Char => last && matches!(escape, Escape::Reject),
+        _ => true,
+    }
+}
+
+const fn is_text(shape: Shape) -> bool {
+    matches!(shape, Shape::Text)
+}
+
+/// The properties of a type, those of its flattened structs among them.
+fn properties(declared: &'static [Declared]) -> Vec<PropertySchema> {
+    declared.iter().flat_map(|declared| of_field(declared)).collect()
+}
+
+fn of_field(declared: &'static Declared) -> Vec<PropertySchema> {
+    match *declared {
+        Declared::One(name, edm, limit) => vec![property(name, edm, limit)],
+        Declared::Series(name, slots, edm) => {
+            let slots = Some(slots.most());
+            vec![PropertySchema { slots, ..property(name, edm, None) }]
+        }
+        Declared::Group(field, group) => {
+            let of_group = |property| PropertySchema { field, ..property };
+            properties(group).into_iter().map(of_group).collect()
+        }
+        Declared::Open => Vec::new(),
+    }
+}
+
+fn property(name: &'static str, edm: Option<EdmType>, limit: Option<Limit>) -> PropertySchema {
+    let max_bytes = edm.map(|edm| match (edm, limit) {
+        (EdmType::String, Some(Limit::MaxLen(units))) => 2 * units.min(MAX_STRING_UNITS),
+        (EdmType::String | EdmType::Binary, _) => 2 * MAX_STRING_UNITS,
+        (EdmType::Boolean, _) => 1,
+        (EdmType::Int32, _) => 4,
+        (EdmType::Int64 | EdmType::Double | EdmType::DateTime, _) => 8,
+        (EdmType::Guid, _) => 16,
+    });
+    let max = match limit {
+        Some(Limit::Max(max)) => Some(max),
+        _ => None,
+    };
+    PropertySchema { name, field: name, edm, max_bytes, max, slots: None }
+}
+
+fn is_open(declared: &[Declared]) -> bool {
+    declared.iter().any(|declared| match declared {
+        Declared::Open => true,
+        Declared::Group(_, group) => is_open(group),
+        _ => false,
+    })
+}
+
+impl fmt::Display for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} on `{}`\n  PartitionKey  {}", self.entity, self.table, self.partition)?;
+        for row in &self.rows {
+            write!(f, "\n  row {row}")?;
+        }
+        for UniqueSchema { name, key, table, across } in &self.uniques {
+            let place = if *across { "over all partitions" } else { "in the partition" };
+            write!(f, "\n  unique {name}  {key}, {place}")?;
+            if *table != self.table {
+                write!(f, ", on `{table}`")?;
+            }
+        }
+        for property in &self.properties {
+            write!(f, "\n  property {property}")?;
+        }
+        if self.open {
+            f.write_str("\n  any other property")?;
+        }
+        for sum in &self.sums {
+            write!(f, "\n  sum {sum}")?;
+        }
+        if let Some(EventValues { before, after }) = self.events {
+            let values: Vec<_> = [("before", before), ("after", after)]
+                .into_iter()
+                .filter(|(_, has)| *has)
+                .collect();
+            let values: Vec<_> = values.into_iter().map(|(name, _)| name).collect();
+            let values = if values.is_empty() { "keys".to_owned() } else { values.join(", ") };
+            write!(f, "\n  events  {values}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for RowSchema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}  {}", self.name, self.key)?;
+        if self.eventual {
+            write!(f, "\n    follows on `{}` in {}", self.table, self.partition)?;
+        }
+        let what = match (self.canonical, self.copy) {
+            (true, _) => "canonical",
+            (false, CopyKind::Full) => "full copy",
+            (false, CopyKind::Partial) => "partial copy",
+        };
+        write!(f, "\n    {what}")?;
+        if self.sparse {
+            f.write_str(", sparse")?;
+        }
+        if let Some(field) = self.each {
+            write!(f, ", for each element of `{field}`")?;
+        }
+        if self.copy == CopyKind::Partial {
+            write!(f, "\n    stores {}", self.properties.join(", "))?;
+        }
+        let methods: Vec<_> = self.methods.iter().map(|method| &*method.name).collect();
+        if !methods.is_empty() {
+            write!(f, "\n    queries {}", methods.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for PropertySchema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.name)?;
+        if let Some(slots) = self.slots {
+            write!(f, ", numbered, at most {slots}")?;
+        }
+        if self.field != self.name {
+            write!(f, " of {}", self.field)?;
+        }
+        match self.edm {
+            Some(edm) => write!(f, "  {edm}")?,
+            None => write!(f, "  of a type of the app")?,
+        }
+        if let Some(max) = self.max {
+            write!(f, ", at most {max}")?;
+        }
+        match self.max_bytes {
+            Some(bytes) if self.edm == Some(EdmType::String) && bytes < 2 * MAX_STRING_UNITS => {
+                write!(f, ", at most {} UTF-16 units", bytes / 2)
+            }
+            _ => Ok(()),
+        }
+    }
+}
