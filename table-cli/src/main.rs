@@ -14,6 +14,7 @@ mod interrupt;
 mod keys;
 mod manifest;
 mod printable;
+mod profile;
 mod progress;
 mod secret;
 mod selection;
@@ -45,6 +46,7 @@ enum Command {
     Count(count::Arguments),
     Keys(keys::Arguments),
     Show(show::Arguments),
+    Profile(profile::Arguments),
     Delete(delete::Arguments),
     Copy(copy::Arguments),
     Export(export::Arguments),
@@ -75,6 +77,7 @@ async fn run(command: Command) -> Result<(), Failure> {
         Command::Count(arguments) => count::run(arguments).await,
         Command::Keys(arguments) => keys::run(arguments).await,
         Command::Show(arguments) => show::run(arguments).await,
+        Command::Profile(arguments) => profile::run(arguments).await,
         Command::Delete(arguments) => delete::run(arguments).await,
         Command::Copy(arguments) => Ok(copy::run(arguments, interrupt::interrupted()).await?),
         Command::Export(arguments) => export::run(arguments, interrupt::interrupted()).await,

@@ -86,6 +86,8 @@
 //! | [`scan`] | scans of whole tables, in one process or distributed |
 //! | [`outbox`] | what was written, handed on to handlers and queues |
 //! | [`transfer`] | rows out to text, and back: exports and imports |
+//! | [`profile`] | what a table stores: partitions, sizes, properties, and advice |
+//! | [`book`] | the access patterns of an app, and what they cost |
 //! | `tables` | [`Tables`], [`TablesBuilder`] |
 //! | `stress` | the rate that a partition sustains, found by a test |
 //!
@@ -160,6 +162,10 @@ pub mod scan;
 pub mod outbox;
 
 pub mod transfer;
+
+pub mod profile;
+
+pub mod book;
 
 mod tables;
 

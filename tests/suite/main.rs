@@ -2,12 +2,14 @@
 
 mod adopting;
 mod architecture;
+mod book;
 mod bulk;
 mod by_key;
 mod cached;
 mod cancel;
 mod clocks;
 mod contention;
+mod costs;
 mod derive;
 pub mod derive_lints;
 mod each;
@@ -21,6 +23,7 @@ mod merge;
 mod other_client;
 mod outbox;
 mod pages;
+mod profile;
 mod repo;
 mod rules;
 mod schema;
