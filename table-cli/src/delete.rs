@@ -3,6 +3,7 @@
 //! Invariant: with a filter, a row is deleted in the version that was found to match, so a row that has
 //! changed since stays.
 
+use crate::consent::{ask, can_ask};
 use crate::count::count;
 use crate::failure::Failure;
 use crate::interrupt::interrupted;
@@ -10,7 +11,7 @@ use crate::progress::Progress;
 use crate::selection::{Selection, permit, requests};
 use crate::store::{STORES, StoreName};
 use indicatif::HumanCount;
-use std::io::{BufRead as _, IsTerminal as _, Write as _, stderr, stdin, stdout};
+use std::io::{Write as _, stdout};
 use table_orm::{DynamicEntity, Error, TableName, Tables};
 
 const EXAMPLES: &str = "\
@@ -74,14 +75,16 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     if !whole_table && selection.is_all() {
         return Err(DeleteFailure::NoSelection.into());
     }
-    if !yes && !stdin().is_terminal() {
+    if !yes && !can_ask() {
         return Err(DeleteFailure::NotAsked.into());
     }
     let tables = store.open_to_read(&table).await?;
     if !yes {
         let rows = HumanCount(count(&tables, &table, &selection, readers).await?);
         let what = if whole_table { "the table with its" } else { "these" };
-        ask(&format!("Delete {what} {rows} rows of `{table}` in {store}?"))?;
+        if !ask(&format!("Delete {what} {rows} rows of `{table}` in {store}?"))? {
+            return Err(DeleteFailure::Declined.into());
+        }
     }
     if whole_table {
         tables.delete(&table).await?;
@@ -151,16 +154,4 @@ async fn delete(
         }
     }
     Ok(())
-}
-
-/// Asks on the terminal; only `y` and `yes` are consent.
-fn ask(question: &str) -> Result<(), Failure> {
-    write!(stderr(), "{question} [y/N] ")?;
-    stderr().flush()?;
-    let mut answer = String::new();
-    stdin().lock().read_line(&mut answer)?;
-    match answer.trim().to_lowercase().as_str() {
-        "y" | "yes" => Ok(()),
-        _ => Err(DeleteFailure::Declined.into()),
-    }
 }

@@ -6,6 +6,7 @@ use crate::export::ExportFailure;
 use crate::import::ImportFailure;
 use crate::serve::ServeError;
 use crate::store::StoreNameError;
+use crate::stress::StressFailure;
 use std::io::{self, ErrorKind};
 use table_orm::Error;
 
@@ -31,6 +32,8 @@ pub(crate) enum Failure {
     Export(#[from] ExportFailure),
     #[error(transparent)]
     Import(#[from] ImportFailure),
+    #[error(transparent)]
+    Stress(Box<StressFailure>),
     #[error("the output cannot be written")]
     Output(#[from] io::Error),
 }
@@ -53,8 +56,15 @@ impl Failure {
             Self::Delete(DeleteFailure::Stopped(_))
             | Self::Export(ExportFailure::Stopped { .. })
             | Self::Import(ImportFailure::Stopped { .. }) => 130,
+            Self::Stress(failure) => failure.exit_code(),
             _ => 1,
         }
+    }
+}
+
+impl From<StressFailure> for Failure {
+    fn from(failure: StressFailure) -> Self {
+        Self::Stress(Box::new(failure))
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod browse;
 mod completions;
+mod consent;
 mod copy;
 mod count;
 mod delete;
@@ -13,12 +14,14 @@ mod interrupt;
 mod keys;
 mod manifest;
 mod printable;
+mod profile;
 mod progress;
 mod secret;
 mod selection;
 mod serve;
 mod show;
 mod store;
+mod stress;
 mod text_file;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
@@ -43,11 +46,13 @@ enum Command {
     Count(count::Arguments),
     Keys(keys::Arguments),
     Show(show::Arguments),
+    Profile(profile::Arguments),
     Delete(delete::Arguments),
     Copy(copy::Arguments),
     Export(export::Arguments),
     Import(import::Arguments),
     Browse(browse::Arguments),
+    Stress(Box<stress::Arguments>),
     Completions(completions::Arguments),
 }
 
@@ -72,11 +77,13 @@ async fn run(command: Command) -> Result<(), Failure> {
         Command::Count(arguments) => count::run(arguments).await,
         Command::Keys(arguments) => keys::run(arguments).await,
         Command::Show(arguments) => show::run(arguments).await,
+        Command::Profile(arguments) => profile::run(arguments).await,
         Command::Delete(arguments) => delete::run(arguments).await,
         Command::Copy(arguments) => Ok(copy::run(arguments, interrupt::interrupted()).await?),
         Command::Export(arguments) => export::run(arguments, interrupt::interrupted()).await,
         Command::Import(arguments) => import::run(arguments, interrupt::interrupted()).await,
         Command::Browse(arguments) => browse::run(arguments, interrupt::interrupted()).await,
+        Command::Stress(arguments) => stress::run(*arguments).await,
         Command::Completions(arguments) => completions::run(&arguments, Arguments::command()),
     }
 }

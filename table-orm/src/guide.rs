@@ -109,6 +109,9 @@ pub mod run {
     #[doc = include_str!("../guide/run/out_of_step.md")]
     pub mod out_of_step {}
 
+    #[doc = include_str!("../guide/run/profile.md")]
+    pub mod profile {}
+
     #[doc = include_str!("../guide/run/versions.md")]
     pub mod versions {}
 

@@ -86,8 +86,10 @@
 //! | [`scan`] | scans of whole tables, in one process or distributed |
 //! | [`outbox`] | what was written, handed on to handlers and queues |
 //! | [`transfer`] | rows out to text, and back: exports and imports |
+//! | [`profile`] | what a table stores: partitions, sizes, properties, and advice |
 //! | [`book`] | the access patterns of an app, and what they cost |
 //! | `tables` | [`Tables`], [`TablesBuilder`] |
+//! | `stress` | the rate that a partition sustains, found by a test |
 //!
 //! # Features
 //!
@@ -103,6 +105,7 @@
 //! | `zstd` | compressed properties; the build needs a C compiler |
 //! | `tracing`, `metrics` | spans and counters of every request |
 //! | `testing` | a store that fails on purpose, and a fake service on virtual time |
+//! | `stress` | a test that finds the rate a partition sustains, with a report; implies `testing` |
 
 // In the order of the table above: a module uses only modules above it.
 
@@ -160,9 +163,14 @@ pub mod outbox;
 
 pub mod transfer;
 
+pub mod profile;
+
 pub mod book;
 
 mod tables;
+
+#[cfg(feature = "stress")]
+pub mod stress;
 
 #[cfg(test)]
 mod dose;

@@ -91,6 +91,11 @@ fn main() -> ExitCode {
             server.stop().await;
         }));
     }
+    trials.push(trial(&runtime, "served::policies".into(), || async {
+        let server = Server::start(EmbeddedStore::in_memory().unwrap()).await.unwrap();
+        signatures::policies(&server.connection_string(), false).await;
+        server.stop().await;
+    }));
     for queues::Case { name, run } in queues::all() {
         trials.push(Trial::test(format!("memory::{name}"), move || {
             // They wait for seconds, which the paused clock skips.
@@ -138,6 +143,21 @@ fn main() -> ExitCode {
             }),
         );
     }
+    // Each is also run over embedded stores.
+    for case in cases::all().into_iter().step_by(support::dose(6, 1) as usize) {
+        let run = case.run;
+        on_azurite(
+            format!("azure-growing::{}", case.name),
+            Box::new(move |azurite| {
+                let store = accounts::growing_of_azurite(azurite);
+                Box::pin(async move { run(Subject::new(store).await).await })
+            }),
+        );
+    }
+    on_azurite(
+        "azure-growing::a_third_account_takes_its_share".into(),
+        Box::new(accounts::a_third_account_takes_its_share),
+    );
     for case in queues::all() {
         let run = case.run;
         on_azurite(

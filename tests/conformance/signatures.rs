@@ -20,12 +20,16 @@ use time::{Duration, OffsetDateTime};
 
 type Case = (&'static str, fn(&Azurite) -> Run);
 
-pub fn all() -> [Case; 7] {
+pub fn all() -> [Case; 8] {
     [
         ("signatures::grant_what_they_say", |azurite| Box::pin(grants(azurite.clone()))),
         ("signatures::of_the_account_commit", |azurite| Box::pin(account(azurite.clone()))),
         ("signatures::of_the_account_open_queues", |azurite| Box::pin(queues(azurite.clone()))),
         ("signatures::of_a_policy_follow_it", |azurite| Box::pin(policy(azurite.clone()))),
+        ("policies::are_read_as_they_were_set", |azurite| {
+            let text = azurite.connection_string();
+            Box::pin(async move { policies(&text, true).await })
+        }),
         ("signatures::expire", |azurite| Box::pin(expires(azurite.clone()))),
         ("keys::that_are_wrong_are_refused", |azurite| Box::pin(wrong_key(azurite.clone()))),
         ("metadata::is_left_out_of_typed_pages", |azurite| Box::pin(metadata(azurite.clone()))),
@@ -146,6 +150,55 @@ async fn policy(azurite: Azurite) {
     assert_unauthorized(&client.access_policies(table).await.unwrap_err());
     owner.set_access_policies(table, &[]).await.unwrap();
     assert_eq!(owner.access_policies(table).await.unwrap(), []);
+}
+
+/// Policies are read as they were set, and in their order, whatever they state. `states_all`: the service
+/// refuses one that does not state all three.
+pub async fn policies(connection_string: &str, states_all: bool) {
+    let owner = AzureStore::from_connection_string(connection_string).unwrap();
+    let subject = Subject::new(owner.clone()).await;
+    let table = &subject.table;
+    let now = OffsetDateTime::now_utc().replace_nanosecond(0).unwrap();
+    let all = [
+        Permissions::READ,
+        Permissions::ADD | Permissions::READ,
+        Permissions::DELETE | Permissions::UPDATE | Permissions::ADD,
+        Permissions::DELETE | Permissions::READ,
+        Permissions::READ | Permissions::ADD | Permissions::UPDATE | Permissions::DELETE,
+    ];
+    let ids = ["z", "a", "ü & <b>", "with space", &"x".repeat(64)];
+    let mut set: Vec<_> = ids
+        .iter()
+        .zip(all)
+        .zip(1..)
+        .map(|((id, permissions), days)| {
+            let policy = AccessPolicy::new(*id, permissions, now + Duration::days(400 * days));
+            AccessPolicy { start: Some(now - Duration::seconds(days)), ..policy }
+        })
+        .collect();
+    if !states_all {
+        set[0].start = None;
+        set[1].expiry = None;
+        set[2].permissions = None;
+    }
+    owner.set_access_policies(table, &set).await.unwrap();
+    assert_eq!(owner.access_policies(table).await.unwrap(), set);
+    // The next call replaces all of them, and one that is refused none.
+    set.reverse();
+    set.truncate(3);
+    owner.set_access_policies(table, &set).await.unwrap();
+    let six = vec![set[0].clone(); 6];
+    assert!(owner.set_access_policies(table, &six).await.is_err());
+    assert_eq!(owner.access_policies(table).await.unwrap(), set);
+    // A fraction of a second is left out.
+    let expiry = set[0].expiry.map(|at| at + Duration::milliseconds(750));
+    let finer = AccessPolicy { expiry, ..set[0].clone() };
+    owner.set_access_policies(table, &[finer]).await.unwrap();
+    assert_eq!(owner.access_policies(table).await.unwrap(), set[..1]);
+    owner.set_access_policies(table, &[]).await.unwrap();
+    assert_eq!(owner.access_policies(table).await.unwrap(), []);
+    owner.delete_table(table).await.unwrap();
+    assert!(owner.access_policies(table).await.is_err());
 }
 
 async fn expires(azurite: Azurite) {

@@ -23,6 +23,7 @@ mod merge;
 mod other_client;
 mod outbox;
 mod pages;
+mod profile;
 mod repo;
 mod rules;
 mod schema;

@@ -386,7 +386,8 @@ async fn what_cannot_be_numbered_is_a_typed_error_and_takes_no_number() {
     let tables = with_table(Tables::in_memory().unwrap()).await;
     let numbers = sequence(&tables);
     let many = numbers.insert_numbered(&mut invoices_of(1, 100), set_number).await;
-    let Err(Error::Transaction(TransactionError::TooManyOperations(101))) = many else {
+    let Err(Error::Transaction(TransactionError::TooManyOperations { found: 101, .. })) = many
+    else {
         panic!("{many:?}");
     };
     let mut elsewhere = [Invoice { customer: "bolt".into(), number: 0, writer: 1 }];

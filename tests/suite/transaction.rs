@@ -176,7 +176,7 @@ async fn what_no_transaction_can_write_is_refused_before_anything_is_sent() {
     let many = (0..40)
         .fold(tables.transaction(&oslo), |transaction, id| transaction.insert(&employee(id)));
     let error = unit_error(many.commit().await);
-    assert_eq!(error, TransactionError::TooManyOperations(120));
+    assert_eq!(error, TransactionError::TooManyOperations { found: 120, most: 100 });
 
     let blind = tables.transaction(&oslo).upsert(&employee(1));
     assert_eq!(unit_error(blind.commit().await), TransactionError::NotBlind("Employee"));

@@ -544,7 +544,7 @@ async fn the_functions_error_returns_and_nothing_is_written() {
     });
     let Err(Error::Transaction(error)) = many.await else { panic!() };
     // The condition for the issue is one too many.
-    assert_eq!(error, TransactionError::TooManyOperations(101));
+    assert_eq!(error, TransactionError::TooManyOperations { found: 101, most: 100 });
     let nothing =
         tables.transaction_with(Issue::partition("core"), async |tx| tx.get(key(1)).await);
     assert_eq!(nothing.await.unwrap().unwrap(), issue(1));

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 pub const ACCOUNT: &str = "devstoreaccount1";
-/// The second account that it serves, with the same key.
-pub const SECOND_ACCOUNT: &str = "devstoreaccount2";
+/// Further accounts that it serves, with the same key.
+const OTHER_ACCOUNTS: [&str; 2] = ["devstoreaccount2", "devstoreaccount3"];
 /// The key of every Azurite; no secret.
 pub const KEY: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
@@ -53,9 +53,11 @@ impl Azurite {
         if !directory.join("node_modules/azurite").is_dir() {
             return Err("Azurite is not installed; run `npm ci` in `tests/fixtures/azurite`".into());
         }
+        let accounts = [ACCOUNT].into_iter().chain(OTHER_ACCOUNTS);
+        let accounts: Vec<_> = accounts.map(|account| format!("{account}:{KEY}")).collect();
         let mut process = Command::new("node")
             .current_dir(&directory)
-            .env("AZURITE_ACCOUNTS", format!("{ACCOUNT}:{KEY};{SECOND_ACCOUNT}:{KEY}"))
+            .env("AZURITE_ACCOUNTS", accounts.join(";"))
             .arg("start.js")
             .args(options)
             // Azurite ends when this pipe closes, however the tests end.
@@ -99,12 +101,13 @@ impl Azurite {
         )
     }
 
-    /// The connection string of the tables of the second account.
-    pub fn second_connection_string(&self) -> String {
-        format!(
-            "AccountName={SECOND_ACCOUNT};AccountKey={KEY};TableEndpoint={}/{SECOND_ACCOUNT};",
-            self.addresses.tables
-        )
+    /// The connection strings of the tables of three accounts.
+    pub fn connection_strings(&self) -> [String; 3] {
+        let [second, third] = OTHER_ACCOUNTS;
+        [ACCOUNT, second, third].map(|account| {
+            let tables = &self.addresses.tables;
+            format!("AccountName={account};AccountKey={KEY};TableEndpoint={tables}/{account};")
+        })
     }
 
     pub fn stop(&self) {

@@ -7,7 +7,10 @@ use sample::sample;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
-use table_orm::azure::{ConnectError, ConnectionString};
+use std::sync::Arc;
+use table_orm::azure::{AzureStore, ConnectError, ConnectionString};
+use table_orm::embedded::EmbeddedStore;
+use table_orm::store::Store;
 use table_orm::{Error, TableName, Tables};
 
 /// How `--help` explains the name of a store.
@@ -77,6 +80,15 @@ impl StoreName {
             Self::Account(text) => Tables::from_connection_string(text),
             Self::File(path) => Tables::open(path),
         }
+    }
+
+    /// Opens it to write, without retries, limits or anything else around it.
+    pub(crate) fn open_bare(&self) -> Result<Arc<dyn Store>, Error> {
+        Ok(match self {
+            Self::Memory | Self::Sample(_) => Arc::new(EmbeddedStore::in_memory()?),
+            Self::Account(text) => Arc::new(AzureStore::from_connection_string(text)?),
+            Self::File(path) => Arc::new(EmbeddedStore::open(path)?),
+        })
     }
 
     /// What distinguishes it from other stores and is not secret: keys may change while a job runs.

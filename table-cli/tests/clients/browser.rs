@@ -286,3 +286,44 @@ fn a_server_shows_its_tables_while_clients_use_them() {
     let (status, page) = get(line.strip_prefix("Pages: ").unwrap());
     assert!(status == 200 && page.contains("There are no tables"), "{page}");
 }
+
+#[test]
+fn the_page_of_a_stress_test_is_readable_in_a_browser_at_every_width() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("stress.html");
+    let rates =
+        ["--partition-rate", "100", "--account-rate", "300", "--to", "200", "--to-all", "600"];
+    let mut stress = Command::new(env!("CARGO_BIN_EXE_table-orm"));
+    stress.args(["stress", "simulated", "--rows", "100"]).args(rates).arg("--html").arg(&page);
+    assert!(stress.output().unwrap().status.success());
+    for width in [390, 1280] {
+        let browser = match Browser::start(width) {
+            Ok(browser) => browser,
+            Err(reason) => return support::leave_out("the page of a stress test", &reason),
+        };
+        browser.open(&format!("file://{}", page.display()));
+        browser.keep(&format!("{width}-stress.png.base64"));
+        let wide = browser.run("document.documentElement.scrollWidth").as_u64().unwrap();
+        assert!(wide <= u64::from(width), "{wide} of {width}");
+        let plots = "[...document.querySelectorAll('svg')]";
+        let widths =
+            browser.run(&format!("{plots}.map(plot => plot.getBoundingClientRect().width)"));
+        let widths: Vec<_> = widths.as_array().unwrap().iter().filter_map(Value::as_f64).collect();
+        assert!(widths.len() == 4 && widths.iter().all(|plot| *plot > 300.0), "{widths:?}");
+        // Text of a plot, in pixels of the page.
+        let smallest = format!(
+            "Math.min(...{plots}.flatMap(plot => [...plot.querySelectorAll('text')])\
+             .map(text => text.getBoundingClientRect().height))"
+        );
+        assert!(browser.run(&smallest).as_f64().unwrap() >= 9.0, "{width}");
+        let texts = browser.run(&format!("{plots}[0].textContent"));
+        let texts = texts.as_str().unwrap();
+        assert!(texts.contains("sent") && texts.contains("first 503"), "{texts}");
+        assert_eq!(browser.run("document.querySelectorAll('script, img, link').length"), json!(0));
+        let rows = browser.run("document.querySelectorAll('tbody tr').length").as_u64();
+        assert!(rows.unwrap() > 8, "each step has a row");
+        let label =
+            "getComputedStyle(document.querySelector('td[data-name=failed]'), '::before').content";
+        assert_eq!(browser.run(label) == json!("\"failed\""), width < 768, "cards on phones only");
+    }
+}

@@ -14,4 +14,5 @@ mod killed_writers;
 mod known;
 mod microsoft;
 mod served;
+mod stress;
 mod tools;

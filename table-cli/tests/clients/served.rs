@@ -57,6 +57,12 @@ impl Served {
         Self::start_with(tempfile::tempdir().unwrap(), &[Path::new("--faults"), file])
     }
 
+    /// Starts one with more options.
+    pub fn with_options(options: &[&str]) -> Self {
+        let options: Vec<_> = options.iter().map(Path::new).collect();
+        Self::start_with(tempfile::tempdir().unwrap(), &options)
+    }
+
     /// Starts one that refuses its options. Returns what it says.
     pub fn refused(options: &[&Path]) -> String {
         let mut command = Command::new(env!("CARGO_BIN_EXE_table-orm"));

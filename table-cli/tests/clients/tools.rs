@@ -59,6 +59,37 @@ fn tables_are_counted_and_shown() {
 }
 
 #[test]
+fn a_table_is_profiled_as_text_and_as_one_object() {
+    let race = race();
+    let profile = ["profile", "race.redb", "results"];
+    let text = printed(race.path(), &profile);
+    assert!(text.contains("250 rows in 2 partitions"), "{text}");
+    assert!(text.contains("225 rows   90.0 %") && text.contains("\"race-000000\""), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    let json = |more: &[&str]| {
+        let object = printed(race.path(), &[&profile[..], &["--json"], more].concat());
+        assert_eq!(object.lines().count(), 1);
+        serde_json::from_str::<serde_json::Value>(&object).unwrap()
+    };
+    let whole = json(&[]);
+    assert_eq!(
+        (whole["rows"].as_u64(), whole["partitions"]["count"].as_u64()),
+        (Some(250), Some(2))
+    );
+    let properties: Vec<_> = whole["properties"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(properties, ["Name", "Seconds", "Chip", "Rank"]);
+    let part = json(&["--keys-only", "--partition", "race-000001", "--top", "0"]);
+    assert_eq!((part["rows"].as_u64(), part["sizes"].is_null()), (Some(25), true));
+    assert_eq!(part["partitions"]["most_rows"], serde_json::json!([]));
+    refused(race.path(), &[&profile[..], &["--top", "1001"]].concat(), 2);
+}
+
+#[test]
 fn nothing_is_deleted_that_was_not_named_and_agreed_to() {
     let race = race();
     let refused = |arguments: &[&str]| refused(race.path(), arguments, 2);

@@ -49,7 +49,7 @@ pub use growing::Growth;
 
 use crate::model::{DateTime, ETag, MAX_TRANSACTION_OPERATIONS, Metadata, TableName};
 use crate::query::{RowQuery, Span};
-use crate::store::{Batch, Operation, Page, Store, StoreError, StoredRow};
+use crate::store::{Backend, Batch, Operation, Page, Store, StoreError, StoredRow};
 use async_trait::async_trait;
 use growing::Growing;
 use position::{Position, Token};
@@ -131,7 +131,8 @@ impl Accounts {
     /// - a transaction carries one more operation, so it has at most 99 of its own, and a single write is
     ///   a transaction of two;
     /// - a partition has two more rows, hidden from each reader, with the RowKeys `ACC:MADE` and
-    ///   `ACC:OPEN`, and one in the table of the map; the first write of a partition takes three requests more;
+    ///   `ACC:OPEN`, and one in the table of the map; the first write of a partition takes three requests more,
+    ///   and the first of a slot in an account five;
     /// - a query counts the hidden rows for its page, so a page has fewer rows than it could have.
     ///
     /// Every process must use the accounts in this way, and from the first row on. RowKeys that begin with
@@ -153,14 +154,14 @@ impl Accounts {
     /// writes nothing to a wrong place.
     ///
     /// Only the slots of the new accounts move: a third account takes a third of the slots. The call waits for
-    /// a minute, then moves a few slots at a time. Writes to a partition fail with `ServerBusy` while its rows
+    /// 66 seconds, then moves a few slots at a time. Writes to a partition fail with `ServerBusy` while its rows
     /// are copied, and [`Retry`](crate::layer::Retry) waits for that. An entity that moves gets another ETag, so
     /// a writer that loaded it before gets `Conflict`. Until the call ends, a read of a slot that moves takes two
     /// requests or three, and a query over partitions one more for each partition that it meets on its way.
     ///
     /// A call that failed, or whose process ended, is completed by the next call, from any process, and several at
-    /// once do no harm. Until then, writes to the partitions that were under way are refused. Delete no table
-    /// while accounts grow: the fences of its partitions would go with it.
+    /// once do no harm. Until then, writes to the partitions that were under way are refused. To
+    /// delete a table fails with `ServerBusy` while accounts grow: the fences of its partitions would go with it.
     ///
     /// # Errors
     /// The accounts do not grow: [`AccountsError::Fixed`]. A request failed: [`AccountsError::Store`]; call
@@ -199,10 +200,11 @@ impl Accounts {
     async fn merged(&self, route: &Route, query: &RowQuery) -> Answer<Page> {
         let token = Token::of(query)?;
         let count = self.stores.len();
-        let positions = token.map_or_else(|| vec![Position::START; count], |token| token.positions);
-        if positions.len() != count {
-            return Err(position::foreign());
-        }
+        let positions = match token {
+            None => vec![Position::START; count],
+            Some(Token { version: 0, positions, .. }) if positions.len() == count => positions,
+            Some(_) => return Err(position::foreign()),
+        };
         let pages = merge::fetch(&self.stores, query, &positions).await?;
         let mut places = Ok(());
         let merged = merge::merge(query, pages, |account, row| {
@@ -268,20 +270,27 @@ impl Store for Accounts {
                 let each = self.stores.iter().map(|store| store.transaction_operations());
                 each.min().unwrap_or(MAX_TRANSACTION_OPERATIONS)
             }
-            Places::Growing(_) => growing::MAX_OPERATIONS,
+            Places::Growing(growing) => growing.operations(),
         }
     }
 
     /// Creates the table in every account that can have rows of it. Some accounts may have it from a call
     /// that failed before: it is made in the others. It exists already if all have it.
     async fn create_table(&self, table: &TableName) -> Answer<()> {
-        tables::create(self.stores_of(table)?, table).await
+        match &self.places {
+            Places::Fixed(_) => tables::create(self.stores_of(table)?, table).await,
+            Places::Growing(growing) => growing.create_table(table).await,
+        }
     }
 
     /// Deletes the table in every account. Some accounts may have lost it in a call that failed before: it
-    /// is deleted in the others. It is absent if no account has it.
+    /// is deleted in the others. It is absent if no account has it. While accounts grow, it fails with
+    /// `ServerBusy`, and nothing is deleted.
     async fn delete_table(&self, table: &TableName) -> Answer<()> {
-        tables::delete(self.stores_of(table)?, table).await
+        match &self.places {
+            Places::Fixed(_) => tables::delete(self.stores_of(table)?, table).await,
+            Places::Growing(growing) => growing.delete_table(table).await,
+        }
     }
 
     /// Lists the tables that some account has, without that of the map.
@@ -299,6 +308,12 @@ impl Store for Accounts {
 
     fn hidden_property(&self) -> Option<&str> {
         self.stores[0].hidden_property()
+    }
+
+    /// What all accounts have in common.
+    fn backend(&self) -> Backend {
+        let others = self.stores[1..].iter().map(|store| store.backend());
+        others.fold(self.stores[0].backend(), Backend::in_common)
     }
 
     /// The earliest of the times of all accounts, once each has answered.

@@ -50,7 +50,6 @@ pub(crate) struct RowCache {
     counters: Counters,
     /// Whether anything was read through it.
     is_used: AtomicBool,
-    #[cfg(any(test, feature = "testing"))]
     bytes: u64,
 }
 
@@ -81,13 +80,11 @@ impl RowCache {
             flights: Mutex::default(),
             counters: Counters::default(),
             is_used: AtomicBool::new(false),
-            #[cfg(any(test, feature = "testing"))]
             bytes,
         }
     }
 
     /// An empty cache of the same size.
-    #[cfg(any(test, feature = "testing"))]
     pub fn emptied(&self) -> Self {
         Self::new(self.bytes)
     }

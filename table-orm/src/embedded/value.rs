@@ -67,14 +67,12 @@ impl<'a> StoredValue<'a> {
     /// Returns the bytes that the service counts for the value, of the entity's 1 MiB (service
     /// documentation, "Understanding the Table service data model" and its size formula).
     pub(crate) fn size(&self) -> usize {
-        match self {
-            Self::String(text) => 4 + 2 * order::len(text),
-            Self::Int32(_) => 4,
-            Self::Int64(_) | Self::Double(_) | Self::DateTime(_) => 8,
-            Self::Boolean(_) => 1,
-            Self::Guid(_) => 16,
-            Self::Binary(bytes) => 4 + bytes.len(),
-        }
+        let length = match self {
+            Self::String(text) => order::len(text),
+            Self::Binary(bytes) => bytes.len(),
+            _ => 0,
+        };
+        self.edm_type().size(length)
     }
 
     /// Compares with a filter's value; `None` when the types differ or one is not a number.

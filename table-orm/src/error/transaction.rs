@@ -41,13 +41,19 @@ pub enum TransactionError {
         /// The RowKey.
         row_key: String,
     },
-    /// There are more than 100 operations (service documentation, "Performing entity group
-    /// transactions").
+    /// There are more operations than a transaction of the store can have: 100 of the service
+    /// (service documentation, "Performing entity group transactions"), 99 of
+    /// [accounts that grow](crate::accounts::Accounts::growing).
     #[error(
-        "the transaction has {0} operations, and the service allows 100; nothing was sent: use \
+        "the transaction has {found} operations, and the store allows {most}; nothing was sent: use \
          several transactions, or `insert_many` for entities that need not be written together"
     )]
-    TooManyOperations(usize),
+    TooManyOperations {
+        /// The number of operations.
+        found: usize,
+        /// The most that the store takes.
+        most: usize,
+    },
     /// The write must read first, which a transaction cannot.
     #[error(
         "a transaction cannot write `{0}` without reading its stored rows: its key does not determine them, \

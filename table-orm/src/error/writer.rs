@@ -17,6 +17,27 @@ pub enum WriterError {
          open a new writer"
     )]
     Closed,
+    /// Another writer with the same journal, table and type is open.
+    #[error(
+        "another writer uses the same journal for this table and type; the entity was not taken: close that \
+         writer, or give this one a journal of its own"
+    )]
+    JournalInUse,
+    /// An entry of the journal cannot be read as an entity of the type, or cannot be written as one. The writer
+    /// was not opened, nothing was sent, and the journal is as it was.
+    #[error(
+        "the entry with RowKey {row_key:?} in partition {partition_key:?} of the journal's table `journal` \
+         cannot be written as an entity: {reason}; the writer was not opened, and every entry is kept: open \
+         it with the type that made the entry, or delete the entry"
+    )]
+    Journal {
+        /// The entry's PartitionKey in the journal.
+        partition_key: String,
+        /// The RowKey of its first row.
+        row_key: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// Entities that could not be written fill half of the buffer, and nobody took them.
     #[error(
         "entities that could not be written fill half of the writer's buffer; this one was not taken: \

@@ -9,12 +9,18 @@ use crate::model::{Continuation, Metadata, TableName};
 use crate::query::{ReadMark, RowQuery};
 use crate::store::{ErrorCode, Middleware, Page, Secondary, Store, StoreError, StoredRow, tally};
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 /// How long a read waits for the primary location before it asks the secondary one.
 pub const PRIMARY_TIME: Duration = Duration::from_secs(10);
+
+/// How long reads go straight to the secondary location after one that waited for the primary one in vain.
+pub const OUTAGE_TIME: Duration = Duration::from_secs(30);
+
+/// A read that got no answer of the primary location has waited in vain if it took that long.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What the continuations of the secondary location begin with, above this store. Those of the service
 /// begin with a digit.
@@ -34,7 +40,9 @@ pub enum ReadFrom {
     /// The primary location alone.
     #[default]
     PrimaryOnly,
-    /// The primary location; when it fails, or does not answer within [`PRIMARY_TIME`], the secondary one.
+    /// The primary location; when it fails, or does not answer within [`PRIMARY_TIME`], the secondary one. After a
+    /// read that waited a second or longer in vain, reads ask the secondary location first for [`OUTAGE_TIME`].
+    /// Then one of them asks the primary one again.
     /// A query goes on where it began: one that has read a page fails with its location.
     PrimaryThenSecondary,
     /// The secondary location alone.
@@ -49,7 +57,8 @@ impl ReadFrom {
         }
         let secondary = store.secondary().ok_or(LayerError::NoSecondary)?;
         let falls_back = self == Self::PrimaryThenSecondary;
-        Ok(Arc::new(Located { primary: store, secondary, falls_back }))
+        let outage = Outage::default();
+        Ok(Arc::new(Located { primary: store, secondary, falls_back, outage }))
     }
 }
 
@@ -59,6 +68,46 @@ struct Located {
     secondary: Arc<dyn Secondary>,
     /// Whether the primary location is asked first.
     falls_back: bool,
+    outage: Outage,
+}
+
+/// Until when reads go straight to the secondary location.
+#[derive(Debug, Default)]
+struct Outage(Mutex<Option<Instant>>);
+
+impl Outage {
+    /// Whether a read goes straight to the secondary location. After the time, one read asks the primary one,
+    /// and the others go on for as long again.
+    fn goes_on(&self) -> bool {
+        let mut until = self.until();
+        match *until {
+            Some(end) if Instant::now() < end => true,
+            Some(_) => {
+                *until = Some(Instant::now() + OUTAGE_TIME);
+                false
+            }
+            None => false,
+        }
+    }
+
+    fn begins(&self) {
+        *self.until() = Some(Instant::now() + OUTAGE_TIME);
+    }
+
+    fn ends(&self) {
+        *self.until() = None;
+    }
+
+    fn until(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The error of the primary location, which names that of the secondary one.
+fn both_failed(error: StoreError, of_secondary: &StoreError) -> StoreError {
+    let message = error.message.trim_end_matches('.');
+    let message = format!("{message}; the secondary location failed too: {of_secondary}");
+    StoreError { message, ..error }
 }
 
 impl Located {
@@ -73,25 +122,49 @@ impl Located {
             tally::from_secondary();
             return secondary.await;
         }
-        let mut error = match timeout(PRIMARY_TIME, primary).await {
+        let secondary = async {
+            let answer = secondary.await;
+            if answer.is_ok() {
+                tally::from_secondary();
+            }
+            answer
+        };
+        if self.outage.goes_on() {
+            return match secondary.await {
+                Ok(answer) => Ok(answer),
+                Err(of_secondary) => {
+                    let answer = self.of_primary(self_paced, primary).await;
+                    answer.unwrap_or_else(|error| Err(both_failed(error, &of_secondary)))
+                }
+            };
+        }
+        match self.of_primary(self_paced, primary).await {
+            Ok(answer) => answer,
+            Err(error) => secondary.await.map_err(|of_secondary| both_failed(error, &of_secondary)),
+        }
+    }
+
+    /// The answer of the primary location. `Err` if another location may have a better one.
+    async fn of_primary<T>(
+        &self,
+        self_paced: bool,
+        primary: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<Result<T, StoreError>, StoreError> {
+        let began = Instant::now();
+        let error = match timeout(PRIMARY_TIME, primary).await {
             // A caller that paces itself slows down by it.
-            Ok(Err(error)) if self_paced && error.is_throttling() => return Err(error),
+            Ok(Err(error)) if self_paced && error.is_throttling() => return Ok(Err(error)),
             Ok(Err(error)) if is_transient(&error) => error,
-            Ok(answer) => return answer,
+            Ok(answer) => {
+                self.outage.ends();
+                return Ok(answer);
+            }
             Err(_) => StoreError::no_answer(format!("no answer within {PRIMARY_TIME:?}")),
         };
-        match secondary.await {
-            Ok(answer) => {
-                tally::from_secondary();
-                Ok(answer)
-            }
-            Err(of_secondary) => {
-                let message = error.message.trim_end_matches('.');
-                error.message =
-                    format!("{message}; the secondary location failed too: {of_secondary}");
-                Err(error)
-            }
+        if began.elapsed() >= PATIENCE {
+            self.outage.begins();
         }
+        Err(error)
     }
 
     async fn page_of_secondary(&self, query: &RowQuery) -> Result<Page, StoreError> {

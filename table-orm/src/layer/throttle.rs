@@ -1,11 +1,11 @@
 //! Rejects requests above a rate, as the service does.
 //!
 //! Entities are counted as [`Rate`](super::Rate) counts them: a transaction counts its operations, a
-//! query the rows that it looks at. A page's count is known only afterwards, so later requests pay for
-//! it. Unlike `Rate`, which waits, this layer plays the service: it answers 503 `ServerBusy`, and the
+//! query the rows that it looks at, and each request at least one for each KiB of its rows. A page's count
+//! is known only afterwards, so later requests pay for it. Unlike `Rate`, which waits, this layer plays the service: it answers 503 `ServerBusy`, and the
 //! request has no effect.
 
-use super::rate::MAX_RATE;
+use super::rate::{MAX_RATE, units, units_read};
 use super::{Layer, LayerError, error};
 use crate::store::{ErrorCode, Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use crate::sync::TokenBucket;
@@ -163,13 +163,13 @@ impl Middleware for ThrottlingStore {
     ) -> Result<T, StoreError> {
         let partition = request.partition();
         let buckets = || self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        if request.entities > 0 && !buckets().take(request.entities, partition.as_ref()) {
+        let taken = units(request.entities, request.bytes);
+        if taken > 0 && !buckets().take(taken, partition.as_ref()) {
             let message = "The rate of the account or of the partition is exceeded.";
             return Err(StoreError::new(ErrorCode::SERVER_BUSY, message));
         }
         let answer = next.await?;
-        let read = answer.rows_scanned().or_else(|| answer.rows_returned()).unwrap_or_default();
-        let more = read.saturating_sub(request.entities);
+        let more = units_read(&answer).saturating_sub(taken);
         if more > 0 {
             buckets().charge(more, partition.as_ref());
         }

@@ -59,6 +59,19 @@ impl EdmType {
         .into_iter()
         .find(|edm| edm.name() == name)
     }
+
+    /// The bytes that the service counts for a value (service documentation, "Understanding the Table
+    /// service data model"). `length` is that of text in UTF-16 units, or of binary in bytes.
+    pub(crate) const fn size(self, length: usize) -> usize {
+        match self {
+            Self::String => 4 + 2 * length,
+            Self::Binary => 4 + length,
+            Self::Int32 => 4,
+            Self::Int64 | Self::Double | Self::DateTime => 8,
+            Self::Boolean => 1,
+            Self::Guid => 16,
+        }
+    }
 }
 
 impl fmt::Display for EdmType {
@@ -114,6 +127,16 @@ impl Edm {
             Self::Guid(_) => EdmType::Guid,
             Self::Binary(_) => EdmType::Binary,
         }
+    }
+
+    /// The bytes that the service counts for the value.
+    pub(crate) fn size(&self) -> usize {
+        let length = match self {
+            Self::String(text) => order::len(text),
+            Self::Binary(bytes) => bytes.len(),
+            _ => 0,
+        };
+        self.edm_type().size(length)
     }
 
     /// The order of two values of one type in the service; `None` when the types differ or a number is

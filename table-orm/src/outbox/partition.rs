@@ -194,8 +194,11 @@ impl<'d, H: Handler> PartitionDispatch<'d, H> {
         events: Vec<FoundEvent>,
     ) -> Result<Vec<Taken>, Stop> {
         let mut taken: Vec<Taken> = Vec::new();
+        // One operation is the lease.
+        let room = self.client.store().transaction_operations().saturating_sub(1);
+        let removed_at_once = self.settings.removed_at_once.min(room);
         for FoundEvent { number, etag, event } in events {
-            if taken.len() >= self.settings.removed_at_once || self.is_due(held) {
+            if taken.len() >= removed_at_once || self.is_due(held) {
                 let next = taken.last().map_or(held.lease.next, |last| last.number + 1);
                 self.write(held, Lease { next, ..held.lease.clone() }, taken).await?;
                 taken = Vec::new();

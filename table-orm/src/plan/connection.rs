@@ -80,7 +80,7 @@ impl Connection {
         self.timer.now()
     }
 
-    /// Another store with locks of its own, and the same clocks, registers and kept rows.
+    /// Another store with locks and kept rows of its own, and the same clocks and registers.
     pub fn with_store(&self, store: Arc<dyn Store>) -> Self {
         Self {
             store,
@@ -90,8 +90,9 @@ impl Connection {
             random: Arc::clone(&self.random),
             clock: self.clock,
             registers: Arc::clone(&self.registers),
+            // What a layer answers is not what the store below it answers.
             #[cfg(feature = "cache")]
-            cache: Arc::clone(&self.cache),
+            cache: Arc::new(self.cache.emptied()),
         }
     }
 
@@ -104,15 +105,7 @@ impl Connection {
         let (timer, random) = (Timer::tokio(), Arc::new(Random::seeded(seed)));
         let date = DateTime::from_ticks(DATE).unwrap_or(DateTime::MAX);
         let clock = WallClock::wrong(date, seed);
-        Self {
-            timer,
-            random,
-            clock,
-            // Its times are on another clock.
-            #[cfg(feature = "cache")]
-            cache: Arc::new(self.cache.emptied()),
-            ..self.with_store(Arc::clone(&self.store))
-        }
+        Self { timer, random, clock, ..self.with_store(Arc::clone(&self.store)) }
     }
 
     /// Deletes a table.

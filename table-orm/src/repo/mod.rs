@@ -44,8 +44,8 @@ mod writer;
 pub use crate::error::{SequenceError, SumError, TransactionError, WriterError};
 pub use crate::plan::CONFLICT_RETRY_TIME;
 pub use bulk::{
-    Bulk, BulkFailure, BulkProgress, BulkReport, DEFAULT_PARALLELISM, OPEN_BYTES, OPEN_OPERATIONS,
-    Remainder,
+    Bulk, BulkFailure, BulkProgress, BulkReport, DEFAULT_PARALLELISM, IntoSource, OPEN_BYTES,
+    OPEN_OPERATIONS, Remainder, Source, Streamed,
 };
 pub use checked::{Checked, CheckedPages};
 pub use delete_if::DeleteIf;

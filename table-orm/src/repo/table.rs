@@ -1,7 +1,7 @@
 //! The untyped calls on one table, for tools.
 
 use super::DynamicList;
-use super::bulk::{BatchPolicy, Bulk};
+use super::bulk::{BatchPolicy, Bulk, IntoSource};
 use super::listing::Listing;
 use crate::entity::{DynamicEntity, read_row};
 use crate::error::Result;
@@ -138,11 +138,11 @@ impl Table {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn insert_many<I>(&self, rows: I) -> Bulk<'static, DynamicEntity, I::IntoIter>
+    pub fn insert_many<I, K>(&self, rows: I) -> Bulk<'static, DynamicEntity, I::Source>
     where
-        I: IntoIterator<Item = DynamicEntity>,
+        I: IntoSource<DynamicEntity, K>,
     {
-        self.many(rows.into_iter(), |row| batch(row, Action::Insert))
+        self.many(rows.into_source(), |row| batch(row, Action::Insert))
     }
 
     /// Inserts or replaces many rows, in entity group transactions of at most 100 rows, several at a
@@ -161,11 +161,11 @@ impl Table {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn insert_or_replace_many<I>(&self, rows: I) -> Bulk<'static, DynamicEntity, I::IntoIter>
+    pub fn insert_or_replace_many<I, K>(&self, rows: I) -> Bulk<'static, DynamicEntity, I::Source>
     where
-        I: IntoIterator<Item = DynamicEntity>,
+        I: IntoSource<DynamicEntity, K>,
     {
-        self.many(rows.into_iter(), |row| batch(row, Action::InsertOrReplace))
+        self.many(rows.into_source(), |row| batch(row, Action::InsertOrReplace))
     }
 
     /// Deletes many rows, each in the version of its `etag`, or in any version when that is `None`.
@@ -186,14 +186,14 @@ impl Table {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn delete_many<I>(&self, rows: I) -> Bulk<'static, DynamicEntity, I::IntoIter>
+    pub fn delete_many<I, K>(&self, rows: I) -> Bulk<'static, DynamicEntity, I::Source>
     where
-        I: IntoIterator<Item = DynamicEntity>,
+        I: IntoSource<DynamicEntity, K>,
     {
-        self.many(rows.into_iter(), |row| Ok(batch_of(row, Action::Delete(condition(row)))))
+        self.many(rows.into_source(), |row| Ok(batch_of(row, Action::Delete(condition(row)))))
     }
 
-    fn many<I: Iterator<Item = DynamicEntity>>(
+    fn many<I>(
         &self,
         rows: I,
         operations: fn(&DynamicEntity) -> Result<Batch>,

@@ -19,6 +19,20 @@ pub struct Backend {
     pub port: Option<u16>,
 }
 
+impl Backend {
+    /// What two stores have in common.
+    pub(crate) fn in_common(self, other: Self) -> Self {
+        let none = Self::default();
+        Self {
+            system: if self.system == other.system { self.system } else { none.system },
+            in_process: self.in_process && other.in_process,
+            namespace: self.namespace.filter(|name| other.namespace.as_ref() == Some(name)),
+            address: self.address.filter(|address| other.address.as_ref() == Some(address)),
+            port: self.port.filter(|port| other.port == Some(*port)),
+        }
+    }
+}
+
 impl Default for Backend {
     fn default() -> Self {
         let system = "other".into();

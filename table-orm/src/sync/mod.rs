@@ -12,9 +12,7 @@ mod wall_clock;
 pub(crate) use backoff::{Backoff, jitter};
 pub(crate) use flight::{Flight, held};
 pub(crate) use keyed_lock::{KeyedLock, Permit};
-pub(crate) use random::Random;
-#[cfg(any(test, feature = "testing"))]
-pub(crate) use random::SplitMix64;
+pub(crate) use random::{Random, SplitMix64};
 pub(crate) use timer::Timer;
 pub(crate) use token_bucket::TokenBucket;
 pub(crate) use wall_clock::WallClock;

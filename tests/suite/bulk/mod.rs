@@ -3,6 +3,7 @@
 mod invariants;
 mod requests;
 mod sizes;
+mod streams;
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;

@@ -6,6 +6,7 @@ use futures_util::future::join_all;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use table_orm::embedded::EmbeddedStore;
+use table_orm::layer::{Layer, LayerError};
 use table_orm::model::Metadata;
 use table_orm::store::{Middleware, Store, StoreError, StoredRow};
 use table_orm::{Error, Repo, TableEntity, TableName, Tables};
@@ -229,6 +230,35 @@ async fn errors_are_not_kept_and_reach_every_call() {
     }
     store.other().create_table().await.unwrap();
     assert_eq!(prices.get(key()).await.unwrap(), None);
+}
+
+/// A layer that answers from another store.
+struct Elsewhere(Counted);
+
+impl Layer for Elsewhere {
+    fn around(self, _: Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError> {
+        Ok(Arc::new(self.0))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_with_another_layer_keeps_rows_of_its_own() {
+    let (store, elsewhere) = (Counted::new(), Counted::new());
+    for (store, cents) in [(&store, 100), (&elsewhere, 200)] {
+        let other = store.other();
+        other.create_table().await.unwrap();
+        other.insert(&price(1, cents)).await.unwrap();
+    }
+    let tables = store.tables();
+    let layered = tables.clone().layer(Elsewhere(elsewhere.clone())).unwrap();
+    for _ in 0..3 {
+        assert_eq!(cents(&tables.repo(), 1).await, Some(100));
+        assert_eq!(cents(&layered.repo(), 1).await, Some(200));
+    }
+    assert_eq!((store.gets().len(), elsewhere.gets().len()), (1, 1));
+    for counts in [tables.cache_counts(), layered.cache_counts()] {
+        assert_eq!((counts.hits, counts.misses, counts.rows), (2, 1, 1));
+    }
 }
 
 #[tokio::test(start_paused = true)]

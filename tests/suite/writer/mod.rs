@@ -1,6 +1,7 @@
 //! What a writer promises: when it sends, what it holds, and what it hands back.
 
 mod buffer;
+mod dropped;
 mod faults;
 mod journal;
 mod sending;

@@ -2,7 +2,7 @@
 
 use super::super::AccountsError;
 use super::map::Slot;
-use super::{Growing, SETTLE};
+use super::{GRACE, Growing};
 use crate::store::{ErrorCode, StoreError};
 use futures_util::future::try_join_all;
 use futures_util::stream::{self, TryStreamExt as _};
@@ -38,7 +38,8 @@ impl Growing {
     async fn move_marked(&self, growth: &mut Growth) -> Result<(), StoreError> {
         let seen = self.map.now().await?;
         // From now on, who reads by an older map gets no answer.
-        tokio::time::sleep(SETTLE).await;
+        tokio::time::sleep(GRACE).await;
+        self.complete_tables().await?;
         let moving = (0..).zip(&seen.map.slots).filter_map(|(slot, at)| match *at {
             Slot::Moving { from, to } => Some((slot, from, to)),
             Slot::At(_) => None,

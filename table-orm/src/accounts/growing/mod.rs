@@ -16,6 +16,8 @@
 //! last to `MADE` alone. Each step inserts `MADE` or deletes what the step before inserted, so a request
 //! that comes late, from whomever, finds a later state and fails.
 //!
+//! A new account gets the tables of the first one before any slot moves to it, when none can be deleted.
+//!
 //! In the table of the map, each account has a partition for each slot: the register of its partitions,
 //! with the same rows. A partition is registered before it is made. So once the mover has closed the
 //! register, it knows each partition that can ever be made here.
@@ -25,8 +27,9 @@
 //! - A partition is copied after it was closed, and opened elsewhere after it was copied. Its rows are
 //!   deleted after that.
 //! - A read that the app gets ended within [`SETTLE`] of the reading of its map, and the mover closes
-//!   nothing within `SETTLE` of the change of the map. So no app gets a row from before a move, as
-//!   long as no reader's clock is slower than the mover's.
+//!   nothing within [`GRACE`] of the change of the map. So no app gets a row from before a move, as
+//!   long as no reader's clock is more than a tenth slower than the mover's. The same holds for a table
+//!   that is deleted: not while slots move, as its fences would go with it.
 
 mod fence;
 mod grow;
@@ -34,13 +37,14 @@ mod map;
 mod map_row;
 mod move_partition;
 mod opened;
+mod pages;
 mod read;
 mod register;
 mod write;
 
 pub use grow::Growth;
 
-use super::Answer;
+use super::{Answer, tables};
 use crate::model::TableName;
 use crate::store::{ErrorCode, Store, StoreError};
 use map_row::MapRow;
@@ -50,13 +54,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(super) use fence::fence_operation;
-pub(super) use write::MAX_OPERATIONS;
 
 /// How old the map may be by which a process sends a request.
 const LEASE: Duration = Duration::from_secs(10);
 
 /// How old the map may be by which a read was answered.
 const SETTLE: Duration = Duration::from_secs(60);
+
+/// How long the mover waits after it has changed the map: for clocks that are a tenth slower than its own.
+const GRACE: Duration = Duration::from_secs(66);
 
 /// How often a request begins again because the map has changed.
 const ROUNDS: usize = 8;
@@ -95,6 +101,46 @@ impl Growing {
             return Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
         }
         Ok(())
+    }
+
+    /// The most operations of a transaction beside its fence.
+    pub fn operations(&self) -> usize {
+        let most = self.stores.iter().map(|store| store.transaction_operations());
+        most.min().unwrap_or_default().saturating_sub(1)
+    }
+
+    /// Creates a table in each account of the list, which must not be shorter than the map.
+    pub async fn create_table(&self, table: &TableName) -> Answer<()> {
+        self.check(table)?;
+        self.map.now().await?;
+        tables::create(&self.stores, table).await
+    }
+
+    /// Creates in each account the tables of the first that it lacks: a new account has none.
+    async fn complete_tables(&self) -> Answer<()> {
+        let all = tables::list(&self.stores).await?;
+        let Some((first, others)) = all.split_first() else { return Ok(()) };
+        for (store, own) in self.stores[1..].iter().zip(others) {
+            let is_own = |table: &&TableName| {
+                own.iter().any(|own| own.as_str().eq_ignore_ascii_case(table.as_str()))
+            };
+            for table in first.iter().filter(|table| !is_own(table)) {
+                map_row::create(&**store, table).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes a table in each account, unless slots move.
+    pub async fn delete_table(&self, table: &TableName) -> Answer<()> {
+        self.check(table)?;
+        if self.map.now().await?.map.is_moving() {
+            let message = "The accounts grow, and no table can be deleted meanwhile. Nothing was deleted; \
+                           try again when `grow` has ended.";
+            let error = StoreError::new(ErrorCode::SERVER_BUSY, message);
+            return Err(StoreError { retry_after: Some(RETRY_AFTER), ..error });
+        }
+        tables::delete(&self.stores, table).await
     }
 
     /// Whether the partition takes writes in that account. It is looked up until it does.

@@ -4,13 +4,14 @@
 
 use super::super::Answer;
 use super::Growing;
-use super::fence::{self, COPY, commit_behind, is_reserved, row};
+use super::fence::{self, COPY, commit_behind, row};
 use super::map_row::create;
+use super::pages::Pages;
 use super::register::Registered;
-use crate::entity::{DynamicEntity, ReadRow as _, RowHead, read_row, split_page};
-use crate::model::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, TableName};
+use crate::entity::{DynamicEntity, ReadRow as _, RowHead};
+use crate::model::{MAX_TRANSACTION_BYTES, TableName};
 use crate::query::{KeyRange, RowQuery, Span};
-use crate::store::{Action, Batch, ErrorCode, IfMatch, Operation, Store, StoreError};
+use crate::store::{Action, Batch, ErrorCode, IfMatch, Operation, Store};
 
 impl Growing {
     /// Moves a partition whose slot is marked and whose register is closed. Returns the number of its rows.
@@ -54,34 +55,23 @@ async fn copy(
     partition_key: &str,
 ) -> Answer<u64> {
     let metadata = DynamicEntity::METADATA;
-    let mut query = RowQuery { metadata, ..rows_of(table, partition_key) };
+    let query = RowQuery { metadata, ..rows_of(table, partition_key) };
+    let mut pages = Pages::new(source, query);
     let mut copied = 0;
-    loop {
-        let page = match source.query(&query).await {
-            Err(error) if error.code == ErrorCode::TABLE_NOT_FOUND => return Ok(copied),
-            page => page?,
-        };
-        let mut operations = Vec::new();
-        for body in split_page(&page.body).map_err(|error| unreadable().caused_by(error))? {
-            let entity = read_row::<DynamicEntity>(0, body.get().as_bytes())
-                .map_err(|error| unreadable().caused_by(error))?;
-            if !is_reserved(&entity.row_key) {
-                let action = Action::InsertOrReplace(row(&entity)?);
-                operations.push(Operation { row_key: entity.row_key, action });
-            }
-        }
-        for batch in batches(target, table, partition_key, operations)? {
+    while let Some(rows) = pages.next::<DynamicEntity>().await? {
+        let operations = rows.into_iter().map(|entity| {
+            let action = Action::InsertOrReplace(row(&entity)?);
+            Ok(Operation { row_key: entity.row_key, action })
+        });
+        for batch in batches(target, table, partition_key, operations.collect::<Answer<_>>()?)? {
             let done = commit_behind(target, table, partition_key, COPY, &batch).await?;
             if done.is_none() {
                 return Ok(copied);
             }
             copied += batch.len() as u64;
         }
-        match page.continuation {
-            None => return Ok(copied),
-            continuation => query.continuation = continuation,
-        }
     }
+    Ok(copied)
 }
 
 /// The operations as transactions that fit with their fence.
@@ -102,7 +92,7 @@ fn batches(
         let more = bytes(&operation);
         match batches.last_mut() {
             Some(batch)
-                if batch.len() < MAX_TRANSACTION_OPERATIONS - 1
+                if batch.len() + 1 < target.transaction_operations()
                     && full + more <= MAX_TRANSACTION_BYTES =>
             {
                 full += more;
@@ -119,29 +109,19 @@ fn batches(
 
 /// Deletes the rows of a partition that takes writes elsewhere; its fence stays closed.
 async fn remove(source: &dyn Store, table: &TableName, partition_key: &str) -> Answer<()> {
-    let mut query = RowQuery { select: RowHead::select(), ..rows_of(table, partition_key) };
-    loop {
-        let page = match source.query(&query).await {
-            Err(error) if error.code == ErrorCode::TABLE_NOT_FOUND => return Ok(()),
-            page => page?,
-        };
-        let mut operations = Vec::new();
-        for body in split_page(&page.body).map_err(|error| unreadable().caused_by(error))? {
-            let head = read_row::<RowHead>(0, body.get().as_bytes())
-                .map_err(|error| unreadable().caused_by(error))?;
-            if !is_reserved(&head.row_key) {
-                let action = Action::Delete(IfMatch::Any);
-                operations.push(Operation { row_key: head.row_key, action });
-            }
-        }
-        for operations in operations.chunks(MAX_TRANSACTION_OPERATIONS) {
+    let query = RowQuery { select: RowHead::select(), ..rows_of(table, partition_key) };
+    let mut pages = Pages::new(source, query);
+    while let Some(rows) = pages.next::<RowHead>().await? {
+        let operations = rows.into_iter().map(|head| {
+            let action = Action::Delete(IfMatch::Any);
+            Operation { row_key: head.row_key, action }
+        });
+        let operations: Vec<_> = operations.collect();
+        for operations in operations.chunks(source.transaction_operations().max(1)) {
             delete(source, table, partition_key, operations).await?;
         }
-        match page.continuation {
-            None => return Ok(()),
-            continuation => query.continuation = continuation,
-        }
     }
+    Ok(())
 }
 
 /// Deletes rows, some of which another mover may have deleted.
@@ -163,9 +143,4 @@ async fn delete(
         }
     }
     Ok(())
-}
-
-fn unreadable() -> StoreError {
-    let message = "A row of the partition that moves cannot be read. It stays where it is.";
-    StoreError::new(ErrorCode::INVALID_INPUT, message)
 }

@@ -7,7 +7,8 @@ use super::super::Answer;
 use super::super::route::slot_of;
 use super::fence::{self, row};
 use super::map_row::create;
-use crate::entity::{DynamicEntity, read_row, split_page};
+use super::pages::Pages;
+use crate::entity::{DynamicEntity, read_row};
 use crate::key::fnv;
 use crate::model::{Edm, Metadata, TableName};
 use crate::query::{KeyRange, RowQuery, Span};
@@ -124,21 +125,13 @@ impl Register {
     pub async fn partitions(&self, store: &dyn Store, slot: u16) -> Answer<Vec<Registered>> {
         let keys = KeyRange { partition: Span::Exact(name(slot)), row: Span::All };
         let metadata = Metadata::Minimal;
-        let mut query = RowQuery { metadata, ..RowQuery::new(self.control.clone(), keys) };
-        let mut partitions = Vec::new();
-        loop {
-            let page = store.query(&query).await?;
-            for row in split_page(&page.body).map_err(|error| unreadable().caused_by(error))? {
-                let row = read(row.get().as_bytes())?;
-                if !fence::is_reserved(&row.row_key) {
-                    partitions.push(registered(row)?);
-                }
-            }
-            match page.continuation {
-                None => return Ok(partitions),
-                continuation => query.continuation = continuation,
-            }
+        let query = RowQuery { metadata, ..RowQuery::new(self.control.clone(), keys) };
+        let (mut pages, mut partitions) = (Pages::new(store, query), Vec::new());
+        while let Some(rows) = pages.next().await? {
+            let rows = rows.into_iter().map(registered);
+            partitions.extend(rows.collect::<Answer<Vec<_>>>()?);
         }
+        Ok(partitions)
     }
 
     /// Notes that a partition has moved, so that the next mover passes it by.

@@ -4,13 +4,10 @@ use super::super::Answer;
 use super::fence::{OPEN, begin, commit_behind, is_reserved};
 use super::map::Slot;
 use super::{Growing, ROUNDS, is_moving};
-use crate::model::{ETag, MAX_TRANSACTION_OPERATIONS, TableName};
+use crate::model::{ETag, TableName};
 use crate::store::{Batch, ErrorCode, Operation, StoreError};
 
 type Written = Vec<Option<ETag>>;
-
-/// The most operations of a transaction beside its fence.
-pub(in crate::accounts) const MAX_OPERATIONS: usize = MAX_TRANSACTION_OPERATIONS - 1;
 
 impl Growing {
     pub async fn write(
@@ -40,7 +37,7 @@ impl Growing {
         operations: &[Operation],
     ) -> Answer<Written> {
         self.check(table)?;
-        check(operations)?;
+        check(operations, self.operations())?;
         let mut seen = self.map.current().await?;
         for _ in 0..ROUNDS {
             let written = match seen.map.slot(partition_key) {
@@ -103,19 +100,18 @@ impl Growing {
     }
 }
 
-fn check(operations: &[Operation]) -> Answer<()> {
+fn check(operations: &[Operation], most: usize) -> Answer<()> {
     if let Some(at) = operations.iter().position(|operation| is_reserved(&operation.row_key)) {
         let message =
             "RowKeys that begin with `ACC:` are those of the accounts. Nothing was written.";
         return Err(StoreError::new(ErrorCode::OUT_OF_RANGE_INPUT, message).at(at));
     }
-    if operations.len() > MAX_OPERATIONS {
+    if operations.len() > most {
+        let last = most.saturating_sub(1);
         let message = format!(
-            "{}:A transaction of these accounts has at most {MAX_OPERATIONS} operations. \
-             Nothing was written.",
-            MAX_OPERATIONS - 1
+            "{last}:A transaction of these accounts has at most {most} operations. Nothing was written."
         );
-        return Err(StoreError::new(ErrorCode::INVALID_INPUT, message).at(MAX_OPERATIONS - 1));
+        return Err(StoreError::new(ErrorCode::INVALID_INPUT, message).at(last));
     }
     Ok(())
 }

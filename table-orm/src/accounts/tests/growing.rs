@@ -4,12 +4,18 @@ use super::{insert, memory, name, pages};
 use crate::accounts::route::{account_of, slot_of};
 use crate::accounts::{Accounts, AccountsError};
 use crate::entity::DynamicEntity;
+use crate::error::{Error, TransactionError};
 use crate::model::{Metadata, TableName};
 use crate::query::{KeyRange, RowQuery, Span};
-use crate::store::{Batch, ErrorCode, Middleware, Store, StoreAnswer, StoreError, StoreRequest};
+use crate::store::{
+    Backend, Batch, ErrorCode, Middleware, Store, StoreAnswer, StoreError, StoreRequest,
+};
+use crate::{TableEntity, Tables};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
+use tokio::time::timeout;
 
 /// Counts the requests for one table.
 #[derive(Debug)]
@@ -46,7 +52,7 @@ fn keys(partition: Span) -> KeyRange {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_is_one_request_and_the_first_of_a_partition_four() {
+async fn a_write_is_one_request_and_the_first_of_a_partition_four_or_in_a_new_slot_six() {
     let requests = Arc::new(AtomicUsize::new(0));
     let store = Counted { inner: memory(), requests: Arc::clone(&requests) };
     let store: [Arc<dyn Store>; 1] = [Arc::new(store)];
@@ -54,10 +60,13 @@ async fn a_write_is_one_request_and_the_first_of_a_partition_four() {
     accounts.create_table(&table).await.unwrap();
     let (one, other) = ("a", (0..).map(|n| format!("b{n}")));
     let mut other = other.filter(|key| slot_of(key) == slot_of(one));
-    // The map, and the register of the slot.
-    put(&accounts, &table, &row(one, "1")).await;
     let other = other.next().unwrap();
-    for (row, expected) in [(row(&other, "1"), 4), (row(&other, "2"), 1), (row(one, "2"), 1)] {
+    // Makes the map, in another slot.
+    put(&accounts, &table, &row("c", "1")).await;
+    assert_ne!(slot_of("c"), slot_of(one));
+    for (row, expected) in
+        [(row(one, "1"), 6), (row(&other, "1"), 4), (row(&other, "2"), 1), (row(one, "2"), 1)]
+    {
         requests.store(0, Relaxed);
         put(&accounts, &table, &row).await;
         assert_eq!(requests.load(Relaxed), expected, "{row:?}");
@@ -161,6 +170,146 @@ async fn a_table_that_was_deleted_does_not_come_back_as_accounts_grow() {
     }
     let query = RowQuery::new(table, KeyRange::ALL);
     assert_eq!(pages(&long, query).await.concat().len(), rows.len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_account_gets_the_tables_that_were_there_before() {
+    let stores = [memory(), memory()];
+    let short = Accounts::growing([Arc::clone(&stores[0])], name("map")).unwrap();
+    let long = Accounts::growing(stores.clone(), name("map")).unwrap();
+    let (table, empty) = (name("rows"), name("empty"));
+    for table in [&table, &empty] {
+        short.create_table(table).await.unwrap();
+    }
+    let rows: Vec<_> = (0..20).map(|n| row(&format!("p{n:03}"), "1")).collect();
+    for row in &rows {
+        put(&short, &table, row).await;
+    }
+    let all = RowQuery::new(table.clone(), KeyRange::ALL);
+    let is_readable = async || {
+        for row in &rows {
+            let query =
+                RowQuery { keys: keys(Span::Exact(row.partition_key.clone())), ..all.clone() };
+            assert_eq!(pages(&long, query).await.concat().len(), 1);
+            let found = long.get(&table, &row.partition_key, "1", None, Metadata::None).await;
+            assert!(found.unwrap().is_some());
+        }
+        assert_eq!(pages(&long, all.clone()).await.concat().len(), rows.len());
+        let absent = RowQuery::new(name("absent"), KeyRange::ALL);
+        assert_eq!(long.query(&absent).await.unwrap_err().code, ErrorCode::TABLE_NOT_FOUND);
+    };
+    // With the longer list, before it grows, while slots are marked, and after.
+    is_readable().await;
+    let mut grows = pin!(long.grow());
+    assert!(timeout(Duration::from_secs(30), &mut grows).await.is_err());
+    is_readable().await;
+    put(&long, &table, &row("while", "1")).await;
+    long.delete_table(&empty).await.unwrap_err();
+    grows.await.unwrap();
+    assert_eq!(stores[1].list_tables().await.unwrap().len(), 3, "with that of the map");
+    for n in 0..20 {
+        put(&long, &empty, &row(&format!("p{n:03}"), "1")).await;
+    }
+    // A process with the shorter list makes no table that the new account lacks.
+    let error = short.create_table(&name("late")).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::INVALID_INPUT, "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_table_is_deleted_while_accounts_grow() {
+    let stores = [memory(), memory()];
+    let short = Accounts::growing([Arc::clone(&stores[0])], name("map")).unwrap();
+    let long = Accounts::growing(stores, name("map")).unwrap();
+    let table = name("rows");
+    long.create_table(&table).await.unwrap();
+    let rows: Vec<_> = (0..20).map(|n| row(&format!("p{n:03}"), "1")).collect();
+    for row in &rows {
+        put(&short, &table, row).await;
+    }
+    let mut grows = pin!(long.grow());
+    assert!(timeout(Duration::from_secs(1), &mut grows).await.is_err());
+    for accounts in [&short, &long] {
+        let error = accounts.delete_table(&table).await.unwrap_err();
+        let is_short = Arc::ptr_eq(&accounts.stores, &short.stores);
+        let expected = if is_short { ErrorCode::INVALID_INPUT } else { ErrorCode::SERVER_BUSY };
+        assert_eq!(error.code, expected, "{error}");
+    }
+    grows.await.unwrap();
+    let query = RowQuery::new(table.clone(), KeyRange::ALL);
+    assert_eq!(pages(&long, query).await.concat().len(), rows.len());
+    long.delete_table(&table).await.unwrap();
+    assert!(long.list_tables().await.unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_continuation_of_fixed_accounts_does_not_start_again_over_growing_ones_or_the_reverse() {
+    let table = name("rows");
+    let fixed = Accounts::by_partition([memory(), memory()]).unwrap();
+    let growing = Accounts::growing([memory(), memory()], name("map")).unwrap();
+    let mut continuations = Vec::new();
+    let all = RowQuery { top: Some(8), ..RowQuery::new(table.clone(), KeyRange::ALL) };
+    for accounts in [&fixed, &growing] {
+        accounts.create_table(&table).await.unwrap();
+        for n in 0..20 {
+            put(accounts, &table, &row(&format!("p{n:02}"), "1")).await;
+        }
+        continuations.push(accounts.query(&all).await.unwrap().continuation.unwrap());
+    }
+    for (accounts, continuation) in [&growing, &fixed].into_iter().zip(continuations) {
+        let query = RowQuery { continuation: Some(continuation), ..all.clone() };
+        let error = accounts.query(&query).await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::INVALID_INPUT, "{error}");
+    }
+}
+
+#[tokio::test]
+async fn reports_name_what_all_accounts_have_in_common() {
+    let one = Accounts::by_partition([memory(), memory()]).unwrap().backend();
+    assert_eq!(one, memory().backend());
+    let azure = |account: &str| {
+        let (namespace, address) = (Some(account.to_owned().into()), Some("host".into()));
+        Backend { system: "azure.table".into(), namespace, address, ..Backend::default() }
+    };
+    let both = azure("first").in_common(azure("second"));
+    assert_eq!(both, Backend { namespace: None, ..azure("first") });
+    assert_eq!(azure("first").in_common(memory().backend()).system, "other");
+}
+
+/// An entity of one row, whose transactions are full with 99 of them.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "rows", partition = "{part}", row = "{number:05}", crate = crate)]
+struct Numbered {
+    part: String,
+    number: u32,
+}
+
+#[tokio::test(start_paused = true)]
+async fn writes_of_many_fill_the_transactions_of_accounts_that_grow_and_too_many_are_an_error() {
+    let accounts = Accounts::growing([memory()], name("map")).unwrap();
+    let tables = Tables::new(accounts).on_virtual_time(1);
+    let repo = tables.repo::<Numbered>();
+    repo.create_table().await.unwrap();
+    let at = |part: &str, number| Numbered { part: part.to_owned(), number };
+    let many = repo.insert_many((0..198).map(|number| at("many", number))).await.all().unwrap();
+    assert_eq!((many.entities, many.requests), (198, 2));
+    // Without waiting for its time, as the transaction is full.
+    let writer = repo.writer().every(Duration::MAX).await.unwrap();
+    for number in 0..99 {
+        writer.send(at("writer", number)).await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(repo.list(Numbered::partition("writer")).count().await.unwrap(), 99);
+    writer.close().await.unwrap().all().unwrap();
+
+    let of = |count| {
+        let empty = tables.transaction(Numbered::partition("one"));
+        (0..count).fold(empty, |all, number| all.insert(&at("one", number)))
+    };
+    assert_eq!(of(0).room().operations, 99);
+    let error = of(100).commit().await.unwrap_err();
+    let expected = TransactionError::TooManyOperations { found: 100, most: 99 };
+    assert!(matches!(&error, Error::Transaction(error) if *error == expected), "{error}");
+    of(99).commit().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]

@@ -255,8 +255,15 @@ impl Paced {
 }
 
 /// What a number of entities counts: one for each, and at least one for each KiB.
-fn units(entities: usize, bytes: usize) -> usize {
+pub(crate) fn units(entities: usize, bytes: usize) -> usize {
     entities.max(bytes.div_ceil(UNIT))
+}
+
+/// What an answer counts: the rows that the store looked at, or those that it returns.
+#[cfg(any(test, feature = "testing"))]
+pub(crate) fn units_read(answer: &impl StoreAnswer) -> usize {
+    let rows = answer.rows_scanned().or_else(|| answer.rows_returned()).unwrap_or_default();
+    units(rows, answer.bytes())
 }
 
 /// The rows that the service has looked at for a page, or the fewest that it can have.

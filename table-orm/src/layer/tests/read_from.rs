@@ -3,7 +3,7 @@
 use super::bench::paused;
 use crate::embedded::EmbeddedStore;
 use crate::error::Error;
-use crate::layer::read_from::PRIMARY_TIME;
+use crate::layer::read_from::{OUTAGE_TIME, PRIMARY_TIME};
 use crate::layer::{FaultStore, Faults, LayerError, ReadFrom};
 use crate::query::PageToken;
 use crate::store::{
@@ -15,7 +15,8 @@ use async_trait::async_trait;
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
-use tokio::time::Instant;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "notes", partition = "{owner}", row = "{id:05}", crate = crate)]
@@ -195,6 +196,49 @@ fn a_primary_that_does_not_answer_is_left_after_a_time() {
         let found = world.tables.repo::<Note>().get(Note::partition("ann").row().id(1)).await;
         assert_eq!(found.unwrap().unwrap().text, "old");
         assert_eq!(start.elapsed(), PRIMARY_TIME);
+    });
+}
+
+#[test]
+fn an_outage_makes_one_read_of_each_half_minute_wait() {
+    paused(async {
+        let world = World::new(ReadFrom::PrimaryThenSecondary).await;
+        let notes = world.tables.repo::<Note>();
+        let read = || async {
+            let began = Instant::now();
+            let found = notes.get(Note::partition("ann").row().id(1)).await.unwrap().unwrap();
+            (found.text, began.elapsed())
+        };
+        let (old, new) = (|| "old".to_owned(), || "new".to_owned());
+        let set = |hangs: bool| *world.primary.hangs.lock().unwrap() = hangs;
+        set(true);
+        assert_eq!(read().await, (old(), PRIMARY_TIME));
+        world.primary.asked();
+        for _ in 0..20 {
+            assert_eq!(read().await, (old(), Duration::ZERO));
+        }
+        assert_eq!(world.primary.asked().0, 0);
+        // One asks again. Meanwhile, the others do not.
+        sleep(OUTAGE_TIME).await;
+        let (first, second) = tokio::join!(read(), read());
+        assert_eq!([first, second], [(old(), PRIMARY_TIME), (old(), Duration::ZERO)]);
+        assert_eq!(world.primary.asked().0, 1);
+        // The copy fails, too: the primary is asked all the same.
+        world.copy.store.delete_table(&"notes".parse().unwrap()).await.unwrap();
+        set(false);
+        assert_eq!(read().await, (new(), Duration::ZERO));
+        assert_eq!(read().await, (new(), Duration::ZERO));
+    });
+}
+
+#[test]
+fn a_primary_that_fails_at_once_is_asked_by_each_read() {
+    paused(async {
+        let world = World::new(ReadFrom::PrimaryThenSecondary).await;
+        world.faults.enable();
+        assert_eq!(texts(&world.tables).await.unwrap(), ["old"; 6]);
+        world.faults.disable();
+        assert_eq!(texts(&world.tables).await.unwrap(), ["new"; 6]);
     });
 }
 

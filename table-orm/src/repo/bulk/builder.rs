@@ -2,6 +2,7 @@
 
 use super::policy::BatchPolicy;
 use super::report::BulkProgress;
+use super::source::IntoSource;
 use crate::entity::{Loaded, TableEntity};
 use crate::eventual::Settling;
 use crate::plan::TableClient;
@@ -15,9 +16,9 @@ use super::{OPEN_BYTES, OPEN_OPERATIONS};
 impl<E: TableEntity> Repo<E> {
     /// Inserts many entities: transactions of one partition, at most 100 operations and 4 MiB each.
     ///
-    /// Reads the input as it is needed, so the input may be endless. Input sorted by partition needs the
-    /// fewest requests. Unsorted input needs few more while [`OPEN_OPERATIONS`] rows hold many rows of each
-    /// partition.
+    /// The input is an iterator or a `Stream`. It is read as it is needed, so it may be endless. Input sorted by
+    /// partition needs the fewest requests. Unsorted input needs few more while [`OPEN_OPERATIONS`] rows hold many
+    /// rows of each partition.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};
@@ -37,12 +38,30 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// The report lists entities that were not written; entities written before a failure are kept.
     ///
-    /// For a `Stream`, or entities that arrive over time, use [`writer`](Self::writer).
-    pub fn insert_many<'a, I>(&self, entities: I) -> Bulk<'a, E, I::IntoIter>
+    /// An entity waits until its transaction is full or the input ends. For entities that arrive over time, use
+    /// [`writer`](Self::writer).
+    ///
+    /// ```
+    /// # use futures_util::{StreamExt as _, stream};
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "readings", partition = "{sensor}", row = "{minute:06}")]
+    /// # struct Reading { sensor: String, minute: u32, celsius: f64 }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let readings = Tables::in_memory()?.repo::<Reading>();
+    /// # readings.create_table().await?;
+    /// let minutes = stream::iter(0..1440); // such as the rows of another database
+    /// let day = minutes.map(|minute| Reading { sensor: "roof".into(), minute, celsius: 20.0 });
+    /// assert_eq!(readings.insert_many(day).await.all()?.entities, 1440);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn insert_many<'a, I, K>(&self, entities: I) -> Bulk<'a, E, I::Source>
     where
-        I: IntoIterator<Item = E>,
+        I: IntoSource<E, K>,
     {
-        Bulk::new(self.client.clone(), entities.into_iter(), BatchPolicy::insert())
+        Bulk::new(self.client.clone(), entities.into_source(), BatchPolicy::insert())
     }
 
     /// Inserts or replaces many entities.
@@ -71,12 +90,12 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// Use two calls when one entity releases an index key or a unique value that another one takes over, and
     /// write the first one first. A single call may write the taker first, and the store then rejects it.
-    pub fn upsert_many<'a, I>(&self, entities: I) -> Bulk<'a, E, I::IntoIter>
+    pub fn upsert_many<'a, I, K>(&self, entities: I) -> Bulk<'a, E, I::Source>
     where
-        I: IntoIterator<Item = E>,
+        I: IntoSource<E, K>,
         E: 'static,
     {
-        Bulk::new(self.client.clone(), entities.into_iter(), BatchPolicy::upsert())
+        Bulk::new(self.client.clone(), entities.into_source(), BatchPolicy::upsert())
     }
 
     /// Deletes many loaded entities, each if nobody has written it since. The entities of one partition share
@@ -102,14 +121,14 @@ impl<E: TableEntity> Repo<E> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn delete_many<'a, I>(&self, entities: I) -> Bulk<'a, Loaded<E>, I::IntoIter>
+    pub fn delete_many<'a, I, K>(&self, entities: I) -> Bulk<'a, Loaded<E>, I::Source>
     where
-        I: IntoIterator<Item = Loaded<E>>,
+        I: IntoSource<Loaded<E>, K>,
     {
         let policy = BatchPolicy::shared(|loaded| Ok(Delete::<E>::prepare(loaded)?));
         let policy =
             policy.due::<E>(|client, loaded, intents| intents.add_loaded(client, loaded, None));
-        Bulk::new(self.client.clone(), entities.into_iter(), policy)
+        Bulk::new(self.client.clone(), entities.into_source(), policy)
     }
 }
 

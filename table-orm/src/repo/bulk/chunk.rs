@@ -14,6 +14,8 @@ pub(in crate::repo) struct Chunk<E> {
     bytes: usize,
     /// The UTF-16 units of the text of its intent.
     units: usize,
+    /// Whether it has as many operations as the store takes.
+    is_full: bool,
     /// The RowKeys of the operations, once they are sent.
     pub keys: Vec<String>,
 }
@@ -22,7 +24,7 @@ impl<E> Chunk<E> {
     pub fn new(partition_key: String) -> Self {
         let batch = Batch { partition_key, operations: Vec::new() };
         let (entities, sizes, keys) = (Vec::new(), Vec::new(), Vec::new());
-        Self { entities, sizes, batch, bytes: 0, units: 0, keys }
+        Self { entities, sizes, batch, bytes: 0, units: 0, is_full: false, keys }
     }
 
     /// A chunk of one entity.
@@ -57,6 +59,11 @@ impl<E> Chunk<E> {
         self.bytes.max(self.operations() * SHARE)
     }
 
+    /// Whether no entity fits beside those here.
+    pub const fn is_full(&self) -> bool {
+        self.is_full
+    }
+
     /// Whether it writes a row that `other` writes too.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.partition_key() == other.partition_key() && !other.takes_rows(&self.batch.operations)
@@ -80,12 +87,14 @@ impl<E> Chunk<E> {
     }
 
     pub fn push(&mut self, entity: E, measured: MeasuredBatch) {
-        let MeasuredBatch { batch: Batch { operations, .. }, bytes, units, .. } = measured;
+        let MeasuredBatch { batch: Batch { operations, .. }, bytes, units, most, more, .. } =
+            measured;
         self.bytes += bytes;
         self.units += units;
         self.sizes.push(operations.len());
         self.entities.push(entity);
         self.batch.operations.extend(operations);
+        self.is_full = self.operations() + more * (self.entities.len() + 1) >= most;
     }
 
     /// Makes the operations of its entities anew.

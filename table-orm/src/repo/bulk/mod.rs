@@ -16,9 +16,11 @@ mod open;
 mod policy;
 mod report;
 mod run;
+mod source;
 
 pub use builder::{Bulk, DEFAULT_PARALLELISM};
 pub(super) use chunk::Chunk;
 pub use open::{OPEN_BYTES, OPEN_OPERATIONS};
 pub(super) use policy::BatchPolicy;
 pub use report::{BulkFailure, BulkProgress, BulkReport, Remainder};
+pub use source::{IntoSource, Source, Streamed};

@@ -1,7 +1,12 @@
 //! The progress and the result of a bulk write, and the rest of its input.
 
+use super::source::Streamed;
 use crate::error::{Error, Result};
+use futures_core::Stream;
+use futures_util::StreamExt as _;
 use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 /// The progress of a bulk write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -69,7 +74,7 @@ pub struct BulkFailure<E> {
     pub error: Error,
 }
 
-/// The input that a bulk write has not written: an iterator.
+/// The input that a bulk write has not written: an iterator, or a stream if the input was one.
 pub struct Remainder<E, I> {
     unsent: std::vec::IntoIter<E>,
     input: I,
@@ -86,6 +91,21 @@ impl<E, I: Iterator<Item = E>> Iterator for Remainder<E, I> {
 
     fn next(&mut self) -> Option<E> {
         self.unsent.next().or_else(|| self.input.next())
+    }
+}
+
+// Nothing in it is pinned in its place.
+impl<E, I> Unpin for Remainder<E, I> {}
+
+impl<E, S: Stream<Item = E>> Stream for Remainder<E, Streamed<S>> {
+    type Item = E;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<E>> {
+        let Self { unsent, input } = self.get_mut();
+        match unsent.next() {
+            Some(entity) => Poll::Ready(Some(entity)),
+            None => input.stream.poll_next_unpin(context),
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use super::builder::Bulk;
 use super::chunk::Chunk;
 use super::open::Open;
 use super::report::{BulkFailure, BulkProgress, BulkReport, Remainder};
+use super::source::Source;
 use crate::error::{Error, Result};
 use crate::eventual::Gathered;
 use crate::plan::Plan;
@@ -12,9 +13,12 @@ use futures_core::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, StreamExt as _};
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::future::poll_fn;
+use std::task::{Context, Poll, Waker, ready};
 
 /// The end of something that was in flight: a chunk and its answer; `None` of what was settled.
 type Ended<E> = Option<(Chunk<E>, Result<()>)>;
+type InFlight<E> = FuturesUnordered<BoxFuture<'static, Ended<E>>>;
 
 impl<E: Send + 'static, I: Iterator<Item = E>> Bulk<'_, E, I> {
     /// Returns what it will send, in no particular order. Reads the whole input, and sends nothing.
@@ -29,7 +33,7 @@ impl<E: Send + 'static, I: Iterator<Item = E>> Bulk<'_, E, I> {
 impl<'a, E, I> IntoFuture for Bulk<'a, E, I>
 where
     E: Send + 'static,
-    I: Iterator<Item = E> + Send + 'a,
+    I: Source<Item = E> + Send + 'a,
 {
     type Output = BulkReport<E, I>;
     type IntoFuture = BoxFuture<'a, Self::Output>;
@@ -58,7 +62,7 @@ struct BulkRun<'a, E, I> {
     stopped: bool,
 }
 
-impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
+impl<'a, E: Send + 'static, I: Source<Item = E>> BulkRun<'a, E, I> {
     fn new(bulk: Bulk<'a, E, I>) -> Self {
         let gathered = Gathered::new(bulk.client.clone(), bulk.settling.clone());
         Self {
@@ -76,7 +80,9 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
 
     fn plan(mut self) -> Result<Plan> {
         let mut plans = Vec::new();
-        while let Some(chunk) = self.next_closed() {
+        // An iterator never waits.
+        let context = &mut Context::from_waker(Waker::noop());
+        while let Poll::Ready(Some(chunk)) = self.next_closed(context) {
             let Bulk { client, policy, .. } = &self.bulk;
             plans.push(match (&policy.individually, chunk.entities.first()) {
                 (Some(individually), Some(entity)) => (individually.write)(client, entity)?.plan(),
@@ -90,15 +96,9 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
     }
 
     async fn run(mut self) -> BulkReport<E, I> {
-        let mut in_flight = FuturesUnordered::<BoxFuture<'static, Ended<E>>>::new();
+        let mut in_flight = InFlight::new();
         loop {
-            while in_flight.len() < self.bulk.parallelism {
-                match self.next() {
-                    Some(next) => in_flight.push(next),
-                    None => break,
-                }
-            }
-            match in_flight.next().await {
+            match poll_fn(|context| self.poll_ended(&mut in_flight, context)).await {
                 Some(Some((chunk, result))) => self.answered(chunk, result),
                 Some(None) => {}
                 // At the end, what is left is settled.
@@ -116,27 +116,59 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
         }
     }
 
-    /// What to begin next: what is to be settled comes before another chunk.
-    fn next(&mut self) -> Option<BoxFuture<'static, Ended<E>>> {
-        if let Some(settle) = self.gathered.settle_next() {
-            return Some(Box::pin(settle.map(|()| None)));
+    /// Begins as much as it may, and returns what ends first. `None` when nothing is in flight, and nothing is
+    /// left to begin.
+    fn poll_ended(
+        &mut self,
+        in_flight: &mut InFlight<E>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Ended<E>>> {
+        let mut input_waits = false;
+        while in_flight.len() < self.bulk.parallelism {
+            match self.poll_next(context) {
+                Poll::Ready(Some(next)) => in_flight.push(next),
+                Poll::Ready(None) => break,
+                Poll::Pending => {
+                    input_waits = true;
+                    break;
+                }
+            }
         }
-        let chunk = if self.stopped { None } else { self.next_chunk() };
-        chunk.map(|chunk| self.send(chunk))
+        match in_flight.poll_next_unpin(context) {
+            Poll::Ready(None) if input_waits => Poll::Pending,
+            ended => ended,
+        }
+    }
+
+    /// What to begin next: what is to be settled comes before another chunk. `Pending` when the input waits.
+    fn poll_next(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<BoxFuture<'static, Ended<E>>>> {
+        if let Some(settle) = self.gathered.settle_next() {
+            return Poll::Ready(Some(Box::pin(settle.map(|()| None))));
+        }
+        if self.stopped {
+            return Poll::Ready(None);
+        }
+        let chunk = ready!(self.next_chunk(context));
+        Poll::Ready(chunk.map(|chunk| self.send(chunk)))
     }
 
     /// The next chunk without a row that is being written. `None` when all wait for an answer, or
     /// nothing is left.
-    fn next_chunk(&mut self) -> Option<Chunk<E>> {
+    fn next_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Chunk<E>>> {
         loop {
             if let Some(position) = self.sendable() {
-                return self.ready.remove(position);
+                return Poll::Ready(self.ready.remove(position));
             }
             if self.stopped || self.ready.len() >= self.bulk.parallelism {
-                return None;
+                return Poll::Ready(None);
             }
-            let chunk = self.next_closed()?;
-            self.ready.push_back(chunk);
+            match ready!(self.next_closed(context)) {
+                Some(chunk) => self.ready.push_back(chunk),
+                None => return Poll::Ready(None),
+            }
         }
     }
 
@@ -153,13 +185,13 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
 
     /// The next chunk that takes no more entities: a full one, the fullest of too many, or the rest
     /// at the end of the input.
-    fn next_closed(&mut self) -> Option<Chunk<E>> {
+    fn next_closed(&mut self, context: &mut Context<'_>) -> Poll<Option<Chunk<E>>> {
         loop {
             if let Some(chunk) = self.open.surplus() {
-                return Some(chunk);
+                return Poll::Ready(Some(chunk));
             }
-            let Some(entity) = self.bulk.input.next() else {
-                return self.open.fullest();
+            let Some(entity) = ready!(self.bulk.input.poll_next(context)) else {
+                return Poll::Ready(self.open.fullest());
             };
             let closed = match self.bulk.policy.measured(&self.bulk.client, &entity) {
                 Ok(measured) => {
@@ -172,13 +204,13 @@ impl<'a, E: Send + 'static, I: Iterator<Item = E>> BulkRun<'a, E, I> {
                 Err(error) => {
                     self.fail(Some(entity), error);
                     if self.stopped {
-                        return None;
+                        return Poll::Ready(None);
                     }
                     None
                 }
             };
             if closed.is_some() {
-                return closed;
+                return Poll::Ready(closed);
             }
         }
     }

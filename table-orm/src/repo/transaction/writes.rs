@@ -1,7 +1,7 @@
 //! The operations of a transaction as they are collected and sent.
 //!
 //! Invariants: all operations are of one table and one partition; no two operations write the same row;
-//! there are at most 100. A transaction that breaks a rule sends nothing.
+//! there are at most as many as the store takes. A transaction that breaks a rule sends nothing.
 
 use super::required::Required;
 use crate::entity::{
@@ -11,7 +11,7 @@ use crate::entity::{
 use crate::error::{Result, TransactionError};
 use crate::eventual::{Intents, Settling};
 use crate::key::KeyError;
-use crate::model::{ETag, MAX_TRANSACTION_OPERATIONS};
+use crate::model::ETag;
 use crate::plan::{EntityContext, Plan, TableClient, combine};
 use crate::property::{PropertiesWriter, PropertyError};
 use crate::query::{KeyRange, Span};
@@ -467,16 +467,18 @@ impl<'a> Writes<'a> {
     }
 
     fn check_count(&mut self) {
-        if self.len() > MAX_TRANSACTION_OPERATIONS {
-            self.fail(TransactionError::TooManyOperations(self.len()));
+        let (found, most) = (self.len(), self.client.store().transaction_operations());
+        if found > most {
+            self.fail(TransactionError::TooManyOperations { found, most });
         }
     }
 
     fn fail(&mut self, fault: impl Into<Fault>) {
         // The last count of too many operations is the number of all.
         let fault = fault.into();
-        let counted =
-            |fault: &Fault| matches!(fault, Fault::Rule(TransactionError::TooManyOperations(_)));
+        let counted = |fault: &Fault| {
+            matches!(fault, Fault::Rule(TransactionError::TooManyOperations { .. }))
+        };
         if self.fault.is_none() || self.fault.as_ref().is_some_and(counted) && counted(&fault) {
             self.fault = Some(fault);
         }

@@ -98,9 +98,9 @@ impl<E: TableEntity + 'static> OpenWriter<E> {
     /// then returns when the entity is on the disk, and the next writer with the same journal, table and type
     /// writes what an ended process left. Calls at the same time share a sync of the disk.
     ///
-    /// Open one writer at a time for a journal, a table and a type: two would number their entities alike, and a
-    /// `send` can fail. An entity has to fit into a row of the journal: `send` fails if its canonical row has more
-    /// than about 1 MiB as JSON, where bytes are base64.
+    /// Open one writer at a time for a journal, a table and a type: two would number their entities alike, and
+    /// `send` fails with [`WriterError::JournalInUse`]. To open fails with [`WriterError::Journal`] while the file
+    /// has an entry that `E` cannot be read from.
     ///
     /// Each entity is sent at least once. An insert that is sent again and finds an equal entity counts it as
     /// [`present`](crate::repo::BulkProgress::present). An upsert that is sent again may
@@ -193,7 +193,11 @@ impl<E: TableEntity + 'static> IntoFuture for OpenWriter<E> {
             let (sender, receiver) = mpsc::unbounded_channel();
             let inlet = Arc::new(Inlet::new(client, policy, journal, buffer));
             for (entry, entity) in entries {
-                let measured = inlet.policy.measured(&inlet.client, &entity)?;
+                let measured = inlet.policy.measured(&inlet.client, &entity);
+                let measured = measured.map_err(|error| match &inlet.journal {
+                    Some(journal) => journal.unusable(entry, error),
+                    None => error,
+                })?;
                 let (share, entry) = (inlet.buffer.take_nothing()?, Some(entry));
                 let ticket = Ticket { epoch: 0, share, entry, is_sent: true };
                 // The receiver is below.

@@ -3,6 +3,7 @@
 use super::journal::Journal;
 use super::lanes::Ticket;
 use super::report::WriterReport;
+use super::unreported::Unreported;
 use crate::entity::{EntityRows, TableEntity};
 use crate::error::{Result, WriterError};
 use crate::plan::{MeasuredBatch, TableClient};
@@ -12,8 +13,8 @@ use futures_util::StreamExt as _;
 use futures_util::future::{Either, select};
 use std::fmt;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 
@@ -63,8 +64,8 @@ pub(super) enum Message<E> {
     },
     /// A `send` waits for room.
     Pressed,
-    Flush(oneshot::Sender<WriterReport<E>>),
-    Close(oneshot::Sender<WriterReport<E>>),
+    Flush(oneshot::Sender<()>),
+    Close(oneshot::Sender<()>),
 }
 
 /// What a row takes in memory besides the bytes of its request.
@@ -142,6 +143,7 @@ pub(super) struct Inlet<E> {
     pub policy: BatchPolicy<E>,
     pub journal: Option<Journal>,
     pub buffer: Buffer,
+    unreported: Mutex<Unreported<E>>,
 }
 
 impl<E> Inlet<E> {
@@ -154,7 +156,11 @@ impl<E> Inlet<E> {
         let room = Arc::new(Semaphore::new(bytes));
         let (waiting, unclaimed) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let buffer = Buffer { room, bytes, waiting, unclaimed, failed: Notify::new() };
-        Self { client, policy, journal, buffer }
+        Self { client, policy, journal, buffer, unreported: Mutex::default() }
+    }
+
+    pub fn unreported(&self) -> MutexGuard<'_, Unreported<E>> {
+        self.unreported.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -174,7 +180,7 @@ impl<E: TableEntity + 'static> Writer<E> {
     /// fill half of the buffer. The entity was not taken then. With a journal, also when its file cannot be
     /// written; the next writer may still find the entity there.
     pub async fn send(&self, entity: E) -> Result<()> {
-        let Inlet { client, policy, buffer, journal } = &*self.inlet;
+        let Inlet { client, policy, buffer, journal, .. } = &*self.inlet;
         let measured = policy.measured(client, &entity)?;
         let share = match buffer.try_take(&measured)? {
             Some(share) => share,
@@ -232,7 +238,8 @@ impl<E: TableEntity + 'static> Writer<E> {
     }
 
     /// Writes everything that was taken before, without waiting for more entities. Returns what was written,
-    /// and what could not be written, since the last report.
+    /// and what could not be written, since the last report. When the call is dropped before it returns, the next
+    /// one returns that.
     ///
     /// # Errors
     /// [`Error::Writer`](crate::Error::Writer) when the writer is closed.
@@ -251,11 +258,14 @@ impl<E: TableEntity + 'static> Writer<E> {
 
     async fn ask(
         &self,
-        question: impl FnOnce(oneshot::Sender<WriterReport<E>>) -> Message<E>,
+        question: impl FnOnce(oneshot::Sender<()>) -> Message<E>,
     ) -> Result<WriterReport<E>> {
-        let (sender, report) = oneshot::channel();
+        let (sender, done) = oneshot::channel();
         self.tell(question(sender))?;
-        report.await.map_err(|_| WriterError::Closed.into())
+        done.await.map_err(|_| WriterError::Closed)?;
+        let mut unreported = self.inlet.unreported();
+        self.inlet.buffer.set_unclaimed(0);
+        Ok(unreported.take())
     }
 
     fn tell(&self, message: Message<E>) -> Result<()> {

@@ -5,7 +5,6 @@
 //! a lane takes more entities.
 
 use super::journal::Entry;
-use crate::model::MAX_TRANSACTION_OPERATIONS;
 use crate::plan::MeasuredBatch;
 use crate::repo::bulk::Chunk;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -113,7 +112,7 @@ impl<E> Lanes<E> {
             }
         }
         if let Some(load) = lane.waiting.back_mut() {
-            load.closed |= load.chunk.operations() >= MAX_TRANSACTION_OPERATIONS;
+            load.closed |= load.chunk.is_full();
         }
         if let (Place::Idle(turn), Some(Load { closed: true, .. })) =
             (&lane.place, lane.waiting.front())

@@ -15,6 +15,7 @@ mod journal;
 mod lanes;
 mod report;
 mod run;
+mod unreported;
 
 pub use builder::OpenWriter;
 pub use handle::Writer;

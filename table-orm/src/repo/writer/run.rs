@@ -3,7 +3,7 @@
 use super::deliver::{Delivered, deliver};
 use super::handle::{Inlet, Message};
 use super::lanes::{Lanes, Load, Ticket};
-use super::report::{WriterFailure, WriterReport};
+use super::report::WriterFailure;
 use crate::entity::TableEntity;
 use crate::error::Error;
 use crate::repo::BulkProgress;
@@ -14,7 +14,6 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
-use std::mem;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -43,13 +42,9 @@ pub(super) struct WriterRun<E> {
     /// How many entities of each epoch are neither written nor failed.
     open: BTreeMap<u64, usize>,
     /// The flushes that wait, each for the entities before its epoch.
-    flushes: VecDeque<(u64, oneshot::Sender<WriterReport<E>>)>,
-    written: BulkProgress,
-    failures: Vec<(WriterFailure<E>, Vec<Ticket>)>,
-    /// The bytes of the failures.
-    unclaimed: usize,
+    flushes: VecDeque<(u64, oneshot::Sender<()>)>,
     /// The call that closes the writer.
-    closing: Option<oneshot::Sender<WriterReport<E>>>,
+    closing: Option<oneshot::Sender<()>>,
     /// Whether no message follows.
     closed: bool,
 }
@@ -64,9 +59,6 @@ impl<E: TableEntity + 'static> WriterRun<E> {
             epoch: 0,
             open: BTreeMap::new(),
             flushes: VecDeque::new(),
-            written: BulkProgress::default(),
-            failures: Vec::new(),
-            unclaimed: 0,
             closing: None,
             closed: false,
         }
@@ -158,44 +150,36 @@ impl<E: TableEntity + 'static> WriterRun<E> {
         }
     }
 
-    async fn hand_out(&mut self, report: oneshot::Sender<WriterReport<E>>) {
-        if let (Some(journal), false) = (&self.inlet.journal, report.is_closed()) {
+    /// Lets the call take the report.
+    async fn hand_out(&mut self, done: oneshot::Sender<()>) {
+        if let (Some(journal), false) = (&self.inlet.journal, done.is_closed()) {
             // From here on, they are the app's.
-            let tickets = self.failures.iter_mut().flat_map(|(_, tickets)| tickets);
-            let entries: Vec<_> = tickets.filter_map(|ticket| ticket.entry.take()).collect();
+            let entries = self.inlet.unreported().take_entries();
             journal.remove(entries.into_iter()).await;
         }
-        let (failures, tickets): (Vec<_>, Vec<_>) =
-            mem::take(&mut self.failures).into_iter().unzip();
-        let written = mem::take(&mut self.written);
-        match report.send(WriterReport { written, failures }) {
-            Ok(()) => {
-                self.unclaimed = 0;
-                self.inlet.buffer.set_unclaimed(0);
-            }
-            // The call was dropped: the next one gets it.
-            Err(WriterReport { written, failures }) => {
-                self.written = written;
-                self.failures = failures.into_iter().zip(tickets).collect();
-            }
-        }
+        // A call that was dropped leaves the report to the next one.
+        let _ = done.send(());
     }
 
     fn answered(&mut self, delivered: Delivered<E>, lanes: &mut Lanes<E>) {
         let Delivered { mut chunk, mut tickets, present, answer } = delivered;
-        self.written.present += present.len() as u64;
         self.end(&present);
-        self.written.requests += 1;
+        self.count(|written| {
+            written.present += present.len() as u64;
+            written.requests += 1;
+        });
         let partition_key = chunk.partition_key().to_owned();
         let mut again = Vec::new();
         match answer {
             Ok(()) => {
-                self.written.entities += chunk.entities.len() as u64;
-                self.written.rows += chunk.sizes.iter().sum::<usize>() as u64;
+                self.count(|written| {
+                    written.entities += chunk.entities.len() as u64;
+                    written.rows += chunk.sizes.iter().sum::<usize>() as u64;
+                });
                 self.end(&tickets);
             }
             Err(error) if error.is_stored_as_sent() => {
-                self.written.present += chunk.entities.len() as u64;
+                self.count(|written| written.present += chunk.entities.len() as u64);
                 self.end(&tickets);
             }
             // Every entity of the transaction has the same fate.
@@ -243,9 +227,13 @@ impl<E: TableEntity + 'static> WriterRun<E> {
 
     fn fail(&mut self, entities: Vec<E>, tickets: Vec<Ticket>, error: Error) {
         self.end(&tickets);
-        self.unclaimed += tickets.iter().map(|ticket| ticket.share.num_permits()).sum::<usize>();
-        self.inlet.buffer.set_unclaimed(self.unclaimed);
-        self.failures.push((WriterFailure { entities, error }, tickets));
+        let mut unreported = self.inlet.unreported();
+        unreported.fail(WriterFailure { entities, error }, tickets);
+        self.inlet.buffer.set_unclaimed(unreported.bytes());
+    }
+
+    fn count(&self, add: impl FnOnce(&mut BulkProgress)) {
+        add(&mut self.inlet.unreported().written);
     }
 
     /// Entities are written or have failed.

@@ -327,6 +327,11 @@ impl<T, R> Scan<T, R> {
         self
     }
 
+    /// The scan of all rows, whatever an earlier one has read.
+    pub(crate) fn without_checkpoint(self) -> Self {
+        Self { checkpoint: None, ..self }
+    }
+
     /// Begins after the position of a row in key order: reads the rows whose PartitionKey is greater,
     /// and those of its partition whose RowKey is greater, within the prefix, the range and the filter
     /// of the scan. The row need not be there.

@@ -2,7 +2,7 @@
 
 use super::DistributedScanError;
 use super::rows::{ScanRow, VERSION};
-use crate::model::{MAX_PAGE_ROWS, MAX_TRANSACTION_OPERATIONS};
+use crate::model::MAX_PAGE_ROWS;
 use crate::scan::engine::{LEAST_PAGES, Position, Ranges, Rules, Splitter};
 use std::sync::Arc;
 
@@ -61,15 +61,18 @@ impl ScanRow {
 }
 
 /// The ranges that a scan begins with.
+///
+/// `operations`: how many a transaction of the store can have.
 pub(super) fn first_ranges(
     rules: &Rules,
+    operations: usize,
 ) -> Result<Vec<(Position, Option<Position>)>, DistributedScanError> {
     let mut ranges = Ranges::new(Arc::new(rules.clone()));
     ranges.begin();
     let bounds = ranges.iter().map(|(start, range)| (start.clone(), range.end.clone()));
     let ranges: Vec<_> = bounds.collect();
     // One operation is the scan's own row.
-    let most = MAX_TRANSACTION_OPERATIONS - 2;
+    let most = operations.saturating_sub(2);
     match ranges.len() - 1 {
         found if found > most && matches!(rules.splitter, Splitter::Keys(_)) => {
             Err(DistributedScanError::TooManySplitKeys { found, most })

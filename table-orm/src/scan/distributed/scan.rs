@@ -241,7 +241,8 @@ impl<T: ReadRow, R> DistributedScan<T, R> {
     pub async fn start(&self) -> Result<()> {
         let (rules, row) = self.rules()?;
         let control = self.control()?;
-        let ranges = first_ranges(&rules)?;
+        let operations = self.control.client.store().transaction_operations();
+        let ranges = first_ranges(&rules, operations)?;
         for queue in [&control.queue, &control.poison_queue] {
             retry_transient(&control.random, || async { Ok(control.queues.create(queue).await?) })
                 .await?;

@@ -1,0 +1,122 @@
+//! `table-orm stress`: the rate that a partition sustains.
+//!
+//! Invariant: an account is not touched before somebody has agreed to what the test can cost.
+
+mod arguments;
+
+pub(crate) use arguments::Arguments;
+
+use crate::consent::{ask, can_ask};
+use crate::failure::Failure;
+use crate::interrupt::interrupted;
+use arguments::Target;
+use std::fs::File;
+use std::io::{self, Write as _, stderr, stdout};
+use std::path::PathBuf;
+use table_orm::stress::{Stress, StressError, StressReport};
+use tokio::sync::oneshot;
+
+/// Why a stress test did not run to its end.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StressFailure {
+    #[error(transparent)]
+    Stress(#[from] StressError),
+    #[error("nobody can be asked, and nothing was sent; give --yes to agree to {0}")]
+    NotAsked(String),
+    #[error("nothing was sent, since the answer was not `y`")]
+    Declined,
+    #[error("--partition-rate, --account-rate and --latency are for the store `simulated`")]
+    NotSimulated,
+    #[error("the page `{}` cannot be written", .path.display())]
+    Page { path: PathBuf, source: io::Error },
+    #[error("the simulation ended early")]
+    Ended,
+    #[error("stopped; the report shows what was measured before, and the table was deleted")]
+    Stopped,
+}
+
+impl StressFailure {
+    pub(crate) const fn exit_code(&self) -> u8 {
+        match self {
+            Self::NotAsked(_)
+            | Self::NotSimulated
+            | Self::Stress(
+                StressError::Setting { .. }
+                | StressError::EmptyMix
+                | StressError::TransactionBytes { .. },
+            ) => 2,
+            Self::Stopped | Self::Stress(StressError::Stopped) => 130,
+            _ => 1,
+        }
+    }
+}
+
+pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
+    if arguments.has_simulation() && arguments.store != Target::Simulated {
+        return Err(StressFailure::NotSimulated.into());
+    }
+    let (as_json, html) = (arguments.json, arguments.html.clone());
+    let page = html.map(|path| match File::create(&path) {
+        Ok(file) => Ok((path, file)),
+        Err(source) => Err(StressFailure::Page { path, source }),
+    });
+    let page = page.transpose()?;
+    let report = match &arguments.store {
+        Target::Simulated => simulated(arguments).await?,
+        Target::Store(store) => {
+            let stress = arguments.of(Stress::new(store.open_bare()?));
+            if store.account().is_some() && !arguments.yes {
+                let cost = stress.bounds().to_string();
+                if !can_ask() {
+                    return Err(StressFailure::NotAsked(cost).into());
+                }
+                if !ask(&format!("Stress {store} with {cost}?"))? {
+                    return Err(StressFailure::Declined.into());
+                }
+            }
+            stress.until(interrupted()).run().await.map_err(StressFailure::from)?
+        }
+    };
+    if let Some((path, mut file)) = page {
+        let written = file.write_all(report.html().as_bytes());
+        written.map_err(|source| StressFailure::Page { path, source })?;
+    }
+    if as_json {
+        writeln!(stdout(), "{}", serde_json::to_string(&report).map_err(io::Error::from)?)?;
+    } else {
+        write!(stdout(), "{report}")?;
+    }
+    if report.is_stopped { Err(StressFailure::Stopped.into()) } else { Ok(()) }
+}
+
+/// Runs on virtual time, which a runtime of one thread has.
+async fn simulated(arguments: Arguments) -> Result<StressReport, Failure> {
+    let (stop, stopped) = oneshot::channel::<()>();
+    let run = tokio::task::spawn_blocking(move || -> Result<StressReport, Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()?;
+        runtime.block_on(async {
+            let stress = arguments.of(Stress::new(arguments.simulation().store()?));
+            let stress = stress.until(async { drop(stopped.await) });
+            Ok(stress.run().await.map_err(StressFailure::from)?)
+        })
+    });
+    let mut run = std::pin::pin!(run);
+    let ended = tokio::select! {
+        ended = &mut run => ended,
+        () = interrupted() => {
+            // Without a receiver, it has just ended.
+            let _ = stop.send(());
+            run.await
+        }
+    };
+    ended.map_err(|_| StressFailure::Ended)?
+}
+
+/// Shows a step where progress belongs.
+fn show(partitions: u32, step: &table_orm::stress::Step) {
+    // Nobody may be reading.
+    let _ = writeln!(stderr(), "{partitions:>4}{step}");
+}

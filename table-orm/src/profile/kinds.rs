@@ -1,0 +1,300 @@
+//! Which kind of row a row is: by the types that the profile knows, else by how its RowKey begins.
+//!
+//! Invariant: each row is of one kind. A row of a known type is of the template that reads take it by. The
+//! number of kinds is bounded by the templates of the types and [`MOST_SHAPES`].
+
+use super::report::{KindProfile, RowRole};
+use crate::codec::RowContext;
+use crate::entity::{
+    DynamicEntity, GuardTemplate, Ownership, TableEntity, canonical, first_foreign, name_of,
+    template_of,
+};
+use crate::model::{ACROSS_GUARD, DateTime, Edm, KIND, MOVED_TO, TableName, reserved_start};
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// The most beginnings of RowKeys that are told apart.
+const MOST_SHAPES: usize = 60;
+/// The most letters of a beginning that names a kind of row.
+const MOST_LETTERS: usize = 24;
+
+/// The kinds of rows so far.
+pub(super) struct Kinds {
+    types: Vec<KnownType>,
+    kinds: Vec<KindTally>,
+    by_shape: HashMap<Cow<'static, str>, usize>,
+}
+
+/// An entity type whose rows are in the table.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KnownType {
+    /// Its kinds, in the order of its templates, and behind them that of rows that were moved.
+    kinds: fn(&TableName) -> Vec<KindTally>,
+    find: fn(&RowContext<'_>, &TableName) -> Option<usize>,
+    /// The place of the first of its kinds.
+    first: usize,
+}
+
+/// A kind of row.
+#[derive(Debug, Clone)]
+pub(super) struct KindTally {
+    entity: Option<&'static str>,
+    name: Cow<'static, str>,
+    role: RowRole,
+    /// Whether the report names it without rows, too.
+    is_expected: bool,
+    rows: u64,
+    bytes: u64,
+    oldest: Option<DateTime>,
+}
+
+impl KindTally {
+    fn new(
+        entity: Option<&'static str>,
+        name: impl Into<Cow<'static, str>>,
+        role: RowRole,
+    ) -> Self {
+        let name = name.into();
+        Self { entity, name, role, is_expected: false, rows: 0, bytes: 0, oldest: None }
+    }
+}
+
+impl KnownType {
+    pub fn of<E: TableEntity>() -> Self {
+        Self { kinds: kinds_of::<E>, find: find::<E>, first: 0 }
+    }
+}
+
+impl Kinds {
+    /// The kinds of rows of those types in a table.
+    pub fn new(types: Vec<KnownType>, table: &TableName) -> Self {
+        let mut all = Self { types: Vec::new(), kinds: Vec::new(), by_shape: HashMap::new() };
+        for known in types {
+            all.types.push(KnownType { first: all.kinds.len(), ..known });
+            all.kinds.extend((known.kinds)(table));
+        }
+        all
+    }
+
+    /// The place of the kind of a row.
+    pub fn find(&mut self, row: &DynamicEntity, table: &TableName) -> usize {
+        let context = context(row);
+        let known = |known: &KnownType| Some(known.first + (known.find)(&context, table)?);
+        if let Some(kind) = self.types.iter().find_map(known) {
+            return kind;
+        }
+        let (role, mut shape) = match reserved_start(&row.row_key) {
+            Some(start) => (helper(start), Cow::Borrowed(start)),
+            None => (RowRole::Other, shape(&row.row_key)),
+        };
+        if let Some(kind) = self.by_shape.get(&shape) {
+            return *kind;
+        }
+        if self.by_shape.len() >= MOST_SHAPES && role == RowRole::Other {
+            shape = Cow::Borrowed("(others)");
+            if let Some(kind) = self.by_shape.get(&shape) {
+                return *kind;
+            }
+        }
+        self.kinds.push(KindTally::new(None, shape.clone(), role));
+        self.by_shape.insert(shape, self.kinds.len() - 1);
+        self.kinds.len() - 1
+    }
+
+    /// Adds a row to its kind.
+    pub fn add(&mut self, kind: usize, bytes: u64, written: Option<DateTime>) {
+        let Some(kind) = self.kinds.get_mut(kind) else { return };
+        kind.rows += 1;
+        kind.bytes += bytes;
+        kind.oldest = match (kind.oldest, written) {
+            (Some(oldest), Some(written)) => Some(oldest.min(written)),
+            (oldest, written) => oldest.or(written),
+        };
+    }
+
+    /// Whether rows of a kind only serve the rows of entities.
+    pub fn is_helper(&self, kind: usize) -> bool {
+        self.kinds.get(kind).is_some_and(|kind| kind.role.is_helper())
+    }
+
+    /// How many rows there are of each kind.
+    pub fn rows(&self) -> Vec<u64> {
+        self.kinds.iter().map(|kind| kind.rows).collect()
+    }
+
+    /// The result: the kinds of each known type in the order of its templates, then the others, those with
+    /// most rows first.
+    pub fn finish(self) -> Vec<KindProfile> {
+        let mut kinds = self.kinds;
+        kinds.retain(|kind| kind.rows > 0 || kind.is_expected);
+        let profile = |kind: KindTally| KindProfile {
+            entity: kind.entity.map(str::to_owned),
+            name: kind.name.into_owned(),
+            role: kind.role,
+            rows: kind.rows,
+            bytes: kind.bytes,
+            oldest: kind.oldest.map(|oldest| oldest.to_string()),
+        };
+        let mut profiles: Vec<_> = kinds.into_iter().map(profile).collect();
+        let known = profiles.iter().take_while(|kind| kind.entity.is_some()).count();
+        profiles[known..]
+            .sort_by(|one, next| next.rows.cmp(&one.rows).then(one.name.cmp(&next.name)));
+        profiles
+    }
+}
+
+fn context(row: &DynamicEntity) -> RowContext<'_> {
+    let mark = |name| {
+        row.properties.get(name).map(|value| match value {
+            Edm::String(text) => Cow::Borrowed(text.as_str()),
+            _ => Cow::Borrowed(""),
+        })
+    };
+    RowContext {
+        partition_key: Cow::Borrowed(&row.partition_key),
+        row_key: Cow::Borrowed(&row.row_key),
+        moved_to: mark(MOVED_TO),
+        kind: mark(KIND).unwrap_or_default(),
+        ..RowContext::new("row")
+    }
+}
+
+/// Whether the canonical rows of a type are in the table: it is that of the type, or the type declares no row
+/// for a table of this name, so that its own has another name here.
+fn is_home<E: TableEntity>(table: &TableName) -> bool {
+    let is_this = |name: &str| name.eq_ignore_ascii_case(table.as_str());
+    let guards = E::GUARDS.iter().filter_map(|guard| guard.table);
+    let mut elsewhere = E::FOREIGN.iter().filter_map(|row| row.table).chain(guards);
+    is_this(E::TABLE) || !elsewhere.any(is_this)
+}
+
+/// Whether a row or guard that may be declared for another table is in this one.
+fn is_in<E: TableEntity>(declared: Option<&str>, table: &TableName) -> bool {
+    match declared {
+        Some(name) => name.eq_ignore_ascii_case(table.as_str()),
+        None => is_home::<E>(table),
+    }
+}
+
+fn kinds_of<E: TableEntity>(table: &TableName) -> Vec<KindTally> {
+    let kind = |index, role, is_expected| KindTally {
+        is_expected,
+        ..KindTally::new(Some(E::NAME), name_of::<E>(index), role)
+    };
+    let role = |index| if index == canonical::<E>() { RowRole::Entity } else { RowRole::Copy };
+    let rows = (0..E::ROWS.len()).map(|index| kind(index, role(index), is_home::<E>(table)));
+    let guards = E::GUARDS.iter().enumerate().map(|(at, guard)| {
+        kind(E::ROWS.len() + at, RowRole::Guard, is_in::<E>(guard.table, table))
+    });
+    let elsewhere = E::FOREIGN.iter().enumerate().map(|(at, row)| {
+        kind(first_foreign::<E>() + at, RowRole::Elsewhere, is_in::<E>(row.table, table))
+    });
+    let moved = KindTally::new(Some(E::NAME), "moved", RowRole::Moved);
+    rows.chain(guards).chain(elsewhere).chain([moved]).collect()
+}
+
+/// The place of a row among the kinds of a type.
+fn find<E: TableEntity>(row: &RowContext<'_>, table: &TableName) -> Option<usize> {
+    match template_of::<E>(row).filter(|_| is_home::<E>(table)) {
+        Some((index, Ownership::Own)) => return Some(index),
+        Some((_, Ownership::Moved(_))) => return Some(first_foreign::<E>() + E::FOREIGN.len()),
+        Some((_, Ownership::Foreign)) | None => {}
+    }
+    let is_guard = |guard: &GuardTemplate| {
+        guard.across
+            && is_in::<E>(guard.table, table)
+            && guard.row().takes(&row.partition_key, E::ESCAPE)
+    };
+    if row.row_key == ACROSS_GUARD
+        && let Some(at) = E::GUARDS.iter().position(is_guard)
+    {
+        return Some(E::ROWS.len() + at);
+    }
+    let elsewhere = E::FOREIGN.iter().position(|foreign| {
+        is_in::<E>(foreign.table, table)
+            && foreign.row.takes(&row.row_key, E::ESCAPE)
+            && foreign.partition_key.takes(&row.partition_key, E::ESCAPE)
+            && E::KIND.is_none_or(|kind| row.kind == kind)
+    });
+    elsewhere.map(|at| first_foreign::<E>() + at)
+}
+
+/// The part of a helper row, by the reserved beginning of its RowKey.
+fn helper(start: &str) -> RowRole {
+    match start {
+        "DUE:" => RowRole::Intent,
+        "TKT:" => RowRole::Ticket,
+        "OUT:" => RowRole::Event,
+        "SUM:" => RowRole::Total,
+        "SEQ:" => RowRole::Sequence,
+        "MOV:" => RowRole::Moved,
+        _ => RowRole::Guard,
+    }
+}
+
+/// How a RowKey begins: its letters up to the first character that is neither letter nor digit, or what it
+/// consists of.
+fn shape(row_key: &str) -> Cow<'static, str> {
+    let is_guid = || uuid::Uuid::try_parse(row_key).is_ok();
+    let end = row_key.find(|c: char| !c.is_alphanumeric()).unwrap_or(row_key.len());
+    let (word, rest) = row_key.split_at(end);
+    let named = word.chars().count() <= MOST_LETTERS && word.chars().all(char::is_alphabetic);
+    Cow::Borrowed(if row_key.is_empty() {
+        "(empty)"
+    } else if row_key.chars().all(|c| c.is_ascii_digit()) {
+        "(digits)"
+    } else if is_guid() {
+        "(GUID)"
+    } else if let Some(separator) = rest.chars().next()
+        && named
+    {
+        return Cow::Owned(format!("{word}{separator}"));
+    } else if word.starts_with(|c: char| c.is_ascii_digit()) {
+        "(digits..)"
+    } else {
+        "(text)"
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_key_is_named_by_how_it_begins() {
+        for (row_key, name) in [
+            ("BIB:01234__John", "BIB:"),
+            ("OrderLine_7", "OrderLine_"),
+            ("_meta", "_"),
+            ("", "(empty)"),
+            ("00042", "(digits)"),
+            ("2014-04-21", "(digits..)"),
+            ("7f1b6c9e-0f0a-4c55-8f3b-0d5f6a3f2b10", "(GUID)"),
+            ("7f1b6c9e0f0a4c558f3b0d5f6a3f2b10", "(GUID)"),
+            ("John", "(text)"),
+            ("a1-b", "(text)"),
+        ] {
+            assert_eq!(shape(row_key), name, "{row_key}");
+        }
+    }
+
+    #[test]
+    fn names_in_keys_do_not_become_ever_more_kinds() {
+        let table = TableName::new("things").unwrap();
+        let mut kinds = Kinds::new(Vec::new(), &table);
+        let name = |number: u32| {
+            (0..4).map(move |digit| char::from(b'a' + (number >> (4 * digit) & 15) as u8))
+        };
+        for number in 0..5000 {
+            let row_key = format!("{}:1", name(number).collect::<String>());
+            let kind = kinds.find(&DynamicEntity::new("p", row_key), &table);
+            kinds.add(kind, 10, None);
+        }
+        let found = kinds.finish();
+        assert_eq!(found.len(), MOST_SHAPES + 1);
+        assert_eq!(
+            (found[0].name.as_str(), found[0].rows),
+            ("(others)", 5000 - MOST_SHAPES as u64)
+        );
+    }
+}

@@ -1,0 +1,285 @@
+//! What a profile has found.
+
+use super::advice::Advice;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What a table stores. `Display` is a text of at most 100 columns; with `serde` it is JSON.
+///
+/// It holds stored keys and constant values, so treat it as the table itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ProfileReport {
+    /// The table.
+    pub table: String,
+    /// Rows that were read.
+    pub rows: u64,
+    /// Rows that could not be read, such as one with a value of an unknown type. No other number
+    /// has them.
+    pub unreadable: u64,
+    /// Requests, each of which the service bills.
+    pub requests: u64,
+    /// How long it took.
+    pub seconds: f64,
+    /// When the row was written whose last write is the longest ago.
+    pub oldest: Option<String>,
+    /// When a row was written last.
+    pub newest: Option<String>,
+    /// The partitions.
+    pub partitions: PartitionProfile,
+    /// The kinds of rows: those of each type in the order of its templates, then all others, those with most rows
+    /// first.
+    pub kinds: Vec<KindProfile>,
+    /// How many different RowKeys there are in the table.
+    pub row_keys: Distinct,
+    /// The sizes of rows; `None` where [only keys](super::Profile::keys_only) were read.
+    pub sizes: Option<SizeProfile>,
+    /// The properties, those with most bytes first. Empty where only keys were read.
+    pub properties: Vec<PropertyProfile>,
+    /// Values under names beyond the first 504, which `properties` leaves out.
+    pub other_properties: u64,
+    /// Whether partitions were written in the order of their keys; `None` where the Timestamps do not
+    /// show it.
+    pub write_order: Option<WriteOrder>,
+    /// What stands out.
+    pub advice: Vec<Advice>,
+}
+
+impl ProfileReport {
+    /// Returns the property of that name, if any row has it.
+    #[must_use]
+    pub fn property(&self, name: &str) -> Option<&PropertyProfile> {
+        self.properties.iter().find(|property| property.name == name)
+    }
+
+    /// Counts the rows that play a part.
+    #[must_use]
+    pub fn rows_of(&self, role: RowRole) -> u64 {
+        self.kinds.iter().filter(|kind| kind.role == role).map(|kind| kind.rows).sum()
+    }
+
+    /// The bytes of all rows, if they were read.
+    pub(super) fn bytes(&self) -> Option<u64> {
+        self.sizes.as_ref().map(|sizes| sizes.bytes)
+    }
+}
+
+/// The partitions of a table.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PartitionProfile {
+    /// How many there are.
+    pub count: u64,
+    /// Those that have rows only to [help](RowRole::is_helper), such as guards of values that are unique over
+    /// all partitions.
+    pub only_helpers: u64,
+    /// Those with a single row, without those that only help.
+    pub single_row: u64,
+    /// Rows in a partition.
+    pub rows: Percentiles,
+    /// Bytes of a partition; `None` where only keys were read.
+    pub bytes: Option<Percentiles>,
+    /// The partitions with most rows, the largest first.
+    pub most_rows: Vec<PartitionSize>,
+    /// The partitions with most bytes, the largest first. Empty where only keys were read.
+    pub most_bytes: Vec<PartitionSize>,
+}
+
+/// A partition and its size.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PartitionSize {
+    /// The PartitionKey.
+    pub key: String,
+    /// Its rows.
+    pub rows: u64,
+    /// Their bytes, as the service counts them; 0 where only keys were read.
+    pub bytes: u64,
+}
+
+/// Some numbers by their rank. `p90` is the number that 9 of 10 do not exceed. All are 0 without a number.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Percentiles {
+    /// The smallest.
+    pub least: u64,
+    /// The median, within 1 %.
+    pub p50: u64,
+    /// Within 1 %.
+    pub p90: u64,
+    /// Within 1 %.
+    pub p99: u64,
+    /// Within 1 %.
+    pub p999: u64,
+    /// The largest.
+    pub most: u64,
+    /// The mean.
+    pub mean: f64,
+}
+
+/// The rows of one kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct KindProfile {
+    /// The entity type; `None` for rows of no type that the profile knows.
+    pub entity: Option<String>,
+    /// The name of the row, such as `by_bib`. For rows of no type, how their RowKeys begin: their letters up to
+    /// the first separator, as `BIB:`, or `(digits)`, `(digits..)`, `(GUID)`, `(text)`, `(empty)`. Behind 60
+    /// such beginnings, `(others)`.
+    pub name: String,
+    /// The part that the rows play.
+    pub role: RowRole,
+    /// How many there are.
+    pub rows: u64,
+    /// Their bytes; 0 where only keys were read.
+    pub bytes: u64,
+    /// When the row was written whose last write is the longest ago.
+    pub oldest: Option<String>,
+}
+
+/// The part that a row plays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RowRole {
+    /// The canonical row of an entity.
+    Entity,
+    /// An index row in the partition of its entity.
+    Copy,
+    /// A row that follows an entity of another partition or table.
+    Elsewhere,
+    /// The guard of a unique value.
+    Guard,
+    /// An intent: says what a write has still to do in other partitions.
+    Intent,
+    /// The right to write in another partition once.
+    Ticket,
+    /// An event of the outbox, or a row that helps to hand events on.
+    Event,
+    /// A total of a sum, or the copy of one.
+    Total,
+    /// The row of a sequence.
+    Sequence,
+    /// A mark that an entity was moved to another key.
+    Moved,
+    /// A row of none of the types that the profile knows.
+    Other,
+}
+
+impl RowRole {
+    /// Returns whether such rows only serve the rows of entities.
+    #[must_use]
+    pub const fn is_helper(self) -> bool {
+        !matches!(self, Self::Entity | Self::Copy | Self::Elsewhere | Self::Other)
+    }
+}
+
+impl fmt::Display for RowRole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Entity => "entity",
+            Self::Copy => "index row",
+            Self::Elsewhere => "row elsewhere",
+            Self::Guard => "guard",
+            Self::Intent => "intent",
+            Self::Ticket => "ticket",
+            Self::Event => "event",
+            Self::Total => "total",
+            Self::Sequence => "sequence",
+            Self::Moved => "moved",
+            Self::Other => "",
+        })
+    }
+}
+
+/// The sizes of rows, as the service counts them: its documented formula, without the overhead of its storage.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SizeProfile {
+    /// The bytes of all rows.
+    pub bytes: u64,
+    /// The bytes of the names of properties, which each row stores again.
+    pub name_bytes: u64,
+    /// Bytes of a row.
+    pub row: Percentiles,
+    /// The rows of each size, the smallest first.
+    pub histogram: Vec<SizeBucket>,
+}
+
+/// The rows of up to so many bytes, and of more than half as many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SizeBucket {
+    /// The most bytes: a power of two.
+    pub at_most: u64,
+    /// How many rows there are.
+    pub rows: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// What rows store under one name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PropertyProfile {
+    /// The name.
+    pub name: String,
+    /// The rows that have it.
+    pub rows: u64,
+    /// The rows of all kinds of which any row has it.
+    pub of_rows: u64,
+    /// The bytes of all values, with their names.
+    pub bytes: u64,
+    /// The bytes of the largest value, with its name.
+    pub largest: u64,
+    /// The types of the values, such as `Edm.Int32`.
+    pub types: Vec<String>,
+    /// How many different values there are.
+    pub values: Distinct,
+    /// The value that all rows have that have one, as in a filter. A long one is cut.
+    pub constant: Option<String>,
+}
+
+/// How many different values there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Distinct {
+    /// So many.
+    Exactly(u64),
+    /// More than that; they were not counted further.
+    MoreThan(u64),
+}
+
+impl Distinct {
+    /// Whether there is one value only.
+    pub(super) const fn is_one(self) -> bool {
+        matches!(self, Self::Exactly(1))
+    }
+}
+
+impl fmt::Display for Distinct {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exactly(values) => f.pad(&values.to_string()),
+            Self::MoreThan(values) => f.pad(&format!("> {values}")),
+        }
+    }
+}
+
+/// How the order of PartitionKeys compares with the order in which the partitions were first written.
+///
+/// A Timestamp is that of the last write of a row. So a partition counts as written when its oldest row was.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct WriteOrder {
+    /// The partitions of the sample.
+    pub partitions: u64,
+    /// Spearman's rank correlation: 1 where keys rise with time, -1 where they fall, about 0 where
+    /// the orders have nothing in common.
+    pub correlation: f64,
+    /// When the first partition of the sample was written.
+    pub from: String,
+    /// When the last one was written.
+    pub to: String,
+}

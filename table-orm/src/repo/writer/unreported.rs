@@ -1,0 +1,45 @@
+//! What a writer did since its last report.
+//!
+//! Invariant: a failure is here until the call that returns it takes it. So a call that is dropped leaves it to the
+//! next one.
+
+use super::journal::Entry;
+use super::lanes::Ticket;
+use super::report::{WriterFailure, WriterReport};
+use crate::repo::BulkProgress;
+use std::mem;
+
+pub(super) struct Unreported<E> {
+    pub written: BulkProgress,
+    failures: Vec<(WriterFailure<E>, Vec<Ticket>)>,
+}
+
+impl<E> Default for Unreported<E> {
+    fn default() -> Self {
+        Self { written: BulkProgress::default(), failures: Vec::new() }
+    }
+}
+
+impl<E> Unreported<E> {
+    pub fn fail(&mut self, failure: WriterFailure<E>, tickets: Vec<Ticket>) {
+        self.failures.push((failure, tickets));
+    }
+
+    /// The bytes of the failures.
+    pub fn bytes(&self) -> usize {
+        let tickets = self.failures.iter().flat_map(|(_, tickets)| tickets);
+        tickets.map(|ticket| ticket.share.num_permits()).sum()
+    }
+
+    /// The failures' entries in the journal, which they have no longer.
+    pub fn take_entries(&mut self) -> Vec<Entry> {
+        let tickets = self.failures.iter_mut().flat_map(|(_, tickets)| tickets);
+        tickets.filter_map(|ticket| ticket.entry.take()).collect()
+    }
+
+    /// The report. The failures give their room back.
+    pub fn take(&mut self) -> WriterReport<E> {
+        let failures = mem::take(&mut self.failures).into_iter().map(|(failure, _)| failure);
+        WriterReport { written: mem::take(&mut self.written), failures: failures.collect() }
+    }
+}

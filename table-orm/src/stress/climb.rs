@@ -1,0 +1,191 @@
+//! The search for the rate that a store keeps.
+//!
+//! The rate rises by a factor until a step is not kept twice: a passing fault ends no search, and a store that
+//! lets a burst pass has spent it by then. What the store took the second time is held for longer. Whenever
+//! that is not kept, what it took then, less 1 %, is held next.
+
+use super::meter::Meter;
+use super::report::{Ending, FirstRefusal, Phase, Step, StepKind, StepOutcome, Sustained};
+use super::settings::Search;
+use super::step::{Driven, Driver};
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// The most holds of a search.
+pub(super) const HOLDS: usize = 6;
+/// The most rests before a search: a store may still be busy with what was loaded.
+pub(super) const RESTS: usize = 12;
+/// The share of calls that may fail, or stay unsent.
+const FAILED: f64 = 0.01;
+/// By which part of a step, and by how much at least, its answers may be late.
+const LATE: (f64, Duration) = (0.1, Duration::from_secs(1));
+/// The part of what was taken that is held next.
+const LESS: f64 = 0.99;
+
+/// The searches of a test.
+pub(super) struct Climb<'s> {
+    pub driver: Driver,
+    /// What calls send.
+    pub above: Meter,
+    /// What reaches the store, below the layers.
+    pub below: Meter,
+    /// What a call counts, and its requests.
+    pub entities_per_call: f64,
+    pub requests_per_call: f64,
+    pub growth: f64,
+    pub step_time: Duration,
+    pub hold_time: Duration,
+    pub most_requests: u64,
+    pub most_time: Duration,
+    pub started: Instant,
+    pub requests: u64,
+    pub on_step: &'s (dyn Fn(u32, &Step) + Send + Sync),
+}
+
+impl Climb<'_> {
+    /// Waits until the store has rested and answers a call. Returns whether the test was stopped.
+    pub async fn rest(&mut self, time: Duration) -> bool {
+        for _ in 0..RESTS {
+            tokio::select! {
+                () = sleep(time) => {}
+                () = self.driver.stop.clone() => return true,
+            }
+            if self.driver.is_answered().await {
+                break;
+            }
+        }
+        self.requests += self.below.take().requests;
+        false
+    }
+
+    /// Searches the rate that these partitions keep.
+    pub async fn search(&mut self, search: Search) -> Phase {
+        let Search { partitions, first, most } = search;
+        self.driver.partitions = partitions;
+        let mut phase = Phase {
+            partitions,
+            steps: Vec::new(),
+            first_refusal: None,
+            sustained: None,
+            ending: Ending::NoRate,
+        };
+        let (mut rate, mut is_second) = (first, false);
+        let mut held = loop {
+            let step = match self.step(&mut phase, StepKind::Ramp, rate).await {
+                Ok(step) => step,
+                Err(ending) => return end_early(phase, ending),
+            };
+            let is_kept = step.outcome == StepOutcome::Kept;
+            if is_kept && rate >= most {
+                break most;
+            } else if is_kept {
+                rate = (rate * self.growth).min(most);
+            } else if is_second {
+                break step.entities_per_second.min(rate);
+            }
+            is_second = !is_kept;
+        };
+        for _ in 0..HOLDS {
+            if held <= 0.0 {
+                break;
+            }
+            let step = match self.step(&mut phase, StepKind::Hold, held).await {
+                Ok(step) => step,
+                Err(ending) => return end_early(phase, ending),
+            };
+            if step.outcome == StepOutcome::Kept {
+                let is_at_least = held >= most;
+                phase.sustained = Some(sustained(step, is_at_least));
+                phase.ending = if is_at_least { Ending::MostRate } else { Ending::Found };
+                break;
+            }
+            held = LESS * step.entities_per_second.min(held);
+        }
+        phase
+    }
+
+    /// Sends calls at a rate, in entities a second, and adds the step to the phase.
+    async fn step<'p>(
+        &mut self,
+        phase: &'p mut Phase,
+        kind: StepKind,
+        offered: f64,
+    ) -> Result<&'p Step, Ending> {
+        let time = if kind == StepKind::Ramp { self.step_time } else { self.hold_time };
+        let rate = offered / self.entities_per_call;
+        let planned = rate * time.as_secs_f64();
+        if self.requests as f64 + planned * self.requests_per_call > self.most_requests as f64 {
+            return Err(Ending::MostRequests);
+        }
+        let at = self.started.elapsed();
+        if at + time > self.most_time {
+            return Err(Ending::MostTime);
+        }
+        drop((self.above.take(), self.below.take()));
+        let driven = self.driver.drive(rate, time).await;
+        let (above, below) = (self.above.take(), self.below.take());
+        self.requests += below.requests;
+        let seconds = driven.time.max(if driven.is_stopped { driven.time } else { time });
+        let seconds = seconds.as_secs_f64().max(f64::MIN_POSITIVE);
+        let outcome = outcome(&driven, planned, time, below.refused > 0);
+        if let (None, Some(refusal)) = (phase.first_refusal, below.first_refusal) {
+            let at = refusal.saturating_duration_since(self.started).as_secs_f64();
+            phase.first_refusal = Some(FirstRefusal { at, offered });
+        }
+        let step = Step {
+            kind,
+            at: at.as_secs_f64(),
+            seconds,
+            offered,
+            entities_per_second: below.entities as f64 / seconds,
+            requests_per_second: below.requests as f64 / seconds,
+            calls: driven.sent,
+            failed: driven.failed,
+            unsent: driven.unsent,
+            requests: below.requests,
+            refused: below.refused,
+            retries: below.requests.saturating_sub(above.requests),
+            errors: below.errors,
+            latency: driven.latency,
+            bytes_up: below.bytes_up,
+            bytes_down: below.bytes_down,
+            outcome,
+        };
+        (self.on_step)(phase.partitions, &step);
+        let step = phase.steps.push_mut(step);
+        if driven.is_stopped { Err(Ending::Stopped) } else { Ok(step) }
+    }
+}
+
+fn outcome(driven: &Driven, planned: f64, time: Duration, is_refused: bool) -> StepOutcome {
+    let (share, least) = LATE;
+    if driven.is_stopped {
+        StepOutcome::Stopped
+    } else if driven.failed as f64 > FAILED * driven.sent as f64 {
+        if is_refused { StepOutcome::Throttled } else { StepOutcome::Failed }
+    } else if driven.unsent as f64 > FAILED * planned
+        || driven.time > time + time.mul_f64(share).max(least)
+    {
+        StepOutcome::Behind
+    } else {
+        StepOutcome::Kept
+    }
+}
+
+/// A search that ended before it found the rate: the store may keep more than it has kept so far.
+fn end_early(mut phase: Phase, ending: Ending) -> Phase {
+    let kept = phase.steps.iter().filter(|step| step.outcome == StepOutcome::Kept);
+    let best =
+        kept.max_by(|one, other| one.entities_per_second.total_cmp(&other.entities_per_second));
+    phase.sustained = best.map(|step| sustained(step, true));
+    phase.ending = ending;
+    phase
+}
+
+fn sustained(step: &Step, is_at_least: bool) -> Sustained {
+    Sustained {
+        entities_per_second: step.entities_per_second,
+        requests_per_second: step.requests_per_second,
+        is_at_least,
+    }
+}

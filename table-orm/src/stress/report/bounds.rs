@@ -1,0 +1,30 @@
+//! What a stress test can send at most.
+
+use serde::Serialize;
+use std::fmt;
+
+/// What a stress test can send at most: it ends before it would send more.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Bounds {
+    /// Requests. An account bills each as a transaction.
+    pub requests: u64,
+    /// GiB of rows that are sent or returned.
+    pub gib_moved: f64,
+    /// GiB of rows that are stored until the table is deleted.
+    pub gib_stored: f64,
+    /// How long it takes.
+    pub seconds: f64,
+}
+
+impl fmt::Display for Bounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { requests, gib_moved, gib_stored, seconds } = self;
+        write!(
+            f,
+            "at most {requests} billed transactions, {gib_moved:.2} GiB sent and returned, \
+             {gib_stored:.2} GiB stored meanwhile, {:.0} minutes",
+            (seconds / 60.0).ceil()
+        )
+    }
+}

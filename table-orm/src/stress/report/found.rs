@@ -1,0 +1,59 @@
+//! The whole of a stress test.
+
+use super::bounds::Bounds;
+use super::figures::{Phase, Sustained};
+use super::verdict::{Shards, Verdict};
+use serde::Serialize;
+
+/// What a stress test has found. `Display` shows it as text, [`html`](Self::html) as a page, and
+/// `Serialize` as JSON.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct StressReport {
+    /// The store: its system, and its account or host where it has one.
+    pub store: String,
+    /// The table that the test made.
+    pub table: String,
+    /// What was called.
+    pub calls: String,
+    /// The bytes of an entity in a page, for calls of rows.
+    pub entity_bytes: Option<usize>,
+    /// What a call counted on average, in entities of up to 1 KiB.
+    pub entities_per_call: f64,
+    /// The most calls in flight.
+    pub in_flight: usize,
+    /// One for each number of partitions.
+    pub phases: Vec<Phase>,
+    /// One for each target.
+    pub verdicts: Vec<Verdict>,
+    /// Over how many partitions a load has to be spread, if one partition sustained a rate.
+    pub shards: Option<Shards>,
+    /// What the test could have sent at most.
+    pub bounds: Bounds,
+    /// Requests of all steps. An account bills each as a transaction.
+    pub requests: u64,
+    /// How many seconds the test took, without loading the table.
+    pub seconds: f64,
+    /// Whether the test was stopped before its end.
+    pub is_stopped: bool,
+    /// Why the table is still there, if it is.
+    pub table_left: Option<String>,
+}
+
+impl StressReport {
+    /// Returns the rate that one partition sustained.
+    #[must_use]
+    pub fn sustained_in_partition(&self) -> Option<Sustained> {
+        self.sustained(|partitions| partitions == 1)
+    }
+
+    /// Returns the rate that many partitions sustained together.
+    #[must_use]
+    pub fn sustained_in_all(&self) -> Option<Sustained> {
+        self.sustained(|partitions| partitions > 1)
+    }
+
+    fn sustained(&self, is_meant: impl Fn(u32) -> bool) -> Option<Sustained> {
+        self.phases.iter().find(|phase| is_meant(phase.partitions))?.sustained
+    }
+}

@@ -1,0 +1,16 @@
+//! What a stress test has found: values, with `Display` for people and `Serialize` for programs.
+
+mod bounds;
+mod chart;
+mod figures;
+mod found;
+mod html;
+mod text;
+mod verdict;
+
+pub use bounds::Bounds;
+pub use figures::{Ending, FirstRefusal, Phase, Step, StepKind, StepOutcome, Sustained};
+pub use found::StressReport;
+pub use verdict::{Shards, Target, TargetScope, Verdict};
+
+pub(super) use verdict::DEFAULT_TARGETS;

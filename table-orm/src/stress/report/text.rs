@@ -1,0 +1,216 @@
+//! The report for a terminal.
+
+use super::figures::{Ending, Phase, Step, StepKind, StepOutcome};
+use super::found::StressReport;
+use super::verdict::{Shards, Verdict};
+use std::fmt;
+
+impl fmt::Display for StressReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "Stress test of {}", self.store)?;
+        writeln!(f, "{}", self.described())?;
+        for phase in &self.phases {
+            writeln!(f, "\n{}", phase.name())?;
+            writeln!(f, "{HEAD}")?;
+            for step in &phase.steps {
+                writeln!(f, "{step}")?;
+            }
+            writeln!(f, "{}", phase.described())?;
+        }
+        writeln!(f)?;
+        for verdict in &self.verdicts {
+            writeln!(f, "{verdict}")?;
+        }
+        if let Some(shards) = &self.shards {
+            writeln!(f, "{shards}")?;
+        }
+        writeln!(f, "{}", self.spent())
+    }
+}
+
+impl StressReport {
+    /// What was called.
+    pub(super) fn described(&self) -> String {
+        let of = self.entity_bytes.map(|bytes| format!(" of {bytes} bytes")).unwrap_or_default();
+        format!(
+            "{}: entities{of}, {:.2} entities a call, at most {} calls in flight",
+            self.calls, self.entities_per_call, self.in_flight
+        )
+    }
+
+    /// What it took.
+    pub(super) fn spent(&self) -> String {
+        let stopped = if self.is_stopped { "; it was stopped before its end" } else { "" };
+        let left = match &self.table_left {
+            Some(why) => format!("; the table `{}` is still there: {why}", self.table),
+            None => "; its table is deleted".to_owned(),
+        };
+        let (requests, seconds) = (number(self.requests as f64), self.seconds);
+        format!("The test sent {requests} requests in {seconds:.0} s{stopped}{left}.")
+    }
+}
+
+impl Phase {
+    pub(super) fn name(&self) -> String {
+        match self.partitions {
+            1 => "One partition".to_owned(),
+            several => format!("{several} partitions"),
+        }
+    }
+
+    /// What was found, in a sentence or two.
+    pub(super) fn described(&self) -> String {
+        let found = match (self.sustained, self.ending) {
+            (Some(rate), ending) => {
+                let least = if rate.is_at_least { "at least " } else { "" };
+                let why = match ending {
+                    Ending::MostRate => ": the highest rate of this test",
+                    Ending::MostRequests => ": then the test would have sent too many requests",
+                    Ending::MostTime => ": then the test would have taken too long",
+                    Ending::Stopped => ": then it was stopped",
+                    Ending::Found | Ending::NoRate => "",
+                };
+                format!(
+                    "Sustained: {least}{} entities/s in {} requests/s{why}.",
+                    number(rate.entities_per_second),
+                    number(rate.requests_per_second),
+                )
+            }
+            (None, Ending::Stopped) => "The test was stopped before a rate was kept.".to_owned(),
+            (None, Ending::MostRequests) => {
+                "No rate was tried: the test would have sent too many requests.".to_owned()
+            }
+            (None, Ending::MostTime) => {
+                "No rate was tried: the test would have taken too long.".to_owned()
+            }
+            (None, _) => "No rate was sustained.".to_owned(),
+        };
+        match self.first_refusal {
+            Some(first) => format!(
+                "{found} First 503 after {:.0} s, at {} entities/s.",
+                first.at,
+                number(first.offered)
+            ),
+            None => format!("{found} No request was refused."),
+        }
+    }
+}
+
+const HEAD: &str = "         entities a second  requests  failed                            latency in ms
+  step     sent     took       /s      %  refused  retries     p50     p90     p99   p99.9     max         up       down";
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            StepKind::Ramp => "ramp",
+            StepKind::Hold => "hold",
+        };
+        let latency = &self.latency;
+        write!(
+            f,
+            "  {kind:<4} {:>8} {:>8} {:>8} {:>6.1} {:>8} {:>8}",
+            number(self.offered),
+            number(self.entities_per_second),
+            number(self.requests_per_second),
+            self.failed_percent(),
+            number(self.refused as f64),
+            number(self.retries as f64),
+        )?;
+        for value in [latency.p50, latency.p90, latency.p99, latency.p99_9, latency.max] {
+            write!(f, "{value:>8.1}")?;
+        }
+        write!(f, "{:>11}{:>11}", bytes(self.bytes_up), bytes(self.bytes_down))?;
+        match self.outcome {
+            StepOutcome::Kept => {}
+            outcome => write!(f, "  {}", outcome.name())?,
+        }
+        for (code, count) in &self.errors {
+            write!(f, ", {count} {code}")?;
+        }
+        if self.unsent > 0 {
+            write!(f, ", {} unsent", self.unsent)?;
+        }
+        Ok(())
+    }
+}
+
+impl Step {
+    /// The share of its calls that failed.
+    pub(super) fn failed_percent(&self) -> f64 {
+        100.0 * self.failed as f64 / self.calls.max(1) as f64
+    }
+}
+
+impl StepOutcome {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Throttled => "throttled",
+            Self::Failed => "failed",
+            Self::Behind => "behind",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+impl Verdict {
+    /// Whether the target is met.
+    pub(super) const fn word(&self) -> &'static str {
+        match (self.is_met, self.sustained) {
+            (Some(true), _) => "met",
+            (Some(false), _) => "not met",
+            (None, Some(_)) => "unknown: the test ended below",
+            (None, None) => "not tested",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let target = number(self.target.entities_per_second);
+        write!(f, "Target of {target} entities/s ({}): {}", self.target.name, self.word())?;
+        match self.sustained {
+            Some(rate) => write!(f, ", {} sustained", number(rate)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Shards {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { load, sustained, least, head_room, with_head_room } = self;
+        let head_room = 100.0 * head_room;
+        write!(
+            f,
+            "A load of {} entities/s needs {least} partitions of {} each; with {head_room} % head room, \
+             {with_head_room}",
+            number(*load),
+            number(*sustained)
+        )
+    }
+}
+
+/// A number without decimals, in groups of three.
+pub(super) fn number(value: f64) -> String {
+    let digits = format!("{value:.0}");
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Bytes in their unit.
+pub(super) fn bytes(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < units.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{value:.0} B") } else { format!("{value:.1} {}", units[unit]) }
+}

@@ -1,0 +1,99 @@
+//! What was sustained, compared with targets and with a load.
+
+use super::figures::Sustained;
+use crate::layer::rate::{ACCOUNT_TARGET, OLDER_PARTITION_TARGET, PARTITION_TARGET};
+use serde::Serialize;
+
+/// The share of a target that counts as meeting it: the search stops that near.
+const MET: f64 = 0.95;
+/// The part of a load that is added to leave room.
+const HEAD_ROOM: f64 = 0.25;
+
+/// The targets of the documents.
+pub(in crate::stress) const DEFAULT_TARGETS: [(&str, u32, TargetScope); 3] = [
+    ("older documents", OLDER_PARTITION_TARGET, TargetScope::Partition),
+    ("service, partition", PARTITION_TARGET, TargetScope::Partition),
+    ("service, account", ACCOUNT_TARGET, TargetScope::All),
+];
+
+/// A rate to compare with.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Target {
+    /// Whose it is.
+    pub name: String,
+    /// In entities of up to 1 KiB.
+    pub entities_per_second: f64,
+    /// What has to sustain it.
+    pub scope: TargetScope,
+}
+
+/// What has to sustain a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetScope {
+    /// One partition.
+    Partition,
+    /// All partitions together.
+    All,
+}
+
+impl Target {
+    /// Whether it is about a test of that many partitions.
+    pub(super) fn is_of(&self, partitions: u32) -> bool {
+        (partitions == 1) == (self.scope == TargetScope::Partition)
+    }
+}
+
+/// Whether a target is met.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Verdict {
+    /// The target.
+    pub target: Target,
+    /// What was sustained, in entities a second; `None` if nothing was, or was not tested.
+    pub sustained: Option<f64>,
+    /// Whether that is at least 95 % of the target: the search stops that near. `None` if the test
+    /// ended below the target, or did not test it.
+    pub is_met: Option<bool>,
+}
+
+impl Verdict {
+    /// Compares what a phase sustained; `tested` is `None` without such a phase.
+    pub(in crate::stress) fn new(target: Target, tested: Option<Option<Sustained>>) -> Self {
+        let sustained = tested.flatten();
+        let is_met = match (tested, sustained) {
+            (None, _) => None,
+            (Some(_), None) => Some(false),
+            (Some(_), Some(found)) => {
+                let is_met = found.entities_per_second >= MET * target.entities_per_second;
+                (is_met || !found.is_at_least).then_some(is_met)
+            }
+        };
+        Self { target, sustained: sustained.map(|found| found.entities_per_second), is_met }
+    }
+}
+
+/// Over how many partitions a load has to be spread.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Shards {
+    /// The load, in entities of up to 1 KiB a second.
+    pub load: f64,
+    /// What one partition sustains.
+    pub sustained: f64,
+    /// `load / sustained`, rounded up.
+    pub least: u64,
+    /// The part of the load that is added to leave room: 0.25.
+    pub head_room: f64,
+    /// The same with head room.
+    pub with_head_room: u64,
+}
+
+impl Shards {
+    pub(in crate::stress) fn of(load: f64, sustained: f64) -> Self {
+        let shards = |load: f64| (load / sustained).ceil() as u64;
+        let (least, with_head_room) = (shards(load), shards(load * (1.0 + HEAD_ROOM)));
+        Self { load, sustained, least, head_room: HEAD_ROOM, with_head_room }
+    }
+}

@@ -1,0 +1,311 @@
+//! The search against services whose rates are known.
+
+use super::{
+    Ending, Mix, SimulatedService, StepOutcome, Stress, StressError, StressReport, TargetScope,
+};
+use crate::embedded::EmbeddedStore;
+use crate::layer::{Faults, Retry};
+use crate::store::Store;
+use crate::{DynamicEntity, Tables};
+use proptest::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::time::sleep;
+
+/// Runs a test on virtual time.
+fn on_virtual_time<T>(run: impl Future<Output = T>) -> T {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_time().start_paused(true).build().unwrap().block_on(run)
+}
+
+fn service(rate: u32) -> Arc<dyn Store> {
+    SimulatedService::default().per_partition(rate).per_account(3 * rate).store().unwrap()
+}
+
+/// A short test of a service of that rate.
+fn short(rate: u32) -> Stress {
+    let stress = Stress::new(service(rate)).most_in_partition(3 * rate).most_in_all(6 * rate);
+    stress.rows(100).step_time(Duration::from_secs(5)).hold_time(Duration::from_secs(20))
+}
+
+fn sustained(report: &StressReport) -> f64 {
+    report.sustained_in_partition().unwrap().entities_per_second
+}
+
+#[track_caller]
+fn assert_near(found: f64, rate: f64) {
+    assert!((found - rate).abs() <= 0.03 * rate, "{found}, not {rate}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(crate::dose::dose(3, 50)))]
+
+    #[test]
+    fn the_rate_of_a_service_is_found_whatever_the_calls_are(
+        rate in 100_u32..200,
+        reads in 0_u8..10,
+        (range, range_rows) in (0_u8..3, 1_u16..10),
+        inserts in 0_u8..10,
+        upserts in 1_u8..10,
+        (transactions, rows) in (0_u8..3, 1_u16..10),
+        entity_bytes in 256_usize..3000,
+    ) {
+        let mix = Mix::empty()
+            .point_reads(reads.into())
+            .range_reads(range.into(), range_rows)
+            .inserts(inserts.into())
+            .upserts(upserts.into())
+            .transactions(transactions.into(), rows);
+        let report = on_virtual_time(
+            short(rate).mix(mix).entity_bytes(entity_bytes).partitions(1).run()
+        ).unwrap();
+        let found = sustained(&report);
+        let rate = f64::from(rate);
+        prop_assert!((found - rate).abs() <= 0.05 * rate, "{} of {}:\n{}", found, rate, report);
+    }
+}
+
+#[test]
+fn entities_of_several_kib_count_each_kib() {
+    let report = on_virtual_time(short(400).entity_bytes(4096).partitions(1).run()).unwrap();
+    assert_near(sustained(&report), 400.0);
+    assert!((report.entities_per_call - 4.0).abs() < 1e-9);
+    let requests = report.sustained_in_partition().unwrap().requests_per_second;
+    assert_near(requests, 100.0);
+}
+
+#[test]
+fn many_partitions_reach_the_rate_of_the_account() {
+    let report = on_virtual_time(short(100).partitions(4).run()).unwrap();
+    println!("{report}");
+    assert_near(sustained(&report), 100.0);
+    assert_near(report.sustained_in_all().unwrap().entities_per_second, 300.0);
+    assert!(report.phases.iter().all(|phase| phase.first_refusal.is_some()), "{report}");
+    // The targets of the service are far above.
+    assert!(report.verdicts.iter().all(|verdict| verdict.is_met == Some(false)), "{report}");
+}
+
+#[test]
+fn a_target_is_met_from_95_percent_and_shards_are_rounded_up() {
+    let stress = short(100).partitions(1).expected_load(450);
+    let stress = stress.target("ours", 100, TargetScope::Partition);
+    let report = on_virtual_time(stress.target("more", 106, TargetScope::Partition).run()).unwrap();
+    let met: Vec<_> = report.verdicts.iter().map(|verdict| verdict.is_met).collect();
+    // Those of one partition, and that of all, which was not tested.
+    assert_eq!(met, [Some(false), Some(false), None, Some(true), Some(false)], "{report}");
+    let shards = report.shards.unwrap();
+    assert_eq!((shards.least, shards.with_head_room), (5, 6));
+}
+
+#[test]
+fn hours_of_load_take_seconds() {
+    let hours = Duration::from_secs(crate::dose::dose(1, 24) * 3600);
+    // 8 KiB count 8 entities each.
+    let stress = short(16).entity_bytes(8192).rows(8).partitions(1);
+    let report = on_virtual_time(stress.hold_time(hours).most_time(7 * hours).run()).unwrap();
+    assert_near(sustained(&report), 16.0);
+    assert!(report.seconds > hours.as_secs_f64());
+}
+
+#[test]
+fn typed_calls_find_the_same_rate() {
+    let stress = short(200).partitions(1).calls(|tables, table| {
+        let readings = tables.table(table);
+        move |call| {
+            let readings = readings.clone();
+            async move {
+                let sensor = format!("sensor-{}", call.partition);
+                let rows = (0..5).map(|row| {
+                    DynamicEntity::new(sensor.clone(), format!("{}-{row}", call.number))
+                });
+                readings.insert_many(rows).await.all().map(drop)
+            }
+        }
+    });
+    let report = on_virtual_time(stress.run()).unwrap();
+    assert_near(sustained(&report), 200.0);
+    assert!((report.entities_per_call - 5.0).abs() < 1e-9, "{report}");
+}
+
+#[test]
+fn calls_of_an_app_read_what_it_has_loaded() {
+    let stress = short(200).partitions(1).load(async |tables, table| {
+        tables.table(table).insert(&DynamicEntity::new("sensor-0", "1")).await.map(drop)
+    });
+    let stress = stress.calls(|tables, table| {
+        let readings = tables.table(table);
+        move |call| {
+            let readings = readings.clone();
+            async move {
+                let found = readings.get(&format!("sensor-{}", call.partition), "1").await?;
+                assert!(found.is_some());
+                Ok(())
+            }
+        }
+    });
+    assert_near(sustained(&on_virtual_time(stress.run()).unwrap()), 200.0);
+}
+
+/// A store that takes a second for each of ten requests at a time.
+fn slow_store() -> Arc<dyn Store> {
+    use crate::layer::{Layer as _, Limit};
+    let rows = Arc::new(EmbeddedStore::in_memory().unwrap());
+    let slow = Faults::seeded(1).slow(1.0).slowest(Duration::from_millis(100)).around(rows);
+    Limit::in_flight(10).around(slow.unwrap()).unwrap()
+}
+
+#[test]
+fn a_slow_store_shows_as_latency_and_ends_the_ramp() {
+    let stress = Stress::new(slow_store()).partitions(1).most_in_partition(1000).rows(100);
+    let report = on_virtual_time(stress.in_flight(500).run()).unwrap();
+    let phase = &report.phases[0];
+    assert!(phase.first_refusal.is_none() && phase.ending == Ending::Found, "{report}");
+    // Ten at a time, each 100 ms on average.
+    let found = sustained(&report);
+    assert!((90.0..115.0).contains(&found), "{report}");
+    let behind = phase.steps.iter().find(|step| step.outcome == StepOutcome::Behind).unwrap();
+    assert!(behind.latency.p99 > 1000.0 && phase.steps[0].latency.p99 < 250.0, "{report}");
+}
+
+#[test]
+fn calls_that_could_not_be_sent_count_with_the_time_they_waited() {
+    let stress = Stress::new(slow_store()).partitions(1).first_rate(500.0).most_in_partition(500);
+    let report = on_virtual_time(stress.rows(100).in_flight(20).run()).unwrap();
+    let step = &report.phases[0].steps[0];
+    assert!(step.unsent > 3000 && step.outcome == StepOutcome::Behind, "{report}");
+    assert!(step.latency.p90 > 5000.0, "{report}");
+}
+
+#[test]
+fn a_store_that_is_fast_enough_ends_at_the_highest_rate() {
+    let store = EmbeddedStore::in_memory().unwrap();
+    let stress = Stress::new(store).partitions(1).rows(10).most_in_partition(50);
+    let report = on_virtual_time(stress.run()).unwrap();
+    assert_eq!(report.phases[0].ending, Ending::MostRate);
+    assert!(report.sustained_in_partition().unwrap().is_at_least);
+    assert_eq!(report.verdicts[0].is_met, None, "{report}");
+}
+
+#[test]
+fn errors_that_no_rate_avoids_end_without_a_rate() {
+    let rows = Arc::new(EmbeddedStore::in_memory().unwrap());
+    let store = Faults::seeded(1).errors_before(0.1).store(rows).unwrap();
+    let stress = Stress::new(store).partitions(1).rows(10).most_in_partition(50);
+    let report = on_virtual_time(stress.run()).unwrap();
+    let phase = &report.phases[0];
+    assert_eq!((phase.sustained, phase.ending), (None, Ending::NoRate), "{report}");
+    assert!(phase.steps[0].errors.values().sum::<u64>() > 0);
+    assert_eq!(phase.steps[0].outcome, StepOutcome::Failed);
+}
+
+#[test]
+fn retries_of_a_layer_are_counted() {
+    let stress = short(100).partitions(1).layer(Retry::interactive());
+    let report = on_virtual_time(stress.run()).unwrap();
+    let retries: u64 = report.phases[0].steps.iter().map(|step| step.retries).sum();
+    assert!(retries > 0, "{report}");
+}
+
+#[test]
+fn a_test_ends_before_it_sends_more_or_takes_longer_than_it_may() {
+    let stress = short(100).most_requests(2000);
+    let bounds = stress.bounds();
+    let report = on_virtual_time(stress.run()).unwrap();
+    assert_eq!(report.phases.last().unwrap().ending, Ending::MostRequests, "{report}");
+    assert!(report.requests <= 2000 && bounds.requests < 2100, "{bounds}");
+    assert!(report.sustained_in_partition().unwrap().is_at_least);
+
+    let report = on_virtual_time(short(100).most_time(Duration::from_secs(20)).run()).unwrap();
+    assert_eq!(report.phases[0].ending, Ending::MostTime, "{report}");
+    assert!(report.seconds <= 21.0);
+}
+
+#[test]
+fn bounds_are_never_exceeded_by_a_whole_test() {
+    let stress = short(60).mix(Mix::empty().inserts(1.0).transactions(1.0, 7)).partitions(3);
+    let bounds = stress.bounds();
+    let report = on_virtual_time(stress.run()).unwrap();
+    let steps = || report.phases.iter().flat_map(|phase| &phase.steps);
+    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    assert!(report.requests <= bounds.requests, "{bounds}");
+    assert!(report.seconds <= bounds.seconds + 5.0, "{bounds}");
+    assert!(gib(steps().map(|step| step.bytes_up + step.bytes_down).sum()) <= bounds.gib_moved);
+}
+
+#[test]
+fn the_table_is_new_and_is_deleted_however_the_test_ends() {
+    on_virtual_time(async {
+        let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+        let tables = Tables::new(Arc::clone(&store));
+        let stress = || {
+            let stress = Stress::new(Arc::clone(&store)).rows(10).partitions(1);
+            stress.most_in_partition(20)
+        };
+        let named = Arc::new(AtomicU64::new(0));
+        let seen = Arc::clone(&named);
+        let watched = tables.clone();
+        let report = stress().on_step(move |_, _| {
+            let names = futures_util::FutureExt::now_or_never(watched.list()).unwrap().unwrap();
+            let is_ours = names.len() == 1 && names[0].as_str().len() == 6 + 16;
+            seen.fetch_add(u64::from(is_ours), Ordering::Relaxed);
+        });
+        assert_eq!(report.run().await.unwrap().table_left, None);
+        assert!(named.load(Ordering::Relaxed) > 3);
+        assert!(tables.list().await.unwrap().is_empty());
+
+        let report = stress().until(sleep(Duration::from_secs(30))).run().await.unwrap();
+        assert!(report.is_stopped && report.seconds < 31.0, "{report}");
+        assert_eq!(report.phases[0].ending, Ending::Stopped);
+        assert!(report.phases[0].sustained.unwrap().is_at_least, "{report}");
+        assert!(tables.list().await.unwrap().is_empty());
+
+        let failing = stress().calls(|_, _| async |_| Err(crate::Error::PageSize(0)));
+        assert!(matches!(failing.run().await, Err(StressError::Call(_))));
+        assert!(tables.list().await.unwrap().is_empty());
+
+        let kept = stress().keep_table().run().await.unwrap();
+        assert!(kept.table_left.is_some() && kept.to_string().contains(&kept.table));
+        assert_eq!(tables.list().await.unwrap()[0].as_str(), kept.table);
+    });
+}
+
+#[test]
+fn settings_outside_their_limits_are_refused_before_anything_is_sent() {
+    let stress = || Stress::new(EmbeddedStore::in_memory().unwrap());
+    let refused: [(&str, Stress); 7] = [
+        ("size", stress().entity_bytes(10)),
+        ("partitions", stress().partitions(0)),
+        ("in flight", stress().in_flight(0)),
+        ("factor", stress().growth(1.0)),
+        ("highest rate", stress().most_in_partition(0)),
+        ("no share", stress().mix(Mix::empty())),
+        ("4 MiB", stress().entity_bytes(65_536).mix(Mix::empty().transactions(1.0, 100))),
+    ];
+    for (text, stress) in refused {
+        let error = on_virtual_time(stress.run()).unwrap_err().to_string();
+        assert!(error.contains(text), "{error}");
+    }
+}
+
+#[test]
+fn the_page_is_whole_and_hostile_names_stay_text() {
+    let report = on_virtual_time(short(100).partitions(2).run()).unwrap();
+    let hostile = "<script>alert(1)</script>".to_owned();
+    let page = StressReport { store: hostile, ..report }.html();
+    assert!(page.matches("<svg").count() == 4 && page.ends_with("</html>\n"));
+    assert!(!page.contains("<script") && page.contains("&lt;script"));
+    for name in ["http://", "https://", "src=", "@import"] {
+        let outside = page.replace("http://www.w3.org/2000/svg", "");
+        assert!(!outside.contains(name), "{name}");
+    }
+}
+
+#[test]
+fn the_report_is_json_that_programs_can_read() {
+    let report = on_virtual_time(short(100).partitions(1).run()).unwrap();
+    let json = serde_json::to_value(&report).unwrap();
+    assert_near(json["phases"][0]["sustained"]["entities_per_second"].as_f64().unwrap(), 100.0);
+    assert_eq!(json["phases"][0]["ending"], "found");
+    assert_eq!(json["phases"][0]["steps"][0]["kind"], "ramp");
+}
