@@ -23,6 +23,7 @@ mod merge;
 mod other_client;
 mod outbox;
 mod pages;
+mod pages_of_many;
 mod profile;
 mod repo;
 mod rules;

@@ -10,6 +10,7 @@ mod evaluate;
 mod filter;
 mod key_builder;
 mod key_query;
+mod many_place;
 mod named_rows;
 mod page_place;
 mod permit;
@@ -31,8 +32,9 @@ pub use token::{PageToken, TokenError};
 pub use typed_key::Part;
 pub use typed_key::{PartitionKey, RowKey};
 
+pub(crate) use many_place::ManyPlace;
 pub(crate) use page_place::{PagePlace, PageStart};
-pub(crate) use token::fingerprint;
+pub(crate) use token::{fingerprint, fingerprint_of_many};
 
 use crate::model::{Continuation, Metadata, ROW_KEY, TableName};
 use std::borrow::Cow;
