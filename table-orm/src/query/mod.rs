@@ -16,6 +16,8 @@ mod page_place;
 mod permit;
 mod range;
 mod read_mark;
+#[cfg(feature = "sealed")]
+mod seal;
 mod state;
 mod token;
 mod typed_key;
@@ -26,6 +28,8 @@ pub use key_builder::KeyBuilder;
 pub use permit::ScanPermit;
 pub use range::{Below, IntoSpan, KeyRange, QueryClass, RowRange, Span};
 pub use read_mark::ReadMark;
+#[cfg(feature = "sealed")]
+pub use seal::{Seal, SealError};
 pub use state::{Complete, KeyState, Needs, Open};
 pub use token::{PageToken, TokenError};
 #[doc(hidden)]
