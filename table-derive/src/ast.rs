@@ -102,6 +102,8 @@ pub enum Encoder {
     Biased,
     Lower,
     Shard(u32),
+    /// By the second of an instant.
+    Spread,
 }
 
 /// A field and its `#[table(..)]`.
@@ -432,6 +434,7 @@ impl Component {
             "biased" => field(Encoder::Biased),
             "lower" => field(Encoder::Lower),
             "shard" => shard(&encoder, argument),
+            "spread" => spread(&encoder, argument),
             "with" => syn::parse2(argument)
                 .map(|path| (Encoder::Plain, Argument::With(path)))
                 .map_err(|_| {
@@ -440,7 +443,7 @@ impl Component {
                 }),
             _ => {
                 let path = encoder.to_token_stream();
-                let help = suggestion(&known, "desc asc biased lower shard with".split(' '));
+                let help = suggestion(&known, "desc asc biased lower shard spread with".split(' '));
                 Err(mistake!(encoder => "`{path}` is not an encoder", help = help))
             }
         };
@@ -469,6 +472,19 @@ fn shard(encoder: &Path, argument: TokenStream) -> syn::Result<(Encoder, Argumen
     match number.base10_parse() {
         Ok(shards @ 2..=10_000) => Ok((Encoder::Shard(shards), Argument::Field(field))),
         _ => Err(wrong(&number)),
+    }
+}
+
+fn spread(encoder: &Path, argument: TokenStream) -> syn::Result<(Encoder, Argument)> {
+    let parse = |input: ParseStream<'_>| {
+        let field = Ident::parse_any(input)?;
+        input.parse::<Token![,]>()?;
+        Ok((field, input.parse::<Ident>()?))
+    };
+    match parse.parse2(argument) {
+        Ok((field, unit)) if unit == "second" => Ok((Encoder::Spread, Argument::Field(field))),
+        _ => Err(mistake!(encoder => "`spread` takes the field of an instant, and `second`",
+            help: "write `spread(field, second)`")),
     }
 }
 

@@ -29,6 +29,7 @@ mod repo;
 mod rules;
 mod schema;
 mod sequence;
+mod spread;
 mod sums;
 mod sums_combined;
 mod sums_over_partitions;
