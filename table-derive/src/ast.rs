@@ -28,6 +28,7 @@ pub struct Entity<'a> {
     /// Whether its events hold what was stored before, and what is stored after.
     pub outbox: Option<[bool; 2]>,
     pub allow_append_only: bool,
+    pub allow_single_partition: bool,
     pub rows: Vec<Row>,
     pub uniques: Vec<Unique>,
     pub components: Vec<Component>,
@@ -190,6 +191,7 @@ impl<'a> Entity<'a> {
                 ["before", "after"].map(|value| values.flag(value, errors).is_some())
             }),
             allow_append_only: items.flag("allow_append_only", errors).is_some(),
+            allow_single_partition: items.flag("allow_single_partition", errors).is_some(),
             rows,
             uniques: Vec::new(),
             components,

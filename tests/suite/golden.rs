@@ -91,7 +91,7 @@ struct ShardedByText {
 
 /// Growing ids, newest first.
 #[derive(Debug, TableEntity)]
-#[table(name = "growing", partition = "P", row = "{guid_down}_{ulid_down}")]
+#[table(name = "growing", partition = "P", row = "{guid_down}_{ulid_down}", allow_single_partition)]
 #[component(guid_down = desc(guid), ulid_down = desc(ulid))]
 struct Growing {
     guid: Uuid,
