@@ -22,6 +22,7 @@ mod load_many;
 mod load_unique;
 mod loaded_set;
 mod maintenance;
+mod many_pages;
 mod merge;
 mod merged;
 mod pages;
@@ -72,6 +73,7 @@ pub use maintenance::{
 };
 pub use maintenance::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use maintenance::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
+pub use many_pages::ManyPages;
 pub use merge::Merge;
 pub(crate) use pages::PageReader;
 pub use pages::{Pages, RowPage, RowStream};
