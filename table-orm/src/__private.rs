@@ -1,6 +1,7 @@
 //! What generated code uses, under one short path. Apps do not use it.
 
 pub use crate::codec::Members;
+pub use crate::entity::check_names as check_sums;
 pub use crate::entity::{Elements, Field, FromKeys, Query, Row, SeriesOf, Stores};
 pub use crate::entity::{
     EventValues, ForeignTemplate, GuardTemplate, MemberOf, RowTemplate, Sum, TableEntity,

@@ -37,7 +37,6 @@ pub use argument::{IntoRange, IntoValue, LastRangeOf, PrefixOf, RangeOf};
 pub(crate) use chars::check_key;
 pub(crate) use chars::forbidden_in;
 pub use chars::is_forbidden;
-#[doc(hidden)]
 pub use codes::Coded;
 pub use error::{KeyError, KeyFault};
 pub use part::{

@@ -49,7 +49,8 @@ mod rules;
 mod sizes;
 mod sketch;
 mod tally;
-#[cfg(all(test, feature = "embedded"))]
+#[cfg(test)]
+#[cfg(feature = "embedded")]
 mod tests;
 mod text;
 mod write_order;

@@ -5,6 +5,7 @@ mod bulk;
 #[cfg(feature = "cache")]
 mod cached;
 mod checked;
+mod create_all_tables;
 mod delete_if;
 mod delete_partition;
 mod delete_table;
@@ -166,7 +167,8 @@ impl<E: TableEntity> Repo<E> {
         &self.client.table
     }
 
-    /// Creates the table: one request.
+    /// Creates the table: one request. [`create_all_tables`](Self::create_all_tables) also creates those that the
+    /// type names with `table = ".."`.
     ///
     /// # Errors
     /// [`Error::AlreadyExists`] when the table exists.
