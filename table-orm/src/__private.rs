@@ -10,9 +10,10 @@ pub use crate::entity::{FromRow, ReadRow};
 pub use crate::key::IntoValue as Value;
 pub use crate::key::StoredKeys;
 pub use crate::key::{
-    Ascending, Biased, Coded, Descending, DescendingPadded, Escape, IntoRange, KeyError, KeyFault,
-    KeyPart, KeyTemplate, KeyText, LastRangeOf, Lower, Padded, Plain, PrefixFree, PrefixOf,
-    RangeOf, Shape, Shard, Sorted, SortedLast, TemplatePart, TextPart, Width,
+    Ascending, Biased, Coded, Descending, DescendingPadded, Escape, IntoBounded as Bounded,
+    IntoRange, KeyError, KeyFault, KeyPart, KeyTemplate, KeyText, LastRangeOf, Lower, Padded,
+    Plain, PrefixFree, PrefixOf, RangeOf, Shape, Shard, Sorted, SortedLast, Spread, TemplatePart,
+    TextPart, Width,
 };
 pub use crate::model::ETag;
 pub use crate::model::Metadata;

@@ -87,6 +87,7 @@
 //! | [`outbox`] | what was written, handed on to handlers and queues |
 //! | [`transfer`] | rows out to text, and back: exports and imports |
 //! | [`profile`] | what a table stores: partitions, sizes, properties, and advice |
+//! | [`book`] | the access patterns of an app, and what they cost |
 //! | `tables` | [`Tables`], [`TablesBuilder`] |
 //! | `stress` | the rate that a partition sustains, found by a test |
 //!
@@ -101,6 +102,7 @@
 //! | `azure-queue` | queues of Azure Storage; implies `azure` and `distributed` |
 //! | `cache` | entities that were read a short time ago are not read again |
 //! | `chrono`, `jiff`, `rust_decimal`, `ulid` | key and property types of these crates |
+//! | `sealed` | page tokens that a client can neither read nor alter |
 //! | `zstd` | compressed properties; the build needs a C compiler |
 //! | `tracing`, `metrics` | spans and counters of every request |
 //! | `testing` | a store that fails on purpose, and a fake service on virtual time |
@@ -163,6 +165,8 @@ pub mod outbox;
 pub mod transfer;
 
 pub mod profile;
+
+pub mod book;
 
 mod tables;
 

@@ -2,12 +2,14 @@
 
 mod adopting;
 mod architecture;
+mod book;
 mod bulk;
 mod by_key;
 mod cached;
 mod cancel;
 mod clocks;
 mod contention;
+mod costs;
 mod derive;
 pub mod derive_lints;
 mod each;
@@ -21,11 +23,13 @@ mod merge;
 mod other_client;
 mod outbox;
 mod pages;
+mod pages_of_many;
 mod profile;
 mod repo;
 mod rules;
 mod schema;
 mod sequence;
+mod spread;
 mod sums;
 mod sums_combined;
 mod sums_over_partitions;

@@ -176,7 +176,7 @@ async fn a_copy_costs_four_requests_for_each_sum_that_changes() {
     // Which total changes follows from the stored entity; it is read again under the version.
     assert_eq!((sent.gets, sent.writes), (2, vec![1]), "no total changes");
     let step = orders.insert(&order("acme", 2, 5)).plan().unwrap().steps.pop();
-    let Some(Step::Settle { partitions }) = step else { panic!("{step:?}") };
+    let Some(Step::Settle { partitions, .. }) = step else { panic!("{step:?}") };
     let partitions: Vec<_> = partitions.into_iter().map(|(_, partition)| partition).collect();
     assert_eq!(partitions, ["SUM:cents", "SUM:state"]);
 }

@@ -8,6 +8,7 @@
 //! cargo run --example footrace --features azure -- --azure env:STORAGE
 //! ```
 
+mod book;
 mod entity;
 #[path = "../from_env.rs"]
 mod from_env;
@@ -41,6 +42,7 @@ usage: cargo run --example footrace -- [options]
                  UseDevelopmentStorage=true. env:NAME is the one that the environment variable
                  NAME has: it has the account's key, and a command line is shown to everyone
   --event NAME   what to call the race of FILE; without it, the file's name
+  --book FOLDER  write the book of access patterns there, with what they cost, and load nothing
   --bib BIB      the runner to ask for: 1234 (the default), W1, F3
   --help         this text
 
@@ -98,6 +100,10 @@ async fn run() -> Result<(), Failure> {
     let results = Results::new(&input.event, bar.wrap_read(reader))
         .map_err(|source| Failure::Results { path: input.path.clone(), source })?;
 
+    if let Some(folder) = &arguments.book {
+        let finishers: Vec<_> = results.filter_map(|line| Some(line.ok()?.finisher)).collect();
+        return Ok(book::write(&book::report(&finishers)?, folder)?);
+    }
     let (tables, place) = match (&arguments.azure, &arguments.db) {
         (Some(text), _) => (azure(text)?, "the storage account".to_owned()),
         (None, Some(path)) => (Tables::open(path)?, path.display().to_string()),
@@ -163,6 +169,7 @@ struct Arguments {
     csv: Option<PathBuf>,
     db: Option<PathBuf>,
     azure: Option<String>,
+    book: Option<PathBuf>,
     event: Option<String>,
     bib: Bib,
 }
@@ -172,7 +179,7 @@ impl Arguments {
     fn read(mut parser: lexopt::Parser) -> Result<Option<Self>, Failure> {
         let wrong = |error: lexopt::Error| Failure::Arguments(error.to_string());
         let bib = Bib { wave: entity::Wave::Open, number: 1234 };
-        let mut arguments = Self { csv: None, db: None, azure: None, event: None, bib };
+        let mut arguments = Self { csv: None, db: None, azure: None, book: None, event: None, bib };
         while let Some(argument) = parser.next().map_err(wrong)? {
             match argument {
                 lexopt::Arg::Long("csv") => {
@@ -185,6 +192,9 @@ impl Arguments {
                     let text = parser.value().and_then(|text| text.string());
                     let text = from_env::connection_string(&text.map_err(wrong)?);
                     arguments.azure = Some(text.map_err(Failure::Arguments)?);
+                }
+                lexopt::Arg::Long("book") => {
+                    arguments.book = Some(parser.value().map_err(wrong)?.into());
                 }
                 lexopt::Arg::Long("event") => {
                     let event = parser.value().and_then(|event| event.string());

@@ -23,7 +23,7 @@ use crate::entity::{
 use crate::error::{Error, Result};
 use crate::key::{KeyError, KeyFault};
 use crate::model::{ETag, TableName};
-use crate::plan::{Cover, Plan, Step, TableClient};
+use crate::plan::{Bounds, Cost, Cover, Plan, Step, TableClient};
 use crate::register::cover;
 use crate::store::{Action, Batch, IfMatch, Operation, StoredRow};
 use crate::sync::Backoff;
@@ -257,11 +257,30 @@ impl Intents {
             [guards(&self.tickets), guards(&self.intents), partitions]
                 .map(|places| places.into_iter().collect::<Vec<_>>());
         let reserve = (!reserved.is_empty()).then_some(Step::Reserve { guards: reserved });
-        let settle = (!partitions.is_empty()).then_some(Step::Settle { partitions });
+        let cost = self.settling_cost(&partitions);
+        let settle = (!partitions.is_empty()).then_some(Step::Settle { partitions, cost });
         let release = (!released.is_empty()).then_some(Step::Release { guards: released });
         let before = register_step(client, leaves).into_iter().chain(reserve).chain(read_first);
         let steps = before.chain(transaction).chain(settle).chain(release);
         Ok(Plan { steps: steps.collect() })
+    }
+
+    /// What the tickets, reads and transactions of settling these partitions cost.
+    fn settling_cost(&self, partitions: &[(TableName, String)]) -> Cost {
+        let due = || self.intents.iter().flat_map(|(_, intent)| &intent.due);
+        let entities = due().filter(|entry| !entry.keys.is_empty()).count() as u64;
+        let keys: usize = due().map(|entry| entry.keys.len()).sum();
+        let shares = due().map(|entry| {
+            let places = entry.keys.iter().map(|(_, key)| (&key.table, &key.partition_key));
+            places.collect::<BTreeSet<_>>().len()
+        });
+        let (least, shares) = (partitions.len() as u64, shares.sum::<usize>() as u64);
+        // A ticket and a transaction in each partition, and the delete of the intent. Entities share them, or
+        // each has its own.
+        let requests = Bounds::between(2 * least + 1, 2 * shares + self.intents.len() as u64);
+        let rows =
+            Bounds::between(2 * least + 1, 2 * shares + keys as u64 + self.intents.len() as u64);
+        Cost::writes(requests, rows) + Cost::point_queries(Bounds::up_to(entities))
     }
 
     /// Sends a transaction with its intents, after its values are reserved, and with `tickets_first` the tickets
@@ -491,7 +510,7 @@ pub(crate) fn plan_with_settling<E: TableEntity>(client: &TableClient, mut plan:
     let transaction = plan.steps.len().saturating_sub(1);
     plan.steps.splice(transaction..transaction, before);
     if reaches_across::<E>() {
-        plan.steps.push(Step::Settle { partitions: Vec::new() });
+        plan.steps.push(Step::Settle { partitions: Vec::new(), cost: Cost::UNBOUNDED });
     }
     plan
 }

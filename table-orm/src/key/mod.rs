@@ -25,6 +25,7 @@ mod part;
 mod reader;
 mod shape;
 mod shard;
+mod spread;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -50,6 +51,9 @@ pub use shape::{Shape, Width};
 pub use shard::Shard;
 #[doc(hidden)]
 pub use shard::Sharded;
+#[doc(hidden)]
+pub use spread::Instant;
+pub use spread::{IntoBounded, Spread};
 pub use template::{KeyTemplate, TemplatePart};
 pub use writer::{Escape, KeyText};
 

@@ -7,13 +7,14 @@
 
 use super::attempts::{Attempts, RetryLimits};
 use super::canonical_key::CanonicalKey;
+use super::cost::{Bounds, Cost};
 use super::events::is_number_taken;
 use super::step::Step;
 use super::table_client::TableClient;
 use crate::codec::overlay;
 use crate::entity::{Contributions, EventContent, HEAD, is_total};
 use crate::error::{Error, Result};
-use crate::model::ETag;
+use crate::model::{ETag, MAX_TRANSACTION_BYTES};
 use crate::store::{Action, Batch, Operation, StoredRow};
 use bytes::Bytes;
 use futures_util::future::try_join_all;
@@ -41,19 +42,32 @@ impl TableClient {
 
     /// What is read for a batch before it is sent.
     pub(crate) fn read_first_of(&self, batch: &Batch) -> Option<Step> {
-        let any = |has: fn(&Self, &str) -> bool| {
-            batch.operations.iter().any(|operation| has(self, &operation.row_key))
+        let count = |has: fn(&Self, &str) -> bool| {
+            batch.operations.iter().filter(|operation| has(self, &operation.row_key)).count()
         };
-        self.read_first_for(any(Self::is_summed), any(Self::is_reported))
+        let reads = batch.operations.iter().filter(|operation| self.reads(operation)).count();
+        self.read_first_for([count(Self::is_summed), count(Self::is_reported)], reads)
     }
 
     /// What is read before changes of an entity are sent.
     pub(crate) fn read_first(&self) -> Option<Step> {
-        self.read_first_for(!self.summed.is_empty(), !self.reported.is_empty())
+        // One row for a key that stays; two where it changes.
+        let rows = |has: bool| 2 * usize::from(has);
+        self.read_first_for([rows(!self.summed.is_empty()), rows(!self.reported.is_empty())], 2)
     }
 
-    fn read_first_for(&self, totals: bool, events: bool) -> Option<Step> {
-        (totals || events).then(|| Step::ReadFirst { table: self.table.clone(), totals, events })
+    /// What is read for so many canonical rows that are added up and reported, where so many are read.
+    fn read_first_for(&self, [summed, reported]: [usize; 2], reads: usize) -> Option<Step> {
+        let (totals, events) = (summed > 0, reported > 0);
+        let changed: usize = self.summed.iter().map(|ty| ty.shared + ty.each * summed).sum();
+        let changed = if totals { changed } else { 0 };
+        let queries = Bounds::up_to((reads + changed + usize::from(events)) as u64);
+        // The number of the next event, and the events.
+        let operations = changed + if events { 1 + reported } else { 0 };
+        let adds = Cost::writes(Bounds::NONE, Bounds::up_to(operations as u64));
+        let cost = Cost { bytes_up: most_bytes(operations), ..adds } + Cost::point_queries(queries);
+        let table = self.table.clone();
+        (totals || events).then_some(Step::ReadFirst { table, totals, events, cost })
     }
 
     /// Sends a batch with what follows it. Returns the ETags of the batch's operations.
@@ -159,6 +173,11 @@ impl TableClient {
         let inserts = matches!(operation.action, Action::Insert(_));
         !inserts && (self.is_summed(&operation.row_key) || self.reads_for_event(operation))
     }
+}
+
+/// The bytes of operations in a transaction that has others.
+const fn most_bytes(operations: usize) -> Bounds {
+    if operations > 0 { Bounds::up_to(MAX_TRANSACTION_BYTES as u64) } else { Bounds::NONE }
 }
 
 /// Makes a write without a condition fail unless the row is as it was read. Returns whether it did.

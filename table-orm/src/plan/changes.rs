@@ -4,8 +4,8 @@
 //! - After the operations, the stored rows are exactly those of the new entity.
 //! - A batch that writes anything checks the ETag of the canonical row.
 
-use crate::entity::{EntityRow, EntityRows};
-use crate::model::ETag;
+use crate::entity::{EntityRow, EntityRows, TableEntity, reaches_across};
+use crate::model::{ETag, MAX_TRANSACTION_OPERATIONS};
 use crate::store::{Action, Batch, IfMatch, Operation};
 use bytes::Bytes;
 
@@ -133,6 +133,17 @@ fn action(
         (Some(stored), None) if stored.body == new.body => None,
         (Some(_), None) => Some(mode.over_any(new.body.clone())),
     }
+}
+
+/// The most operations that the changes of one entity have: two for each row and guard row, and those of the
+/// intent and the tickets of rows and values elsewhere.
+pub(crate) fn most_changes<E: TableEntity>() -> usize {
+    if E::ROWS.iter().any(|row| row.each.is_some()) {
+        return MAX_TRANSACTION_OPERATIONS;
+    }
+    let across = E::GUARDS.iter().filter(|guard| guard.across).count();
+    let elsewhere = usize::from(reaches_across::<E>());
+    2 * (E::ROWS.len() + E::GUARDS.len() - across) + 2 * elsewhere
 }
 
 /// One operation for two of one transaction on the same row: a row that one entity gives up and another

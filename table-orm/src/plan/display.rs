@@ -18,7 +18,7 @@ impl fmt::Display for Plan {
             }
             write!(f, "{step}")?;
         }
-        Ok(())
+        if f.alternate() { write!(f, "\ncosts {}", self.cost()) } else { Ok(()) }
     }
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for Step {
                 write!(f, "entity group transaction on `{table}`")?;
                 operations(f, batch)
             }
-            Self::CommitChanges { table, absent, attempts, retry_for } => {
+            Self::CommitChanges { table, absent, attempts, retry_for, .. } => {
                 write!(
                     f,
                     "entity group transaction on `{table}`: the differences to the stored rows, \
@@ -70,7 +70,7 @@ impl fmt::Display for Step {
                      later one that removes the name"
                 )
             }
-            Self::ReadFirst { table, totals, events } => {
+            Self::ReadFirst { table, totals, events, .. } => {
                 let what = match (totals, events) {
                     (true, true) => "totals that change, and the number of the next event",
                     (true, false) => "totals that change",
@@ -89,7 +89,7 @@ impl fmt::Display for Step {
                 )?;
                 places(f, guards)
             }
-            Self::Settle { partitions } => settle(f, partitions),
+            Self::Settle { partitions, .. } => settle(f, partitions),
             Self::Release { guards } => {
                 write!(
                     f,

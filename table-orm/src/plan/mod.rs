@@ -36,6 +36,7 @@ mod attempts;
 mod canonical_key;
 mod changes;
 mod connection;
+mod cost;
 mod display;
 mod events;
 mod measured_batch;
@@ -43,11 +44,13 @@ mod optimistic;
 mod query_pages;
 mod registers;
 mod step;
+mod step_cost;
 mod sums;
 mod table_client;
 mod within;
 
 pub use attempts::CONFLICT_RETRY_TIME;
+pub use cost::{Bounds, Cost};
 pub use step::{Plan, Step, WhenAbsent};
 pub use within::Within;
 

@@ -10,10 +10,10 @@
 
 use super::attempts::{Attempts, RetryLimits};
 use super::canonical_key::CanonicalKey;
-use super::changes::insert_all;
+use super::changes::{insert_all, most_changes};
 use super::connection::LockKey;
 use super::table_client::{Found, TableClient};
-use super::{Plan, Step, WhenAbsent};
+use super::{Cost, Plan, Step, WhenAbsent};
 use crate::entity::{EntityRow, EntityRows, Loaded, TableEntity};
 use crate::error::{Error, Result};
 use crate::model::ETag;
@@ -30,6 +30,8 @@ pub(crate) struct OptimisticWrite {
     /// The rows to insert when nothing is stored; with `None`, the write fails then.
     absent: Option<EntityRows>,
     limits: RetryLimits,
+    /// The most operations.
+    operations: usize,
 }
 
 /// The operations over the rows that were read.
@@ -69,7 +71,7 @@ impl OptimisticWrite {
         limits: RetryLimits,
     ) -> Self {
         let query = client.point_of::<E>(&key);
-        Self { key, query, absent, limits }
+        Self { key, query, absent, limits, operations: most_changes::<E>() }
     }
 
     /// The key of the canonical row.
@@ -89,6 +91,7 @@ impl OptimisticWrite {
             absent,
             attempts: self.limits.attempts,
             retry_for: self.limits.time,
+            cost: Cost::changes(self.operations),
         };
         Plan { steps: vec![Step::read(self.query.clone()), changes] }
     }

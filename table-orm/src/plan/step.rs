@@ -1,5 +1,6 @@
 //! The requests of a call, as values.
 
+use super::cost::Cost;
 use crate::model::TableName;
 use crate::query::{QueryClass, RowQuery};
 use crate::store::{Batch, Operation};
@@ -99,6 +100,8 @@ pub enum Step {
         attempts: Option<usize>,
         /// How long it starts again.
         retry_for: Duration,
+        /// What it costs, without conflicts, if an entity is stored.
+        cost: Cost,
     },
     /// One transaction with the writes of a function of the app, and the condition that the entities which
     /// the function read are unchanged. The call starts again when another writer changed one in between.
@@ -129,6 +132,8 @@ pub enum Step {
         totals: bool,
         /// Whether events are added.
         events: bool,
+        /// What the queries cost, and the operations that the transaction has for them.
+        cost: Cost,
     },
     /// The requests that reserve values which are unique over all partitions: the insert of a ticket beside the
     /// entity, and of a guard row for each value. The transaction behind it deletes the ticket, in the version
@@ -143,6 +148,8 @@ pub enum Step {
     Settle {
         /// The partitions, with their tables; none if the answer to a read decides.
         partitions: Vec<(TableName, String)>,
+        /// What these requests cost.
+        cost: Cost,
     },
     /// The requests that release values which are unique over all partitions: for each a read of the guard row,
     /// of its ticket and of the canonical row, and the delete of the guard row; then the delete of the intent,

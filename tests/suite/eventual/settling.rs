@@ -230,7 +230,7 @@ async fn a_plan_shows_the_intent_and_what_settles_it() {
     let plan = shop.orders.insert(&insert).plan().unwrap();
     let last = plan.operations().last().unwrap();
     assert!(last.row_key.starts_with("DUE:") && last.row_key.len() == 30);
-    let Some(Step::Settle { partitions }) = plan.steps.last() else { panic!("{plan}") };
+    let Some(Step::Settle { partitions, .. }) = plan.steps.last() else { panic!("{plan}") };
     assert_eq!(partitions.len(), 2);
     let text = plan.to_string();
     assert!(text.contains("6 requests that write the rows in other partitions"), "{text}");

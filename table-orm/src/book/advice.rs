@@ -1,0 +1,101 @@
+//! Finds what stands out in a book.
+
+use super::estimate::PatternClass;
+use super::finding::{Finding, REQUEST_MS, Target};
+use super::pattern::Pattern;
+use super::report::BookReport;
+use super::sample::Sample;
+use super::usage::{queries, reads};
+use crate::entity::CopyKind;
+use crate::query::QueryClass;
+use std::collections::BTreeSet;
+
+/// The rows a second up to which a partition needs no second look: what early papers on the service give.
+const CAREFUL: f64 = 500.0;
+/// The share of matching rows below which another row would serve a query better.
+const DENSE: f64 = 0.1;
+/// The rows below which nobody waits for those that do not match.
+const FEW: u64 = 100;
+pub(super) fn findings(
+    report: &BookReport,
+    samples: &[Sample],
+    patterns: &[Pattern],
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for pattern in &report.patterns {
+        let scans = matches!(
+            pattern.class,
+            PatternClass::Read(QueryClass::PartitionRange | QueryClass::TableScan)
+        );
+        let (name, rows) = (pattern.name.clone(), pattern.rows_read);
+        if scans {
+            findings.push(Finding::Scans { pattern: name.clone(), rows });
+        }
+        let dense = pattern.rows_matching as f64 >= DENSE * rows as f64;
+        if !dense && rows > FEW && !scans {
+            let rows_matching = pattern.rows_matching;
+            findings.push(Finding::Sparse {
+                pattern: name.clone(),
+                rows_read: rows,
+                rows_matching,
+            });
+        }
+        if let Some(within_ms) = pattern.within_ms
+            && pattern.requests * REQUEST_MS > within_ms
+        {
+            findings.push(Finding::Slow { pattern: name, requests: pattern.requests, within_ms });
+        }
+    }
+    for load in report.partitions.iter().filter(|load| load.rows_per_second > CAREFUL) {
+        let over = load.rows_per_second > Target::Partition.rows_per_second();
+        findings.push(Finding::HotPartition {
+            table: load.table.clone(),
+            partition_key: load.partition_key.clone(),
+            rows_per_second: load.rows_per_second,
+            most_by: load.most_by.clone(),
+            target: if over { Target::Partition.rows_per_second() } else { CAREFUL },
+        });
+    }
+    if report.rows_per_second > Target::Account.rows_per_second() {
+        findings.push(Finding::HotAccount { rows_per_second: report.rows_per_second });
+    }
+    samples.iter().for_each(|sample| of_rows(sample, report, patterns, &mut findings));
+    findings
+}
+
+/// What stands out among the index rows of a type.
+fn of_rows(
+    sample: &Sample,
+    report: &BookReport,
+    patterns: &[Pattern],
+    findings: &mut Vec<Finding>,
+) {
+    let entity = sample.schema.entity;
+    let Some(own) = report.entities.iter().find(|own| own.name == entity) else { return };
+    for row in sample.schema.rows.iter().filter(|row| !row.canonical) {
+        let used: Vec<_> = patterns
+            .iter()
+            .flat_map(queries)
+            .filter(|query| reads(query, row.table, row.name, false))
+            .collect();
+        if used.is_empty() {
+            let bytes = own.rows.iter().find(|other| other.name == row.name);
+            let stored_bytes = bytes.map_or(0, |row| row.stored_bytes) * sample.all();
+            findings.push(Finding::UnusedRow { entity, row: row.name, stored_bytes });
+            continue;
+        }
+        let asked: Option<BTreeSet<_>> = used.iter().map(|query| query.select.as_ref()).try_fold(
+            BTreeSet::new(),
+            |mut asked, select| {
+                asked.extend(select?.iter().map(ToString::to_string));
+                Some(asked)
+            },
+        );
+        let Some(asked) = asked.filter(|_| row.copy == CopyKind::Full) else { continue };
+        let known = |name: &String| row.properties.contains(&name.as_str());
+        let properties: Vec<_> = asked.into_iter().filter(known).collect();
+        if properties.len() < row.properties.len() {
+            findings.push(Finding::PartialServes { entity, row: row.name, properties });
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What one call of a pattern costs, for the entities that the samples stand for.
+
+use super::sample::{Found, Sample};
+use crate::model::MAX_PAGE_ROWS;
+use crate::plan::{Cost, Plan, Step};
+use crate::query::{QueryClass, RowQuery, Span};
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// What a pattern is for the service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PatternClass {
+    /// It reads: the costliest class of its queries.
+    Read(QueryClass),
+    /// It writes one row.
+    Write,
+    /// It writes several rows, all or none.
+    Transaction,
+}
+
+impl fmt::Display for PatternClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(class) => class.fmt(f),
+            Self::Write => f.pad("write"),
+            Self::Transaction => f.pad("transaction"),
+        }
+    }
+}
+
+impl Serialize for PatternClass {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(self)
+    }
+}
+
+impl PatternClass {
+    pub(super) fn of(plan: &Plan) -> Self {
+        let writes = |step: &Step| match step {
+            Step::Read { .. } | Step::ReadCanonical { .. } | Step::ReadFirst { .. } => None,
+            Step::Write { .. } => Some(Self::Write),
+            _ => Some(Self::Transaction),
+        };
+        let written = plan.steps.iter().filter_map(writes);
+        let written = written.max_by_key(|class| *class == Self::Transaction);
+        written.unwrap_or(Self::Read(plan.class().unwrap_or(QueryClass::Point)))
+    }
+}
+
+/// The rows that a partition reads in the 5 seconds of a page, at the rate that the service aims at.
+const ROWS_IN_TIME: f64 = 10_000.0;
+
+/// What one call costs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Estimate {
+    pub requests: u64,
+    pub rows_read: u64,
+    pub matching: u64,
+    pub rows_written: u64,
+    pub bytes_up: u64,
+    pub bytes_down: u64,
+    /// Whether more may be needed than is known before the call.
+    pub at_least: bool,
+}
+
+impl Estimate {
+    /// `rows` are those in the ranges that the plan reads, where the samples do not tell.
+    pub fn of(plan: &Plan, rows: Option<u64>, samples: &[Sample]) -> Self {
+        let mut all = Self::default();
+        let mut before = Self::default();
+        for step in &plan.steps {
+            let one = Self::of_step(step, &before, rows, samples);
+            all = all.and(one);
+            before = one;
+        }
+        all
+    }
+
+    fn of_step(step: &Step, before: &Self, rows: Option<u64>, samples: &[Sample]) -> Self {
+        match step {
+            Step::Read { query, limit, .. } => Self::of_read(query, *limit, rows, samples),
+            Step::ReadCanonical { .. } => Self {
+                requests: before.matching,
+                rows_read: before.matching,
+                matching: before.matching,
+                ..Self::default()
+            },
+            // Calls of one minute share it.
+            Step::Register { .. } => Self::default(),
+            step => Self::of_cost(&step.cost()),
+        }
+    }
+
+    /// The most that it can be; where nothing limits it, the least.
+    fn of_cost(cost: &Cost) -> Self {
+        let bounds = [cost.transactions, cost.rows_read, cost.rows_written];
+        let [requests, rows_read, rows_written] =
+            bounds.map(|bounds| bounds.most.unwrap_or(bounds.least));
+        Self {
+            requests,
+            rows_read,
+            matching: rows_read,
+            rows_written,
+            // What the answer to a read decides is not known.
+            bytes_up: cost.bytes_up.least,
+            bytes_down: 0,
+            at_least: bounds.iter().any(|bounds| bounds.most.is_none()),
+        }
+    }
+
+    fn of_read(
+        query: &RowQuery,
+        limit: Option<usize>,
+        rows: Option<u64>,
+        samples: &[Sample],
+    ) -> Self {
+        let found = samples.iter().map(|sample| sample.found(query));
+        let found = found.fold(Found::default(), Found::and);
+        let Found { in_range, matching, bytes } =
+            rows.map_or(found, |rows| found.of_rows(rows as f64));
+        if query.keys.class() == QueryClass::Point {
+            let (bytes_down, one) = (round(bytes / matching.max(1.0)), 1);
+            let (requests, rows_read, matching) = (one, one, one);
+            return Self { requests, rows_read, matching, bytes_down, ..Self::default() };
+        }
+        let wanted = limit.map_or(matching, |limit| matching.min(limit as f64));
+        // The rows before the last one that is wanted.
+        let share = if matching > 0.0 { wanted / matching } else { 1.0 };
+        let size = f64::from(query.top.unwrap_or(MAX_PAGE_ROWS));
+        // A page also ends after 5 seconds.
+        let pages = (wanted / size).max(in_range * share / ROWS_IN_TIME);
+        Self {
+            requests: (pages.ceil() as u64).max(1),
+            rows_read: round(in_range * share),
+            matching: round(wanted),
+            bytes_down: round(bytes * share),
+            ..Self::default()
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            requests: self.requests + other.requests,
+            rows_read: self.rows_read + other.rows_read,
+            matching: self.matching + other.matching,
+            rows_written: self.rows_written + other.rows_written,
+            bytes_up: self.bytes_up + other.bytes_up,
+            bytes_down: self.bytes_down + other.bytes_down,
+            at_least: self.at_least || other.at_least,
+        }
+    }
+}
+
+fn round(number: f64) -> u64 {
+    number.round() as u64
+}
+
+/// The partitions that a plan reads or writes: their tables and keys.
+pub(super) fn partitions(plan: &Plan) -> Vec<(String, String)> {
+    let mut places = Vec::new();
+    for step in &plan.steps {
+        let place = match step {
+            Step::Read { query, .. } => match &query.keys.partition {
+                Span::Exact(key) => Some((&query.table, key)),
+                _ => None,
+            },
+            Step::Write { table, partition_key, .. }
+            | Step::CommitReads { table, partition_key, .. } => Some((table, partition_key)),
+            Step::Commit { table, batch } => Some((table, &batch.partition_key)),
+            _ => None,
+        };
+        let place = place.map(|(table, key)| (table.as_str().to_owned(), key.clone()));
+        places.extend(place.filter(|place| !places.contains(place)));
+    }
+    places
+}

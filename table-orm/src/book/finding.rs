@@ -1,0 +1,151 @@
+//! What stands out in a book: a design that costs more than its patterns need, or does not bear their load.
+
+use super::text::{grouped, number};
+use serde::Serialize;
+use std::fmt;
+
+/// The rows a second that the service aims at, as Microsoft documents them for rows of 1 KiB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub enum Target {
+    /// 2,000 a second for one partition.
+    Partition,
+    /// 20,000 a second for a storage account.
+    Account,
+}
+
+impl Target {
+    /// The rows a second.
+    #[must_use]
+    pub const fn rows_per_second(self) -> f64 {
+        match self {
+            Self::Partition => 2_000.0,
+            Self::Account => 20_000.0,
+        }
+    }
+}
+
+/// What a request takes at least, in milliseconds, where nothing else is known.
+pub(super) const REQUEST_MS: u64 = 5;
+
+/// Something that stands out. `Display` says what it is, and what to do.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "finding")]
+#[non_exhaustive]
+pub enum Finding {
+    /// A pattern reads a table, or a range of partitions.
+    Scans {
+        /// The pattern.
+        pattern: String,
+        /// Rows that a call reads.
+        rows: u64,
+    },
+    /// Patterns together read and write more rows of one partition than the service aims at.
+    HotPartition {
+        /// The table.
+        table: String,
+        /// The PartitionKey.
+        partition_key: String,
+        /// Rows a second.
+        rows_per_second: f64,
+        /// The target.
+        target: f64,
+        /// The pattern with the most of them.
+        most_by: String,
+    },
+    /// Patterns together read and write more rows than the service aims at for an account.
+    HotAccount {
+        /// Rows a second.
+        rows_per_second: f64,
+    },
+    /// No pattern reads an index row.
+    UnusedRow {
+        /// The type.
+        entity: &'static str,
+        /// The row.
+        row: &'static str,
+        /// Its bytes of storage, of all entities.
+        stored_bytes: u64,
+    },
+    /// Every pattern that reads a full copy asks for some of its properties only.
+    PartialServes {
+        /// The type.
+        entity: &'static str,
+        /// The row.
+        row: &'static str,
+        /// The properties that the patterns ask for.
+        properties: Vec<String>,
+    },
+    /// Few of the rows that a pattern reads match its filter.
+    Sparse {
+        /// The pattern.
+        pattern: String,
+        /// Rows that a call reads.
+        rows_read: u64,
+        /// Rows of them that match.
+        rows_matching: u64,
+    },
+    /// The requests of a call, one after another, may take longer than it may take.
+    Slow {
+        /// The pattern.
+        pattern: String,
+        /// Its requests.
+        requests: u64,
+        /// The time that it has, in milliseconds.
+        within_ms: u64,
+    },
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scans { pattern, rows } => write!(
+                f,
+                "`{pattern}` scans: each call reads {} rows. An index row would give it a range.",
+                grouped(*rows)
+            ),
+            Self::HotPartition { table, partition_key, rows_per_second, target, most_by } => {
+                write!(
+                    f,
+                    "Partition `{partition_key}` of `{table}` bears {} rows a second, most by \
+                 `{most_by}`; {} is the target. Read fewer rows, spread them over more \
+                 PartitionKeys, or cache what is read often.",
+                    number(*rows_per_second),
+                    number(*target)
+                )
+            }
+            Self::HotAccount { rows_per_second } => write!(
+                f,
+                "All patterns together read and write {} rows a second; {} is the target of an \
+                 account. Spread them over several accounts.",
+                number(*rows_per_second),
+                number(Target::Account.rows_per_second())
+            ),
+            Self::UnusedRow { entity, row, stored_bytes } => write!(
+                f,
+                "No pattern reads the row `{row}` of `{entity}`, which takes {} bytes and is \
+                 written with every change. Remove the row, or add its pattern.",
+                grouped(*stored_bytes)
+            ),
+            Self::PartialServes { entity, row, properties } => write!(
+                f,
+                "The patterns that read `{row}` of `{entity}` ask for {} only. A partial copy \
+                 would serve them: `include(..)`.",
+                properties.join(", ")
+            ),
+            Self::Sparse { pattern, rows_read, rows_matching } => write!(
+                f,
+                "`{pattern}` reads {} rows and keeps {}. A key that starts with what its filter \
+                 asks for, or a row with `when`, would read fewer.",
+                grouped(*rows_read),
+                grouped(*rows_matching)
+            ),
+            Self::Slow { pattern, requests, within_ms } => write!(
+                f,
+                "`{pattern}` sends {} requests, and has {within_ms} ms. At {REQUEST_MS} ms for \
+                 each, one after another, that is too short.",
+                grouped(*requests)
+            ),
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! A book as one HTML page, which loads nothing.
+
+use super::finding::Target;
+use super::markdown::{LEGEND, share};
+use super::report::{BookReport, EntityReport, PartitionLoad, PatternReport, RowReport};
+use super::text::{at_least, grouped, number, price, rate};
+use std::fmt::{Display, Write as _};
+
+const STYLE: &str = include_str!("book.css");
+
+impl BookReport {
+    /// Returns the book as one HTML page. It needs no network, and no script.
+    #[must_use]
+    pub fn html(&self) -> String {
+        let mut out = String::new();
+        // Writing to text does not fail.
+        let _ = self.write_html(&mut out);
+        out
+    }
+
+    fn write_html(&self, out: &mut String) -> std::fmt::Result {
+        let title = escaped(&self.title);
+        writeln!(
+            out,
+            "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
+             content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
+             <style>\n{STYLE}</style>\n<main>\n<h1>{title}</h1>"
+        )?;
+        let (all, month) = (number(self.rows_per_second), price(self.price_per_month));
+        out.push_str("<dl class=\"totals\">\n");
+        let totals: [(&str, &dyn Display); 4] = [
+            ("patterns", &self.patterns.len()),
+            ("rows a second", &all),
+            ("of the account's target", &share(self.rows_per_second, Target::Account)),
+            ("a month", &format!("{month} {}", self.prices.currency)),
+        ];
+        for (name, value) in totals {
+            writeln!(out, "<div><dd>{value}</dd><dt>{name}</dt></div>")?;
+        }
+        out.push_str("</dl>\n<section>\n<h2>What stands out</h2>\n<ul class=\"findings\">\n");
+        if self.findings.is_empty() {
+            out.push_str("<li>Nothing.</li>\n");
+        }
+        for finding in &self.findings {
+            writeln!(out, "<li>{}</li>", with_code(&finding.to_string()))?;
+        }
+        out.push_str("</ul>\n</section>\n");
+        self.pattern_table(out)?;
+        self.load_table(out)?;
+        self.entities.iter().try_for_each(|entity| entity_section(out, entity, self))?;
+        writeln!(
+            out,
+            "<footer>Prices: {} ({}). Rows are counted among samples, and multiplied by what each \
+             sample stands for.</footer>\n</main>\n</html>",
+            escaped(&self.prices.source),
+            escaped(&self.prices.date)
+        )
+    }
+
+    fn pattern_table(&self, out: &mut String) -> std::fmt::Result {
+        out.push_str(
+            "<section>\n<h2>Patterns</h2>\n<p>One call of each. Open a pattern to see its requests.</p>\n",
+        );
+        let names = [
+            "Pattern",
+            "Class",
+            "Calls",
+            "Within",
+            "Requests",
+            "Rows read",
+            "Matching",
+            "Rows written",
+            "Bytes up",
+            "Bytes down",
+            "A month",
+        ];
+        let table = Table { names: &names, texts: 2 };
+        table.begin(out)?;
+        for pattern in &self.patterns {
+            let PatternReport { name, class, plan, within_ms, .. } = pattern;
+            let (name, plan) = (escaped(name), escaped(plan));
+            let within = within_ms.map_or_else(String::new, |ms| format!("{} ms", grouped(ms)));
+            let cells: [&dyn Display; 11] = [
+                &format!("<details><summary>{name}</summary><pre>{plan}</pre></details>"),
+                class,
+                &rate(pattern.per_second),
+                &within,
+                &at_least(pattern.requests, pattern.at_least),
+                &grouped(pattern.rows_read),
+                &grouped(pattern.rows_matching),
+                &grouped(pattern.rows_written),
+                &grouped(pattern.bytes_up),
+                &grouped(pattern.bytes_down),
+                &price(pattern.price_per_month),
+            ];
+            table.row(out, &cells)?;
+        }
+        Table::end(out);
+        writeln!(out, "<p class=\"legend\">{LEGEND}</p>\n</section>")
+    }
+
+    fn load_table(&self, out: &mut String) -> std::fmt::Result {
+        let target = Target::Partition.rows_per_second();
+        writeln!(
+            out,
+            "<section>\n<h2>Load</h2>\n<p>Rows that are read and written in a second, of the {} that \
+             the service aims at for one partition.</p>",
+            number(target)
+        )?;
+        let names = ["PartitionKey", "Table", "Most by", "Share", "Rows/s"];
+        let table = Table { names: &names, texts: 4 };
+        table.begin(out)?;
+        for PartitionLoad { table: of, partition_key, rows_per_second, most_by } in &self.partitions
+        {
+            let width = (100.0 * rows_per_second / target).min(100.0);
+            let class = if *rows_per_second > target { "bar over" } else { "bar" };
+            let share = share(*rows_per_second, Target::Partition);
+            let bar =
+                format!("<span class=\"{class}\"><span style=\"width:{width:.1}%\"></span></span>");
+            let cells: [&dyn Display; 5] = [
+                &code(partition_key),
+                &code(of),
+                &escaped(most_by),
+                &format!("{bar} {share}"),
+                &number(*rows_per_second),
+            ];
+            table.row(out, &cells)?;
+        }
+        Table::end(out);
+        out.push_str("</section>\n");
+        Ok(())
+    }
+}
+
+fn entity_section(out: &mut String, entity: &EntityReport, book: &BookReport) -> std::fmt::Result {
+    let EntityReport { name, table, partition, rows, entities, stored_bytes, .. } = entity;
+    writeln!(
+        out,
+        "<section>\n<h2>{name}</h2>\n<p>Table {}, PartitionKey {}: {} entities of {} bytes, all rows \
+         together; {} {} a month.</p>",
+        code(table),
+        code(partition),
+        grouped(*entities),
+        grouped(*stored_bytes),
+        price(entity.price_per_month),
+        escaped(&book.prices.currency)
+    )?;
+    let names = ["Row", "Kind", "RowKey, and a sample", "Read by", "Bytes"];
+    let table = Table { names: &names, texts: 4 };
+    table.begin(out)?;
+    for RowReport { name, kind, key, sample, stored_bytes, patterns } in rows {
+        let sample = sample.as_ref().map_or("", |[_, row_key]| row_key);
+        let patterns: Vec<_> = patterns.iter().map(|pattern| escaped(pattern)).collect();
+        let keys = format!("{}<br><span class=\"sample\">{}</span>", code(key), code(sample));
+        let cells: [&dyn Display; 5] = [
+            name,
+            kind,
+            &format!("<div>{keys}</div>"),
+            &format!("<div>{}</div>", patterns.join("<br>")),
+            &grouped(*stored_bytes),
+        ];
+        table.row(out, &cells)?;
+    }
+    Table::end(out);
+    out.push_str("</section>\n");
+    Ok(())
+}
+
+/// A table. The columns behind the first `texts` ones hold numbers.
+struct Table<'n> {
+    names: &'n [&'n str],
+    texts: usize,
+}
+
+impl Table<'_> {
+    fn begin(&self, out: &mut String) -> std::fmt::Result {
+        out.push_str("<div class=\"scroll\"><table>\n<thead><tr>");
+        for (at, name) in self.names.iter().enumerate() {
+            write!(out, "<th scope=\"col\"{}>{name}</th>", self.class(at))?;
+        }
+        out.push_str("</tr></thead>\n<tbody>\n");
+        Ok(())
+    }
+
+    /// A narrow window shows each cell with its column's name.
+    fn row(&self, out: &mut String, cells: &[&dyn Display]) -> std::fmt::Result {
+        out.push_str("<tr>");
+        for (at, (name, cell)) in self.names.iter().zip(cells).enumerate() {
+            match at {
+                0 => write!(out, "<th scope=\"row\">{cell}</th>")?,
+                _ => write!(out, "<td data-name=\"{name}\"{}>{cell}</td>", self.class(at))?,
+            }
+        }
+        out.push_str("</tr>\n");
+        Ok(())
+    }
+
+    fn end(out: &mut String) {
+        out.push_str("</tbody></table></div>\n");
+    }
+
+    const fn class(&self, at: usize) -> &'static str {
+        if at < self.texts { "" } else { " class=\"n\"" }
+    }
+}
+
+fn code(text: &str) -> String {
+    format!("<code>{}</code>", escaped(text))
+}
+
+fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    text.replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// Text in which grave accents are around code.
+fn with_code(text: &str) -> String {
+    let parts = text.split('`').enumerate().map(|(at, part)| {
+        let part = escaped(part);
+        if at % 2 == 1 { format!("<code>{part}</code>") } else { part }
+    });
+    parts.collect()
+}

@@ -1,0 +1,178 @@
+//! A book as Markdown, as GitHub shows it: tables, and a map of the keys in Mermaid.
+
+use super::finding::Target;
+use super::report::{BookReport, EntityReport, PartitionLoad, PatternReport, RowReport};
+use super::text::{at_least, grouped, number, price, rate};
+use std::fmt::Write as _;
+
+/// What the numbers of a call that reads first are.
+pub(super) const LEGEND: &str = "Where a call reads before it writes, requests and rows written are the most that it \
+    needs, and bytes up are those that are known before.";
+
+impl BookReport {
+    /// Returns the book as Markdown.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let mut out = String::new();
+        // Writing to text does not fail.
+        let _ = self.write_markdown(&mut out);
+        out
+    }
+
+    fn write_markdown(&self, out: &mut String) -> std::fmt::Result {
+        let currency = &self.prices.currency;
+        writeln!(out, "# {}\n", self.title)?;
+        writeln!(
+            out,
+            "{} patterns read and write {} rows a second, for {} {currency} a month with storage.",
+            self.patterns.len(),
+            number(self.rows_per_second),
+            price(self.price_per_month)
+        )?;
+        writeln!(out, "Prices: {} ({}).\n", self.prices.source, self.prices.date)?;
+        out.push_str("## What stands out\n\n");
+        if self.findings.is_empty() {
+            out.push_str("Nothing.\n");
+        }
+        self.findings.iter().try_for_each(|finding| writeln!(out, "- {finding}"))?;
+        self.patterns(out)?;
+        self.partitions(out)?;
+        self.entities.iter().try_for_each(|entity| entity_section(out, entity, currency))
+    }
+
+    fn patterns(&self, out: &mut String) -> std::fmt::Result {
+        let currency = &self.prices.currency;
+        writeln!(
+            out,
+            "\n## Patterns\n\nOne call of each:\n\n| Pattern | Class | Calls | Within | Requests | Rows read | \
+             Matching | Rows written | Bytes up | Bytes down | {currency} a month |"
+        )?;
+        out.push_str("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
+        for pattern in &self.patterns {
+            let PatternReport { name, class, per_second, rows_read, .. } = pattern;
+            writeln!(
+                out,
+                "| {} | {class} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+                cell(name),
+                rate(*per_second),
+                pattern.within_ms.map_or_else(String::new, |ms| format!("{} ms", grouped(ms))),
+                at_least(pattern.requests, pattern.at_least),
+                grouped(*rows_read),
+                grouped(pattern.rows_matching),
+                grouped(pattern.rows_written),
+                grouped(pattern.bytes_up),
+                grouped(pattern.bytes_down),
+                price(pattern.price_per_month)
+            )?;
+        }
+        writeln!(out, "\n{LEGEND}")
+    }
+
+    fn partitions(&self, out: &mut String) -> std::fmt::Result {
+        let (partition, account) = (Target::Partition, Target::Account);
+        writeln!(
+            out,
+            "\n## Load\n\n| Table | PartitionKey | Most by | Rows/s | of {} |\n|---|---|---|--:|--:|",
+            number(partition.rows_per_second())
+        )?;
+        for load in &self.partitions {
+            let PartitionLoad { table, partition_key, rows_per_second, most_by } = load;
+            writeln!(
+                out,
+                "| `{table}` | {} | {} | {} | {} |",
+                code(partition_key),
+                cell(most_by),
+                number(*rows_per_second),
+                share(*rows_per_second, partition)
+            )?;
+        }
+        let all = (number(self.rows_per_second), share(self.rows_per_second, account));
+        writeln!(
+            out,
+            "| all | | | {} | {} of {} |",
+            all.0,
+            all.1,
+            number(account.rows_per_second())
+        )
+    }
+}
+
+/// The share of a target, in percent.
+pub(super) fn share(rows_per_second: f64, target: Target) -> String {
+    format!("{:.1} %", 100.0 * rows_per_second / target.rows_per_second())
+}
+
+fn entity_section(out: &mut String, entity: &EntityReport, currency: &str) -> std::fmt::Result {
+    let EntityReport { name, table, partition, rows, entities, stored_bytes, .. } = entity;
+    writeln!(
+        out,
+        "\n## {name}\n\nTable `{table}`, PartitionKey {}: {} entities of {} bytes, all rows together; \
+         {} {currency} a month.\n",
+        code(partition),
+        grouped(*entities),
+        grouped(*stored_bytes),
+        price(entity.price_per_month)
+    )?;
+    key_map(out, entity)?;
+    out.push_str(
+        "\n| Row | Kind | RowKey | Sample | Bytes | Read by |\n|---|---|---|---|--:|---|\n",
+    );
+    for RowReport { name, kind, key, sample, stored_bytes, patterns } in rows {
+        let sample = sample.as_ref().map_or_else(String::new, |[_, row_key]| code(row_key));
+        let patterns: Vec<_> = patterns.iter().map(|pattern| cell(pattern)).collect();
+        writeln!(
+            out,
+            "| {name} | {kind} | {} | {sample} | {} | {} |",
+            code(key),
+            grouped(*stored_bytes),
+            patterns.join(", ")
+        )?;
+    }
+    Ok(())
+}
+
+/// Which pattern reads which row.
+fn key_map(out: &mut String, entity: &EntityReport) -> std::fmt::Result {
+    writeln!(out, "```mermaid\nflowchart LR")?;
+    writeln!(out, "  subgraph rows[\"{} · {}\"]", entity.table, label(entity.partition))?;
+    for (at, row) in entity.rows.iter().enumerate() {
+        writeln!(out, "    r{at}[\"{}<br/>{}\"]", row.name, label(row.key))?;
+    }
+    out.push_str("  end\n");
+    let mut patterns: Vec<&str> = Vec::new();
+    for (at, row) in entity.rows.iter().enumerate() {
+        for pattern in &row.patterns {
+            let known = patterns.iter().position(|known| known == pattern);
+            let number = known.unwrap_or(patterns.len());
+            if known.is_none() {
+                patterns.push(pattern);
+                writeln!(out, "  p{number}([\"{}\"])", label(pattern))?;
+            }
+            writeln!(out, "  p{number} --> r{at}")?;
+        }
+    }
+    out.push_str("```\n");
+    Ok(())
+}
+
+/// Text in a label of Mermaid.
+fn label(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('"', "&quot;");
+    text.replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Text in a cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('|', "\\|").replace('\n', " ")
+}
+
+/// A key in a cell of a table. It is never empty.
+fn code(key: &str) -> String {
+    if key.is_empty() {
+        return "(empty)".to_owned();
+    }
+    // A longer fence holds a grave accent.
+    let fence = if key.contains('`') { "`` " } else { "`" };
+    let end = if key.contains('`') { " ``" } else { "`" };
+    format!("{fence}{}{end}", key.replace('|', "\\|").replace('\n', " "))
+}

@@ -1,0 +1,253 @@
+//! A book, worked out: what each pattern costs and each partition bears, and what stands out.
+
+use super::estimate::{Estimate, PatternClass, partitions};
+use super::finding::Finding;
+use super::pattern::{MONTH, Pattern};
+use super::prices::Prices;
+use super::sample::Sample;
+use super::usage::{queries, reads};
+use crate::entity::CopyKind;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The rows and patterns of an app, with what they cost: [`Book::report`](super::Book::report).
+///
+/// `Serialize` writes it as JSON.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct BookReport {
+    /// The book's title.
+    pub title: String,
+    /// The prices it uses.
+    pub prices: Prices,
+    /// What stands out.
+    pub findings: Vec<Finding>,
+    /// The entity types.
+    pub entities: Vec<EntityReport>,
+    /// The patterns, in the order in which the app adds them.
+    pub patterns: Vec<PatternReport>,
+    /// The load of the partitions that patterns name, the highest first.
+    pub partitions: Vec<PartitionLoad>,
+    /// Rows that all patterns together read and write in a second.
+    pub rows_per_second: f64,
+    /// The price of a month: requests and storage.
+    pub price_per_month: f64,
+}
+
+/// An entity type with its rows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct EntityReport {
+    /// The type's name.
+    pub name: &'static str,
+    /// Its table.
+    pub table: &'static str,
+    /// The PartitionKey's template.
+    pub partition: &'static str,
+    /// Its rows, and the guard rows of its unique values.
+    pub rows: Vec<RowReport>,
+    /// How many entities there are.
+    pub entities: u64,
+    /// Bytes of storage of an entity, all of its rows together.
+    pub stored_bytes: u64,
+    /// The price of storing all of them for a month.
+    pub price_per_month: f64,
+}
+
+/// A kind of row of a type.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct RowReport {
+    /// Its name; of a guard row that of the unique value.
+    pub name: &'static str,
+    /// What it is: `canonical`, `full copy`, `partial copy` or `guard`.
+    pub kind: &'static str,
+    /// The RowKey's template.
+    pub key: &'static str,
+    /// The keys of a sample: PartitionKey and RowKey.
+    pub sample: Option<[String; 2]>,
+    /// Bytes of storage, on average.
+    pub stored_bytes: u64,
+    /// The patterns that read it.
+    pub patterns: Vec<String>,
+}
+
+/// What a pattern costs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct PatternReport {
+    /// Its name.
+    pub name: String,
+    /// What it is for the service.
+    pub class: PatternClass,
+    /// Calls in a second.
+    pub per_second: f64,
+    /// The time in which a call must be answered, in milliseconds.
+    pub within_ms: Option<u64>,
+    /// Requests of a call. The service bills each.
+    pub requests: u64,
+    /// Rows that the service reads for a call.
+    pub rows_read: u64,
+    /// Rows of them that match.
+    pub rows_matching: u64,
+    /// Rows that a call writes.
+    pub rows_written: u64,
+    /// Bytes of the rows' JSON that a call sends.
+    pub bytes_up: u64,
+    /// Bytes of the rows' JSON that it gets.
+    pub bytes_down: u64,
+    /// Whether the call may need more, which only an answer tells.
+    pub at_least: bool,
+    /// The price of its requests in a month.
+    pub price_per_month: f64,
+    /// The requests of a call as text.
+    pub plan: String,
+}
+
+/// The load of a partition.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct PartitionLoad {
+    /// Its table.
+    pub table: String,
+    /// Its PartitionKey.
+    pub partition_key: String,
+    /// Rows that are read and written in a second.
+    pub rows_per_second: f64,
+    /// The pattern with the most of them.
+    pub most_by: String,
+}
+
+impl BookReport {
+    pub(super) fn of(
+        title: &str,
+        prices: &Prices,
+        samples: &[Sample],
+        patterns: &[Pattern],
+    ) -> Self {
+        let estimates: Vec<_> = patterns
+            .iter()
+            .map(|pattern| Estimate::of(&pattern.plan, pattern.rows, samples))
+            .collect();
+        let priced: Vec<_> = patterns.iter().zip(&estimates).collect();
+        let pattern_reports: Vec<_> =
+            priced.iter().map(|(pattern, cost)| PatternReport::of(pattern, cost, prices)).collect();
+        let entities: Vec<_> =
+            samples.iter().map(|sample| EntityReport::of(sample, patterns, prices)).collect();
+        let rows = |(pattern, cost): &(&Pattern, &Estimate)| {
+            pattern.per_second * (cost.rows_read + cost.rows_written) as f64
+        };
+        let price = pattern_reports.iter().map(|pattern| pattern.price_per_month).sum::<f64>()
+            + entities.iter().map(|entity| entity.price_per_month).sum::<f64>();
+        Self {
+            title: title.to_owned(),
+            prices: prices.clone(),
+            findings: Vec::new(),
+            entities,
+            patterns: pattern_reports,
+            partitions: loads(&priced),
+            rows_per_second: priced.iter().map(rows).sum(),
+            price_per_month: price,
+        }
+    }
+
+    /// The report as one JSON object.
+    ///
+    /// # Errors
+    /// None that this version knows of; JSON of other types may fail.
+    pub fn json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string_pretty(self)
+    }
+}
+
+/// What each partition bears.
+fn loads(patterns: &[(&Pattern, &Estimate)]) -> Vec<PartitionLoad> {
+    let mut loads = BTreeMap::<(String, String), Vec<(f64, &str)>>::new();
+    for (pattern, cost) in patterns {
+        let places = partitions(&pattern.plan);
+        let rows = (cost.rows_read + cost.rows_written) as f64 / places.len().max(1) as f64;
+        let load = pattern.per_second * rows / pattern.partitions as f64;
+        for place in places {
+            loads.entry(place).or_default().push((load, &pattern.name));
+        }
+    }
+    let load = |((table, partition_key), of): ((String, String), Vec<(f64, &str)>)| PartitionLoad {
+        table,
+        partition_key,
+        rows_per_second: of.iter().map(|(load, _)| load).sum(),
+        most_by: of
+            .iter()
+            .max_by(|(one, _), (other, _)| one.total_cmp(other))
+            .map_or_else(String::new, |(_, name)| (*name).to_owned()),
+    };
+    let mut loads: Vec<_> = loads.into_iter().map(load).collect();
+    loads.sort_by(|one, other| other.rows_per_second.total_cmp(&one.rows_per_second));
+    loads
+}
+
+impl PatternReport {
+    fn of(pattern: &Pattern, cost: &Estimate, prices: &Prices) -> Self {
+        let requests = pattern.per_second * MONTH * cost.requests as f64;
+        Self {
+            name: pattern.name.clone(),
+            class: PatternClass::of(&pattern.plan),
+            per_second: pattern.per_second,
+            within_ms: pattern.within.map(|time| time.as_millis() as u64),
+            requests: cost.requests,
+            rows_read: cost.rows_read,
+            rows_matching: cost.matching,
+            rows_written: cost.rows_written,
+            bytes_up: cost.bytes_up,
+            bytes_down: cost.bytes_down,
+            at_least: cost.at_least,
+            price_per_month: requests / 10_000.0 * prices.per_10_000_transactions,
+            plan: pattern.plan.to_string(),
+        }
+    }
+}
+
+impl EntityReport {
+    fn of(sample: &Sample, patterns: &[Pattern], prices: &Prices) -> Self {
+        let schema = &sample.schema;
+        let row = |name: &'static str, kind: &'static str, key: &'static str, canonical: bool| {
+            let rows = sample.rows.iter().filter(|row| row.name == name);
+            let bytes: u64 = rows.clone().map(|row| row.stored_bytes).sum();
+            let first = rows
+                .clone()
+                .next()
+                .map(|row| [row.content.partition_key.clone(), row.content.row_key.clone()]);
+            let reads = patterns.iter().filter(|pattern| {
+                kind != "guard"
+                    && queries(pattern).any(|query| reads(query, schema.table, name, canonical))
+            });
+            RowReport {
+                name,
+                kind,
+                key,
+                sample: first,
+                stored_bytes: bytes.checked_div(rows.count() as u64).unwrap_or_default(),
+                patterns: reads.map(|pattern| pattern.name.clone()).collect(),
+            }
+        };
+        let rows = schema.rows.iter().map(|own| {
+            let kind = match (own.canonical, own.copy) {
+                (true, _) => "canonical",
+                (_, CopyKind::Full) => "full copy",
+                (_, CopyKind::Partial) => "partial copy",
+            };
+            row(own.name, kind, own.key, own.canonical)
+        });
+        let guards = schema.uniques.iter().map(|own| row(own.name, "guard", own.key, false));
+        let bytes = sample.bytes_of_entity();
+        let gib = (sample.all() * bytes) as f64 / f64::from(1 << 30);
+        Self {
+            name: schema.entity,
+            table: schema.table,
+            partition: schema.partition,
+            rows: rows.chain(guards).collect(),
+            entities: sample.all(),
+            stored_bytes: bytes,
+            price_per_month: gib * prices.per_gib_month,
+        }
+    }
+}

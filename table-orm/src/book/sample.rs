@@ -1,0 +1,185 @@
+//! Sample entities of a type, as the rows that they are stored in.
+
+use super::size::stored_bytes;
+use crate::entity::{
+    DynamicEntity, EntityRows, ForeignRow, Schema, TableEntity, foreign_rows, name_of,
+};
+use crate::error::{Error, Result};
+use crate::model::{Edm, PARTITION_KEY, ROW_KEY};
+use crate::query::{Filter, KeyRange, RowQuery, Span};
+use bytes::Bytes;
+use std::collections::BTreeMap;
+
+/// Sample entities of one type, and how many entities they stand for.
+#[derive(Debug, Clone)]
+pub struct Sample {
+    pub(super) schema: Schema,
+    pub(super) rows: Vec<SampleRow>,
+    count: u64,
+    entities: u64,
+    largest_partition: u64,
+}
+
+/// A row of a sample entity.
+#[derive(Debug, Clone)]
+pub(super) struct SampleRow {
+    /// The name of its template; of a guard row that of the unique value.
+    pub name: &'static str,
+    pub table: &'static str,
+    pub content: DynamicEntity,
+    pub stored_bytes: u64,
+    /// The bytes of its JSON object.
+    pub body_bytes: u64,
+}
+
+impl Sample {
+    /// The samples of a type. They stand for themselves, unless [`entities`](Self::entities) and
+    /// [`largest_partition`](Self::largest_partition) say more.
+    ///
+    /// # Errors
+    /// When the service would reject a key or a property of one.
+    pub fn of<E: TableEntity>(entities: &[E]) -> Result<Self> {
+        let mut rows = Vec::new();
+        let mut partitions = BTreeMap::<String, u64>::new();
+        for entity in entities {
+            let own = EntityRows::of(entity)?;
+            *partitions.entry(own.partition_key.clone()).or_default() += 1;
+            for row in own.rows {
+                rows.push(SampleRow::of(name_of::<E>(row.index), E::TABLE, &row.body)?);
+            }
+            for ForeignRow { index, table, body, .. } in foreign_rows(entity)? {
+                rows.push(SampleRow::of(name_of::<E>(index), table.unwrap_or(E::TABLE), &body)?);
+            }
+        }
+        let count = entities.len() as u64;
+        let largest_partition = partitions.into_values().max().unwrap_or_default();
+        Ok(Self { schema: Schema::of::<E>(), rows, count, entities: count, largest_partition })
+    }
+
+    /// Sets how many entities the table has in all.
+    #[must_use]
+    pub const fn entities(mut self, entities: u64) -> Self {
+        self.entities = entities;
+        self
+    }
+
+    /// Sets how many entities the largest partition has.
+    #[must_use]
+    pub const fn largest_partition(mut self, entities: u64) -> Self {
+        self.largest_partition = entities;
+        self
+    }
+
+    /// The number of entities.
+    pub(super) const fn all(&self) -> u64 {
+        self.entities
+    }
+
+    /// The stored bytes of an entity, all of its rows together, on average.
+    pub(super) fn bytes_of_entity(&self) -> u64 {
+        let bytes: u64 = self.rows.iter().map(|row| row.stored_bytes).sum();
+        bytes.checked_div(self.count).unwrap_or_default()
+    }
+
+    /// What a query finds, for the entities that the samples stand for.
+    pub(super) fn found(&self, query: &RowQuery) -> Found {
+        let mut found = Found::default();
+        let in_range = |row: &&SampleRow| {
+            query.table.as_str().eq_ignore_ascii_case(row.table)
+                && contains(&query.keys, &row.content)
+        };
+        for row in self.rows.iter().filter(in_range) {
+            found.in_range += 1.0;
+            if query.filter.as_ref().is_none_or(|filter| row.meets(filter)) {
+                found.matching += 1.0;
+                found.bytes += row.bytes_of(query);
+            }
+        }
+        found.times(self.stands_for(&query.keys.partition))
+    }
+
+    /// How many entities a sample stands for: in its own partition those of the largest one, elsewhere those of the
+    /// table.
+    fn stands_for(&self, partition: &Span) -> f64 {
+        let canonical = self.schema.rows.iter().find(|row| row.canonical).map(|row| row.name);
+        let here = self.rows.iter().filter(|row| Some(row.name) == canonical);
+        let here = here.filter(|row| partition.contains(&row.content.partition_key)).count() as u64;
+        let (entities, samples) = match partition {
+            Span::Exact(_) if here > 0 => (self.largest_partition, here),
+            _ => (self.entities, self.count),
+        };
+        if samples == 0 { 0.0 } else { entities as f64 / samples as f64 }
+    }
+}
+
+fn contains(keys: &KeyRange, row: &DynamicEntity) -> bool {
+    keys.partition.contains(&row.partition_key) && keys.row.contains(&row.row_key)
+}
+
+impl SampleRow {
+    fn of(name: &'static str, table: &'static str, body: &Bytes) -> Result<Self> {
+        let json = std::str::from_utf8(body).unwrap_or_default();
+        let content = DynamicEntity::from_json(json).map_err(Error::from)?;
+        let (stored_bytes, body_bytes) = (stored_bytes(&content), body.len() as u64);
+        Ok(Self { name, table, content, stored_bytes, body_bytes })
+    }
+
+    fn meets(&self, filter: &Filter) -> bool {
+        filter.evaluate(&mut |property, comparison, value| {
+            let key = |key: &String| Edm::String(key.clone());
+            let stored = match property {
+                PARTITION_KEY => Some(key(&self.content.partition_key)),
+                ROW_KEY => Some(key(&self.content.row_key)),
+                property => self.content.properties.get(property).cloned(),
+            };
+            // One with a property that is missing or of another type is false.
+            stored.is_some_and(|stored| {
+                stored.edm_type() == value.edm_type() && comparison.holds(stored.order(value))
+            })
+        })
+    }
+
+    /// The bytes of the properties that a query asks for.
+    fn bytes_of(&self, query: &RowQuery) -> f64 {
+        let Some(select) = &query.select else { return self.body_bytes as f64 };
+        let named = |name: &str| select.iter().any(|selected| *selected == name);
+        let mut part = self.content.clone();
+        part.properties.retain(|name, _| named(name));
+        let json = part.to_json().unwrap_or_default();
+        json.len() as f64
+    }
+}
+
+/// What a query finds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Found {
+    pub in_range: f64,
+    pub matching: f64,
+    pub bytes: f64,
+}
+
+impl Found {
+    fn times(self, factor: f64) -> Self {
+        Self {
+            in_range: self.in_range * factor,
+            matching: self.matching * factor,
+            bytes: self.bytes * factor,
+        }
+    }
+
+    /// The same share of so many rows.
+    pub fn of_rows(self, rows: f64) -> Self {
+        if self.in_range > 0.0 {
+            return self.times(rows / self.in_range);
+        }
+        Self { in_range: rows, matching: rows, bytes: 0.0 }
+    }
+
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            in_range: self.in_range + other.in_range,
+            matching: self.matching + other.matching,
+            bytes: self.bytes + other.bytes,
+        }
+    }
+}

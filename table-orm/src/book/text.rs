@@ -1,0 +1,53 @@
+//! Numbers for a reader.
+
+use std::borrow::Cow;
+
+/// A number for a reader: without a fraction from 100 on.
+pub(super) fn number(number: f64) -> Cow<'static, str> {
+    match number {
+        0.0 => "0".into(),
+        number if number >= 100.0 => grouped(number.round() as u64).into(),
+        number if number >= 1.0 => format!("{number:.1}").into(),
+        number if number >= 0.01 => format!("{number:.2}").into(),
+        _ => "below 0.01".into(),
+    }
+}
+
+/// A whole number in groups of three digits.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number of requests that may be more.
+pub(super) fn at_least(number: u64, more: bool) -> String {
+    if more { format!("{} or more", grouped(number)) } else { grouped(number) }
+}
+
+/// A price.
+pub(super) fn price(price: f64) -> String {
+    if price >= 100.0 {
+        return grouped(price.round() as u64);
+    }
+    if price > 0.0 && price < 0.005 { "below 0.01".to_owned() } else { format!("{price:.2}") }
+}
+
+/// How often, in the unit that fits.
+pub(super) fn rate(per_second: f64) -> String {
+    let units = [(1.0, "s"), (3_600.0, "h"), (86_400.0, "day"), (2_629_800.0, "month")];
+    let fits = units.into_iter().find(|(seconds, _)| per_second * seconds >= 0.995);
+    match fits {
+        Some((seconds, unit)) => {
+            let calls = format!("{:.1}", per_second * seconds);
+            format!("{}/{unit}", calls.strip_suffix(".0").unwrap_or(&calls))
+        }
+        None => "never".to_owned(),
+    }
+}

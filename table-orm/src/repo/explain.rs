@@ -1,0 +1,115 @@
+//! What a query of many rows finds in its range, counted by keys alone.
+
+use super::get::reading;
+use super::list::{List, ListParts};
+use crate::entity::{OwnRows, Row, RowHead, read_rows, split_page};
+use crate::error::Result;
+use crate::plan::TableClient;
+use crate::query::RowQuery;
+use serde::Serialize;
+use std::fmt;
+
+/// How many rows of its range a query reads, and how many of these match: [`List::explain`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Explained {
+    /// The rows in the range, of whatever type. The service reads all of them.
+    pub in_range: u64,
+    /// The rows that the query returns.
+    pub matching: u64,
+    /// The requests that the query takes, as it is. The service bills each.
+    pub transactions: u64,
+    /// The requests that it would take without its filter.
+    pub transactions_unfiltered: u64,
+}
+
+impl Explained {
+    /// Returns the share of the rows in the range that match, from 0 to 1: the density of the query. 1 for a
+    /// range without rows.
+    #[must_use]
+    pub fn density(&self) -> f64 {
+        if self.in_range == 0 { 1.0 } else { self.matching as f64 / self.in_range as f64 }
+    }
+}
+
+impl fmt::Display for Explained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { in_range, matching, transactions, transactions_unfiltered } = self;
+        write!(
+            f,
+            "{matching} of {in_range} rows in the range match ({:.1} %); {transactions} billed \
+             transactions, {transactions_unfiltered} without the filter",
+            100.0 * self.density()
+        )
+    }
+}
+
+/// What was counted over all pages of a query.
+#[derive(Debug, Default)]
+struct Counted {
+    rows: u64,
+    own: u64,
+    pages: u64,
+}
+
+async fn counted(client: &TableClient, own: &OwnRows, query: RowQuery) -> Result<Counted> {
+    let mut counted = Counted::default();
+    let mut pages = client.pages(reading::<RowHead>(query, own));
+    while let Some(page) = pages.next().await? {
+        counted.pages += 1;
+        counted.rows += split_page(&page)?.len() as u64;
+        counted.own += read_rows::<RowHead>(own, &page, None, usize::MAX)?.0.len() as u64;
+    }
+    Ok(counted)
+}
+
+impl<R: Row, C, T> List<R, C, T> {
+    /// Counts the rows in the range, and those that match the filter. Reads the keys of all of them, 1000 a
+    /// request, twice if the query has a filter. Counts to the end of the range, whatever
+    /// [`take`](Self::take) says.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "invoices", partition = "{customer}", row = "{number:05}")]
+    /// # struct Invoice { customer: String, number: u32, cents: u32, paid: bool }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let invoices = Tables::in_memory()?.repo::<Invoice>();
+    /// # invoices.create_table().await?;
+    /// for number in 0..20 {
+    ///     let paid = number != 7;
+    ///     invoices.insert(&Invoice { customer: "acme".into(), number, cents: 900, paid }).await?;
+    /// }
+    /// let due = invoices.list(Invoice::partition("acme")).filter(|row| row.paid.eq(false));
+    /// let explained = due.explain().await?;
+    /// assert_eq!((explained.in_range, explained.matching), (20, 1));
+    /// // An index row with `when` would make this 1.
+    /// assert_eq!(explained.density(), 0.05);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When a key or filter cannot hold one of the values, or the store rejects a request.
+    pub async fn explain(self) -> Result<Explained>
+    where
+        R: 'static,
+    {
+        let own = const { OwnRows::of::<R>() };
+        let ListParts { client, query, .. } = self.into_parts();
+        let query = query?;
+        let matching = counted(&client, &own, query.clone()).await?;
+        let whole = match query.filter {
+            None => None,
+            Some(_) => Some(counted(&client, &own, RowQuery { filter: None, ..query }).await?),
+        };
+        let range = whole.as_ref().unwrap_or(&matching);
+        Ok(Explained {
+            in_range: range.rows,
+            matching: matching.own,
+            transactions: matching.pages,
+            transactions_unfiltered: range.pages,
+        })
+    }
+}

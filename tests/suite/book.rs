@@ -1,0 +1,173 @@
+//! A book of access patterns says what each costs for the entities that its samples stand for, and what stands
+//! out.
+
+use std::time::Duration;
+use table_orm::book::{Book, BookReport, Finding, Pattern, Prices, Sample};
+use table_orm::{Projection, Repo, ScanPermit, TableEntity, Tables};
+
+#[derive(Debug, Clone, TableEntity)]
+#[table(name = "orders", partition = "{customer}", unique(label))]
+#[row(by_number, key = "ORD:{number:05}")]
+#[row(by_state, key = "STA:{state}__{number:05}")]
+#[row(by_cents, key = "CTS:{cents:05}__{number:05}", include(cents))]
+#[row(by_day, key = "DAY:{customer}__{number:05}", eventual, partition = "DAY:{day}")]
+struct Order {
+    customer: String,
+    number: u32,
+    state: String,
+    cents: u32,
+    day: u32,
+    label: String,
+}
+
+/// What a list of amounts asks for.
+#[allow(dead_code, reason = "nothing is read here")]
+#[derive(Debug, Projection)]
+#[projection(of = Order)]
+struct Cents {
+    cents: u32,
+}
+
+/// Two partitions of ten orders each, of which four are open.
+fn samples() -> Vec<Order> {
+    let order = |number: u32| Order {
+        customer: if number < 10 { "acme".into() } else { "beta".into() },
+        number,
+        state: if number % 5 < 2 { "open".into() } else { "sent".into() },
+        cents: 10 * number,
+        day: number % 4,
+        label: format!("L{number}"),
+    };
+    (0..20).map(order).collect()
+}
+
+fn orders() -> Repo<Order> {
+    Tables::in_memory().unwrap().repo()
+}
+
+fn prices() -> Prices {
+    let json = r#"{"source": "test", "date": "2026-10-01", "currency": "EUR",
+        "per_10_000_transactions": 1.0, "per_gib_month": 2.0}"#;
+    Prices::from_json(json).unwrap()
+}
+
+/// A book of 200,000 orders, 5,000 of them of one customer.
+fn book(patterns: impl IntoIterator<Item = Pattern>) -> BookReport {
+    let sample = Sample::of(&samples()).unwrap().entities(200_000).largest_partition(5_000);
+    let book = Book::new("Orders", prices()).entity(sample);
+    patterns.into_iter().fold(book, Book::pattern).report()
+}
+
+fn acme() -> OrderPartition {
+    Order::partition("acme")
+}
+
+#[test]
+fn rows_are_those_of_the_samples_times_what_a_sample_stands_for() {
+    let orders = orders();
+    let open = orders.list(acme().by_state().state("open")).plan().unwrap();
+    let dear = orders.list(acme().by_cents().cents_in(50..)).project::<Cents>().plan().unwrap();
+    let few = orders.list(acme().by_number()).filter(|row| row.cents.ge(90_u32)).plan().unwrap();
+    let day = orders.list(Order::by_day(1_u32)).plan().unwrap();
+    let names = ["open", "dear", "few", "day"];
+    let patterns = names.into_iter().zip([open, dear, few, day]);
+    let book = book(patterns.map(|(name, plan)| Pattern::new(name, plan)));
+    let counted = |at: usize| {
+        let pattern = &book.patterns[at];
+        (pattern.rows_read, pattern.rows_matching, pattern.requests)
+    };
+    assert_eq!(counted(0), (2_000, 2_000, 2));
+    assert_eq!(counted(1), (2_500, 2_500, 3));
+    // One of ten matches: the page ends when it is full.
+    assert_eq!(counted(2), (5_000, 500, 1));
+    // A quarter of all orders are of that day: its partition is not that of a customer.
+    assert_eq!(counted(3), (50_000, 50_000, 50));
+    // A projection gets fewer bytes.
+    let bytes = |at: usize| book.patterns[at].bytes_down / book.patterns[at].rows_matching;
+    assert!(bytes(1) < bytes(0), "{} {}", bytes(1), bytes(0));
+}
+
+#[test]
+fn a_write_costs_what_its_plan_says_and_a_read_of_a_few_rows_no_more() {
+    let (orders, samples) = (orders(), samples());
+    let insert = orders.insert(&samples[0]).plan().unwrap();
+    let cost = insert.cost();
+    let five = orders.list(acme().by_state()).take(5).plan().unwrap();
+    let told = Pattern::new("told", orders.list(acme().by_number()).plan().unwrap()).reading(7);
+    let book = book([Pattern::new("insert", insert), Pattern::new("five", five), told]);
+    let [insert, five, told] = &book.patterns[..] else { panic!("{book:?}") };
+    assert_eq!(Some(insert.requests), cost.transactions.most);
+    assert_eq!(Some(insert.rows_written), cost.rows_written.most);
+    assert_eq!((five.rows_read, five.requests), (5, 1));
+    assert_eq!((told.rows_read, told.requests), (7, 1));
+}
+
+#[test]
+fn prices_are_those_of_requests_and_of_what_is_stored() {
+    let get = orders().get(acme().by_number().number(1)).plan().unwrap();
+    let book = book([Pattern::new("get", get).per_second(2.0)]);
+    // 2 x 2,629,800 seconds of a month, at 1 for 10,000.
+    assert!((book.patterns[0].price_per_month - 525.96).abs() < 0.001);
+    let stored = 200_000.0 * book.entities[0].stored_bytes as f64 / f64::from(1 << 30) * 2.0;
+    assert!((book.entities[0].price_per_month - stored).abs() < 0.001);
+    assert!((book.price_per_month - 525.96 - stored).abs() < 0.001);
+}
+
+#[test]
+fn what_stands_out_is_named() {
+    let orders = orders();
+    let by_state = || orders.list(acme().by_state().state("open"));
+    let patterns = [
+        // Asks for some of a full copy; the only one that reads it.
+        Pattern::new("amounts", by_state().project::<Cents>().plan().unwrap()).per_second(1.5),
+        Pattern::new(
+            "few",
+            orders.list(acme().by_number()).filter(|row| row.label.eq("none")).plan().unwrap(),
+        )
+        .reading(30_000)
+        .within(Duration::from_millis(9)),
+        Pattern::new("all", orders.scan(ScanPermit::because("test")).plan().unwrap()),
+    ];
+    let book = book(patterns);
+    let [sparse, slow, scans, hot, partial, cents, day] = &book.findings[..] else {
+        panic!("{:#?}", book.findings)
+    };
+    let Finding::Sparse { pattern, rows_read: 30_000, rows_matching: 0 } = sparse else {
+        panic!("{sparse:?}")
+    };
+    assert_eq!(pattern, "few");
+    assert!(matches!(slow, Finding::Slow { pattern, within_ms: 9, .. } if pattern == "few"));
+    assert!(matches!(scans, Finding::Scans { pattern, .. } if pattern == "all"));
+    let Finding::HotPartition { partition_key, rows_per_second, most_by, target, .. } = hot else {
+        panic!("{hot:?}")
+    };
+    assert_eq!((partition_key.as_str(), most_by.as_str()), ("acme", "amounts"));
+    assert_eq!((*rows_per_second, *target), (3_000.0, 2_000.0));
+    let Finding::PartialServes { row: "by_state", properties, .. } = partial else {
+        panic!("{partial:?}")
+    };
+    assert_eq!(properties, &["Cents"]);
+    assert!(matches!(cents, Finding::UnusedRow { row: "by_cents", .. }));
+    assert!(matches!(day, Finding::UnusedRow { row: "by_day", .. }));
+}
+
+#[test]
+fn calls_that_spread_over_partitions_load_each_with_their_share() {
+    let plan = || orders().list(acme().by_number()).plan().unwrap();
+    let one = Pattern::new("one", plan()).per_second(0.1);
+    let spread = Pattern::new("spread", plan()).per_second(0.1).over_partitions(50);
+    let loads = [one, spread].map(|pattern| book([pattern]).partitions[0].rows_per_second);
+    assert_eq!(loads, [500.0, 10.0]);
+}
+
+#[test]
+fn a_book_is_the_same_in_markdown_json_and_html() {
+    let get = orders().get(acme().by_number().number(1)).plan().unwrap();
+    let book = book([Pattern::new("a | b <i>", get).per_second(2.0)]);
+    let json: serde_json::Value = serde_json::from_str(&book.json().unwrap()).unwrap();
+    assert_eq!(json["patterns"][0]["class"], "point query");
+    assert_eq!(json["entities"][0]["rows"][4]["kind"], "guard");
+    // Text of an app cannot break a table or a page.
+    assert!(book.markdown().contains("| a \\| b <i> | point query | 2/s |"));
+    assert!(book.html().contains("a | b &lt;i&gt;") && !book.html().contains("<i>"));
+}

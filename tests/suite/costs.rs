@@ -1,0 +1,419 @@
+//! A call that succeeds costs what its plan says: its requests are counted and compared.
+
+use proptest::prelude::*;
+use std::sync::{Arc, Mutex};
+use support::dose;
+use table_orm::embedded::EmbeddedStore;
+use table_orm::model::Metadata;
+use table_orm::plan::{Bounds, Cost, Plan};
+use table_orm::query::RowQuery;
+use table_orm::store::{Batch, Middleware, Operation, Page, Store, StoreError, StoredRow};
+use table_orm::{ETag, Sum, TableEntity, TableName, Tables};
+
+/// What was sent and answered.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    transactions: u64,
+    rows_read: u64,
+    rows_written: u64,
+    bytes_up: u64,
+}
+
+#[derive(Debug)]
+struct Counter {
+    inner: Arc<dyn Store>,
+    counts: Arc<Mutex<Counts>>,
+}
+
+impl Counter {
+    fn wrote(&self, operations: &[Operation]) {
+        let bytes = operations.iter().filter_map(|operation| operation.action.body());
+        let mut counts = self.counts.lock().unwrap();
+        counts.transactions += 1;
+        counts.rows_written += operations.len() as u64;
+        counts.bytes_up += bytes.map(|body| body.len() as u64).sum::<u64>();
+    }
+}
+
+impl Middleware for Counter {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
+    }
+
+    async fn get(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        row_key: &str,
+        select: Option<&[&str]>,
+        metadata: Metadata,
+    ) -> Result<Option<StoredRow>, StoreError> {
+        let row = self.inner.get(table, partition_key, row_key, select, metadata).await?;
+        let mut counts = self.counts.lock().unwrap();
+        counts.transactions += 1;
+        counts.rows_read += u64::from(row.is_some());
+        Ok(row)
+    }
+
+    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+        let page = self.inner.query(query).await?;
+        let json: serde_json::Value = serde_json::from_slice(&page.body).unwrap();
+        let mut counts = self.counts.lock().unwrap();
+        counts.transactions += 1;
+        counts.rows_read += json["value"].as_array().map_or(0, Vec::len) as u64;
+        Ok(page)
+    }
+
+    async fn write(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        operation: Operation,
+    ) -> Result<Option<ETag>, StoreError> {
+        self.wrote(std::slice::from_ref(&operation));
+        self.inner.write(table, partition_key, operation).await
+    }
+
+    async fn commit(
+        &self,
+        table: &TableName,
+        transaction: Batch,
+    ) -> Result<Vec<Option<ETag>>, StoreError> {
+        self.wrote(&transaction.operations);
+        self.inner.commit(table, transaction).await
+    }
+}
+
+/// One row.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "plain", partition = "{customer}", row = "P:{number:05}")]
+struct Plain {
+    customer: String,
+    number: u32,
+    cents: i64,
+}
+
+/// Index rows, some of which entities lack, and a guard row.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "indexed", partition = "{customer}", unique(cents))]
+#[row(by_number, key = "I:{number:05}")]
+#[row(by_cents, key = "C:{cents}__{number:05}", when = Indexed::is_dear)]
+#[row(by_tag, key = "T:{tag}__{number:05}", each(tag in tags), include(cents))]
+struct Indexed {
+    customer: String,
+    number: u32,
+    cents: u32,
+    #[table(json)]
+    tags: Vec<String>,
+}
+
+impl Indexed {
+    const fn is_dear(&self) -> bool {
+        self.cents > 20
+    }
+}
+
+/// Totals, of which one is for each group, and events.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "summed", partition = "{customer}", sums = Summed::SUMS, outbox(before, after))]
+#[row(by_number, key = "S:{number:05}")]
+#[row(by_cents, key = "C:{cents:05}__{number:05}")]
+struct Summed {
+    customer: String,
+    number: u32,
+    cents: u32,
+}
+
+impl Summed {
+    const SUMS: &'static [Sum<Self>] = &[
+        Sum::count("summed"),
+        Sum::of("cents", |summed: &Self| summed.cents.into()).shards(4),
+        Sum::by_group("dear", |summed: &Self| ((summed.cents > 20).to_string(), 1)),
+    ];
+}
+
+/// Rows in other partitions, and a value that is unique over all of them.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "across", partition = "{customer}", unique(label, across))]
+#[row(by_number, key = "A:{number:05}")]
+#[row(by_cents, key = "C:{customer}__{number:05}", eventual, partition = "CENTS:{cents:05}")]
+#[row(by_label, key = "L:{customer}__{number:05}", eventual, partition = "LABELS", include(cents))]
+struct Across {
+    customer: String,
+    number: u32,
+    cents: u32,
+    label: String,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Call {
+    Insert,
+    Upsert,
+    Update,
+    UpdateOrInsert,
+    Save,
+    Delete,
+    ForceDelete,
+    InsertMany,
+    Get,
+    Load,
+    List,
+    Page,
+    Transaction,
+}
+
+fn call() -> impl Strategy<Value = Call> {
+    use Call::*;
+    let calls = vec![
+        Insert,
+        Insert,
+        Insert,
+        Upsert,
+        Update,
+        UpdateOrInsert,
+        Save,
+        Delete,
+        ForceDelete,
+        InsertMany,
+        Get,
+        Load,
+        List,
+        Page,
+        Transaction,
+    ];
+    prop::sample::select(calls)
+}
+
+/// The repos of one store, whose requests are counted.
+struct Shop {
+    tables: Tables,
+    counts: Arc<Mutex<Counts>>,
+}
+
+impl Shop {
+    async fn new() -> Self {
+        let counts = Arc::<Mutex<Counts>>::default();
+        let inner = Arc::new(EmbeddedStore::in_memory().unwrap());
+        let store = Counter { inner, counts: Arc::clone(&counts) };
+        let tables = Tables::new(store);
+        tables.repo::<Plain>().create_table().await.unwrap();
+        tables.repo::<Indexed>().create_table().await.unwrap();
+        tables.repo::<Summed>().create_table().await.unwrap();
+        tables.repo::<Across>().create_table().await.unwrap();
+        Self { tables, counts }
+    }
+
+    /// What was counted since the last call, which is forgotten.
+    fn counts(&self) -> Counts {
+        std::mem::take(&mut *self.counts.lock().unwrap())
+    }
+
+    /// Compares what was counted since the last call with the bounds.
+    fn check<T>(&self, name: &str, plan: Plan, sent: Result<T, impl std::fmt::Display>) {
+        let counts = self.counts();
+        let Cost { transactions, rows_read, rows_written, bytes_up, .. } = plan.cost();
+        let context = || format!("{name}: {counts:?}\n{plan:#}");
+        // The least is what a call that succeeds needs.
+        let Ok(_) = sent else { return };
+        assert!(transactions.contains(counts.transactions), "transactions of {}", context());
+        assert!(rows_read.contains(counts.rows_read), "rows read of {}", context());
+        assert!(rows_written.contains(counts.rows_written), "rows written of {}", context());
+        assert!(bytes_up.contains(counts.bytes_up), "bytes of {}", context());
+    }
+}
+
+/// Makes a call of a type, and compares its cost.
+macro_rules! calls {
+    ($name:ident, $ty:ident { $($field:ident: $value:expr),* }, $row:ident($number:ident, $cents:ident)) => {
+        async fn $name(shop: &Shop, call: Call, number: u32, cents: u32) {
+            let repo = shop.tables.repo::<$ty>();
+            let customer = Customer::of(number);
+            let made = |$number: u32, $cents: u32| $ty {
+                customer: Customer::of($number).to_owned(),
+                number: $number,
+                $($field: $value),*
+            };
+            let entity = made(number, cents);
+            let partition = $ty::partition(customer);
+            let key = partition.$row().number(number);
+            let name = format!("{call:?} of {}", stringify!($ty));
+            macro_rules! check {
+                ($call:expr) => {{
+                    let plan = $call.plan().unwrap();
+                    let sent = $call.await;
+                    shop.check(&name, plan, sent);
+                }};
+            }
+            macro_rules! check_list {
+                ($list:expr, $last:ident($size:expr)) => {{
+                    let plan = $list.plan().unwrap();
+                    let sent = $list.$last($size).next().await;
+                    shop.check(&name, plan, sent);
+                }};
+                ($list:expr, $last:ident()) => {{
+                    let plan = $list.plan().unwrap();
+                    let sent = $list.$last().await;
+                    shop.check(&name, plan, sent);
+                }};
+            }
+            match call {
+                Call::Insert => check!(repo.insert(&entity)),
+                Call::Upsert => check!(repo.upsert(&entity)),
+                Call::Update => check!(repo.update(&key, |_| {})),
+                Call::UpdateOrInsert => {
+                    let change = |entity: &mut $ty| {
+                        let changed = made(entity.number, cents);
+                        $(entity.$field = changed.$field.clone();)*
+                    };
+                    check!(repo.update(&key, change).or_insert_with(|| made(number, cents)));
+                }
+                Call::Save => {
+                    let loaded = repo.load(&key).await.unwrap().one();
+                    shop.counts();
+                    let Ok(loaded) = loaded else { return };
+                    let mut changed = loaded.clone();
+                    let new = made(number, cents);
+                    $(changed.$field = new.$field.clone();)*
+                    let plan = repo.save(&mut changed.clone()).plan().unwrap();
+                    let sent = repo.save(&mut changed).await;
+                    shop.check(&name, plan, sent);
+                }
+                Call::Delete => {
+                    let loaded = repo.load(&key).await.unwrap().one();
+                    shop.counts();
+                    let Ok(loaded) = loaded else { return };
+                    check!(repo.delete(loaded.clone()));
+                }
+                Call::ForceDelete => check!(repo.force_delete(&entity)),
+                Call::InsertMany => {
+                    let many: Vec<_> = (number..number + 7).map(|n| made(n, n + cents)).collect();
+                    let plan = repo.insert_many(many.clone()).plan().unwrap();
+                    let report = repo.insert_many(many).await;
+                    let sent = if report.failures.is_empty() { Ok(()) } else { Err("some failed") };
+                    shop.check(&name, plan, sent);
+                }
+                Call::Get => check!(repo.get(&key)),
+                Call::Load => {
+                    let plan = repo.load(&key).plan().unwrap();
+                    let sent = repo.load(&key).await;
+                    shop.check(&name, plan, sent);
+                }
+                Call::List => check_list!(repo.list(partition.$row()), collect()),
+                Call::Page => check_list!(repo.list(partition.$row().number_in(number..)), pages(3)),
+                Call::Transaction => {
+                    let other = made(number + 500, cents);
+                    let both = || repo.transaction(&partition).insert(&entity).insert(&other);
+                    if Customer::of(number + 500) == customer {
+                        let plan = both().plan().unwrap();
+                        let sent = both().commit().await;
+                        shop.check(&name, plan, sent);
+                    }
+                }
+            }
+        }
+    };
+}
+
+/// Two partitions.
+struct Customer;
+
+impl Customer {
+    const fn of(number: u32) -> &'static str {
+        if number % 8 < 4 { "acme" } else { "beta" }
+    }
+}
+
+calls!(plain, Plain { cents: i64::from(cents) }, row(number, cents));
+calls!(
+    indexed,
+    Indexed { cents: cents, tags: vec!["a".into(), cents.to_string()] },
+    by_number(number, cents)
+);
+calls!(summed, Summed { cents: cents }, by_number(number, cents));
+calls!(
+    across,
+    Across { cents: cents, label: format!("{number}-{cents}") },
+    by_number(number, cents)
+);
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(dose(12, 400)))]
+
+    #[test]
+    fn a_call_costs_what_its_plan_says(
+        calls in prop::collection::vec((call(), 0..4_usize, 0..12_u32, 0..40_u32), 1..24),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let shop = Shop::new().await;
+            shop.counts();
+            for (call, ty, number, cents) in calls {
+                match ty {
+                    0 => plain(&shop, call, number, cents).await,
+                    1 => indexed(&shop, call, number, cents).await,
+                    2 => summed(&shop, call, number, cents).await,
+                    _ => across(&shop, call, number, cents).await,
+                }
+                shop.counts();
+            }
+        });
+    }
+}
+
+#[tokio::test]
+async fn the_cost_of_an_insert_is_exact_where_no_row_is_elsewhere() {
+    let shop = Shop::new().await;
+    let tags = vec!["a".to_owned(), "b".to_owned()];
+    let entity = Indexed { customer: "acme".into(), number: 1, cents: 30, tags };
+    let plan = shop.tables.repo::<Indexed>().insert(&entity).plan().unwrap();
+    shop.counts();
+    shop.tables.repo::<Indexed>().insert(&entity).await.unwrap();
+    let counts = shop.counts();
+    // The canonical row, its guard, and the index rows.
+    let cost = plan.cost();
+    assert_eq!((counts.transactions, counts.rows_written), (1, 5));
+    assert_eq!(cost.transactions, Bounds { least: 1, most: Some(1) });
+    assert_eq!(cost.rows_written, Bounds { least: 5, most: Some(5) });
+    assert_eq!(cost.bytes_up, Bounds { least: counts.bytes_up, most: Some(counts.bytes_up) });
+    let text = format!("1 billed transaction; writes 5 rows, {} bytes up", counts.bytes_up);
+    assert_eq!(cost.to_string(), text);
+}
+
+#[tokio::test]
+async fn the_cost_of_rows_in_other_partitions_is_known_to_two_requests() {
+    let shop = Shop::new().await;
+    let entity = Across { customer: "acme".into(), number: 1, cents: 30, label: "x".into() };
+    let insert = || shop.tables.repo::<Across>().insert(&entity);
+    let Bounds { least, most } = insert().plan().unwrap().cost().transactions;
+    shop.counts();
+    insert().await.unwrap();
+    // A reservation of two requests, the entity, two requests in each of two partitions, a read, and the end.
+    assert_eq!(shop.counts().transactions, 9);
+    assert_eq!((least, most), (8, Some(9)));
+}
+
+#[tokio::test]
+async fn what_a_query_reads_is_counted_by_keys_alone() {
+    let shop = Shop::new().await;
+    let (plain, other) = (shop.tables.repo::<Plain>(), shop.tables.table("plain".parse().unwrap()));
+    let entities = (0..1_100).map(|number| Plain {
+        customer: "acme".into(),
+        number,
+        cents: i64::from(number % 10),
+    });
+    assert!(plain.insert_many(entities).await.failures.is_empty());
+    // Its key is in the range, but it is of another type.
+    other.insert(&table_orm::DynamicEntity::new("acme", "P:x")).await.unwrap();
+    shop.counts();
+    let all = plain.list(Plain::partition("acme").row());
+    let explained = all.clone().explain().await.unwrap();
+    assert_eq!((explained.in_range, explained.matching, explained.transactions), (1_101, 1_100, 2));
+    assert_eq!(shop.counts().transactions, 2);
+    let tenth = all.filter(|row| row.cents.eq(3_i64)).take(5).explain().await.unwrap();
+    assert_eq!((tenth.in_range, tenth.matching), (1_101, 110));
+    assert_eq!((tenth.transactions, tenth.transactions_unfiltered), (1, 2));
+    assert_eq!(
+        tenth.to_string(),
+        "110 of 1101 rows in the range match (10.0 %); 1 billed transactions, 2 without the filter"
+    );
+}
