@@ -57,7 +57,6 @@ pub struct Plan {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-#[expect(clippy::large_enum_variant, reason = "most steps are reads, and plans have few")]
 pub enum Step {
     /// A read of rows. Every query except a point query repeats for each page.
     Read {
