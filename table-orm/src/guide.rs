@@ -15,6 +15,9 @@ pub mod start {
 
     #[doc = include_str!("../guide/start/index_rows.md")]
     pub mod index_rows {}
+
+    #[doc = include_str!("../guide/start/designing.md")]
+    pub mod designing {}
 }
 
 /// Read and write entities.

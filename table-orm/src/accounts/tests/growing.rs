@@ -117,7 +117,7 @@ async fn a_new_account_takes_the_partitions_of_its_slots_and_no_other_row_is_wri
     let stores = [memory(), memory(), memory()];
     let of = |count: usize| Accounts::growing(stores[..count].to_vec(), name("map")).unwrap();
     let (table, two, three) = (name("rows"), of(2), of(3));
-    three.create_table(&table).await.unwrap();
+    two.create_table(&table).await.unwrap();
     let partitions: Vec<_> = (0..150).map(|n| format!("p{n:03}")).collect();
     let mut before = Vec::new();
     for partition_key in &partitions {
@@ -221,7 +221,7 @@ async fn no_table_is_deleted_while_accounts_grow() {
     let short = Accounts::growing([Arc::clone(&stores[0])], name("map")).unwrap();
     let long = Accounts::growing(stores, name("map")).unwrap();
     let table = name("rows");
-    long.create_table(&table).await.unwrap();
+    short.create_table(&table).await.unwrap();
     let rows: Vec<_> = (0..20).map(|n| row(&format!("p{n:03}"), "1")).collect();
     for row in &rows {
         put(&short, &table, row).await;
@@ -318,7 +318,7 @@ async fn a_process_with_the_shorter_list_writes_nothing_once_the_accounts_have_g
     let short = Accounts::growing([Arc::clone(&stores[0])], name("map")).unwrap();
     let long = Accounts::growing(stores.clone(), name("map")).unwrap();
     let table = name("rows");
-    long.create_table(&table).await.unwrap();
+    short.create_table(&table).await.unwrap();
     let partitions: Vec<_> = (0..20).map(|n| format!("p{n:03}")).collect();
     for partition_key in &partitions {
         put(&short, &table, &row(partition_key, "1")).await;
