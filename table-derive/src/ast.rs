@@ -28,6 +28,7 @@ pub struct Entity<'a> {
     /// Whether its events hold what was stored before, and what is stored after.
     pub outbox: Option<[bool; 2]>,
     pub allow_append_only: bool,
+    pub allow_single_partition: bool,
     pub rows: Vec<Row>,
     pub uniques: Vec<Unique>,
     pub components: Vec<Component>,
@@ -102,6 +103,8 @@ pub enum Encoder {
     Biased,
     Lower,
     Shard(u32),
+    /// By the second of an instant.
+    Spread,
 }
 
 /// A field and its `#[table(..)]`.
@@ -190,6 +193,7 @@ impl<'a> Entity<'a> {
                 ["before", "after"].map(|value| values.flag(value, errors).is_some())
             }),
             allow_append_only: items.flag("allow_append_only", errors).is_some(),
+            allow_single_partition: items.flag("allow_single_partition", errors).is_some(),
             rows,
             uniques: Vec::new(),
             components,
@@ -434,6 +438,7 @@ impl Component {
             "biased" => field(Encoder::Biased),
             "lower" => field(Encoder::Lower),
             "shard" => shard(&encoder, argument),
+            "spread" => spread(&encoder, argument),
             "with" => syn::parse2(argument)
                 .map(|path| (Encoder::Plain, Argument::With(path)))
                 .map_err(|_| {
@@ -442,7 +447,7 @@ impl Component {
                 }),
             _ => {
                 let path = encoder.to_token_stream();
-                let help = suggestion(&known, "desc asc biased lower shard with".split(' '));
+                let help = suggestion(&known, "desc asc biased lower shard spread with".split(' '));
                 Err(mistake!(encoder => "`{path}` is not an encoder", help = help))
             }
         };
@@ -471,6 +476,19 @@ fn shard(encoder: &Path, argument: TokenStream) -> syn::Result<(Encoder, Argumen
     match number.base10_parse() {
         Ok(shards @ 2..=10_000) => Ok((Encoder::Shard(shards), Argument::Field(field))),
         _ => Err(wrong(&number)),
+    }
+}
+
+fn spread(encoder: &Path, argument: TokenStream) -> syn::Result<(Encoder, Argument)> {
+    let parse = |input: ParseStream<'_>| {
+        let field = Ident::parse_any(input)?;
+        input.parse::<Token![,]>()?;
+        Ok((field, input.parse::<Ident>()?))
+    };
+    match parse.parse2(argument) {
+        Ok((field, unit)) if unit == "second" => Ok((Encoder::Spread, Argument::Field(field))),
+        _ => Err(mistake!(encoder => "`spread` takes the field of an instant, and `second`",
+            help: "write `spread(field, second)`")),
     }
 }
 

@@ -93,9 +93,16 @@ fn partition_methods(entity: &Entity<'_>, types: &Types<'_>) -> TokenStream {
     let shards: BTreeSet<_> = shards.map(|own| own.name.unraw().to_string()).collect();
     let all = idents(slots(&entity.partition));
     let others = idents(slots(&entity.partition).filter(|slot| !shards.contains(slot)));
-    let partitions = (!shards.is_empty()).then(
+    let spread = entity.components.iter().any(|own| own.encoder == Encoder::Spread);
+    let others = if spread { all.clone() } else { others };
+    let partitions = (spread || !shards.is_empty()).then(
         || quote!(#vis fn partitions(#(#others: impl _orm::Sized),*) -> _orm::Vec<#partition> {}),
     );
+    let ranges = entity.rows.iter().filter(|row| spread && row.elsewhere.is_none()).map(|row| {
+        let ty = types.row_in(names::row(types.input, row), quote!(_orm::Complete));
+        let method = format_ident!("{}_in", row.name.unraw());
+        quote!(#vis fn #method(#(#all: impl _orm::Sized),*) -> _orm::Vec<_orm::Range<#ty>> {})
+    });
     let partition = quote!(#vis fn partition(#(#all: impl _orm::Sized),*) -> #partition {});
     let elsewhere = entity.rows.iter().filter_map(|row| {
         let ty = types.row_in(names::row(types.input, row), quote!(_orm::Complete));
@@ -103,7 +110,7 @@ fn partition_methods(entity: &Entity<'_>, types: &Types<'_>) -> TokenStream {
         let (method, given) = (&row.name, idents(slots(template)));
         Some(quote!(#vis fn #method(#(#given: impl _orm::Sized),*) -> #ty {}))
     });
-    types.items(&types.ty, quote!(#partition #partitions #(#elsewhere)*))
+    types.items(&types.ty, quote!(#partition #partitions #(#ranges)* #(#elsewhere)*))
 }
 
 /// The methods of components: the names in a row's template, and every name that could be the right

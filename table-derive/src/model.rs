@@ -75,7 +75,7 @@ impl Encoder {
     pub fn tokens(self) -> TokenStream {
         let (name, digits) = match self {
             // A shard is a type of its own, plainly encoded.
-            Self::Plain | Self::Shard(_) => (quote!(Plain), None),
+            Self::Plain | Self::Shard(_) | Self::Spread => (quote!(Plain), None),
             Self::Padded(digits) => (quote!(Padded), Some(digits)),
             Self::Ascending => (quote!(Ascending), None),
             Self::Descending => (quote!(Descending), None),
@@ -107,7 +107,7 @@ impl<'a> Part<'a> {
 
     /// Whether it spreads an entity's partitions.
     pub fn is_shard(&self) -> bool {
-        matches!(self.encoder, Encoder::Shard(_))
+        matches!(self.encoder, Encoder::Shard(_) | Encoder::Spread)
     }
 
     /// Its type and encoder as generated code names them.
@@ -118,6 +118,7 @@ impl<'a> Part<'a> {
                 let shards = Literal::u32_unsuffixed(shards);
                 quote!(<_orm::Shard<#shards> as _orm::Part>)
             }
+            Encoder::Spread => quote!(<_orm::Spread as _orm::Part>),
             Encoder::Plain => quote!(<#ty as _orm::Part>),
             _ => quote!(<#ty as _orm::Part<#encoder>>),
         }
@@ -177,6 +178,7 @@ impl<'a> Part<'a> {
         let field = self.field();
         match (self.encoder, self.kind()) {
             (Encoder::Shard(shards), _) => Width::Fixed(digits_of(u64::from(shards) - 1)),
+            (Encoder::Spread, _) => Width::Fixed(10),
             (Encoder::Padded(digits) | Encoder::DescendingPadded(digits), Kind::Unsigned(_)) => {
                 Width::Fixed(digits)
             }

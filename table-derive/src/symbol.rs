@@ -5,7 +5,8 @@ pub type Attribute = (&'static str, &'static str);
 
 pub const ON_ENTITY: Attribute = (
     "table",
-    "name partition row unique kind sums outbox cache crate escape rename_all allow_append_only",
+    "name partition row unique kind sums outbox cache crate escape rename_all allow_append_only \
+     allow_single_partition",
 );
 /// After the name of a row.
 pub const ON_ROW: Attribute =

@@ -85,7 +85,7 @@ fn accepts(rule: &str, text: &str) -> bool {
             struct Entity { f: String, #[table(rename = #text)] property: String }
         },
         "key" => parse_quote! {
-            #[table(name = "entities", partition = "p", row = #key)]
+            #[table(name = "entities", partition = "p", row = #key, allow_single_partition)]
             struct Entity { f: String }
         },
         other => panic!("no rule {other}"),

@@ -1,6 +1,7 @@
 //! What generated code uses, under one short path. Apps do not use it.
 
 pub use crate::codec::{Alias, Members};
+pub use crate::entity::check_names as check_sums;
 pub use crate::entity::{Elements, Field, FromKeys, Query, Row, SeriesOf, Stores};
 pub use crate::entity::{
     EventValues, ForeignTemplate, GuardTemplate, MemberOf, RowTemplate, Sum, TableEntity,
@@ -10,9 +11,10 @@ pub use crate::entity::{FromRow, ReadRow};
 pub use crate::key::IntoValue as Value;
 pub use crate::key::StoredKeys;
 pub use crate::key::{
-    Ascending, Biased, Coded, Descending, DescendingPadded, Escape, IntoRange, KeyError, KeyFault,
-    KeyPart, KeyTemplate, KeyText, LastRangeOf, Lower, Padded, Plain, PrefixFree, PrefixOf,
-    RangeOf, Shape, Shard, Sorted, SortedLast, TemplatePart, TextPart, Width,
+    Ascending, Biased, Coded, Descending, DescendingPadded, Escape, IntoBounded as Bounded,
+    IntoRange, KeyError, KeyFault, KeyPart, KeyTemplate, KeyText, LastRangeOf, Lower, Padded,
+    Plain, PrefixFree, PrefixOf, RangeOf, Shape, Shard, Sorted, SortedLast, Spread, TemplatePart,
+    TextPart, Width,
 };
 pub use crate::model::ETag;
 pub use crate::model::Metadata;

@@ -15,6 +15,9 @@ pub mod start {
 
     #[doc = include_str!("../guide/start/index_rows.md")]
     pub mod index_rows {}
+
+    #[doc = include_str!("../guide/start/designing.md")]
+    pub mod designing {}
 }
 
 /// Read and write entities.
@@ -80,6 +83,13 @@ pub mod run {
         doc = include_str!("../guide/run/retries.md")
     )]
     pub mod retries {}
+
+    #[cfg_attr(not(feature = "stress"), allow(rustdoc::broken_intra_doc_links))]
+    #[cfg_attr(
+        any(not(doctest), all(feature = "embedded", feature = "stress")),
+        doc = include_str!("../guide/run/stress.md")
+    )]
+    pub mod stress {}
 
     #[cfg_attr(
         any(not(doctest), feature = "embedded"),

@@ -103,6 +103,7 @@
 //! | `azure-queue` | queues of Azure Storage; implies `azure` and `distributed` |
 //! | `cache` | entities that were read a short time ago are not read again |
 //! | `chrono`, `jiff`, `rust_decimal`, `ulid` | key and property types of these crates |
+//! | `sealed` | page tokens that a client can neither read nor alter |
 //! | `zstd` | compressed properties; the build needs a C compiler |
 //! | `tracing`, `metrics` | spans and counters of every request |
 //! | `testing` | a store that fails on purpose, and a fake service on virtual time |

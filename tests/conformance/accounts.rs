@@ -86,7 +86,7 @@ async fn grow(stores: [Arc<dyn Store>; 3]) {
     tokio::time::advance(GRACE).await;
     tokio::time::resume();
 
-    let patient = Retry::new(Strategy::Fixed { retries: 200, wait: Duration::from_millis(50) });
+    let patient = Retry::new(Strategy::Fixed { retries: 100, wait: Duration::from_millis(100) });
     let during = Tables::new(three.clone()).layer(patient).unwrap().table(table.clone());
     for partition in &partitions {
         assert!(during.get(partition, "001").await.unwrap().is_some(), "{partition}");

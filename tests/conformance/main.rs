@@ -142,6 +142,10 @@ fn main() -> ExitCode {
                 Box::pin(async move { run(Subject::new(store).await).await })
             }),
         );
+    }
+    // Each is also run over embedded stores.
+    for case in cases::all().into_iter().step_by(support::dose(6, 1) as usize) {
+        let run = case.run;
         on_azurite(
             format!("azure-growing::{}", case.name),
             Box::new(move |azurite| {

@@ -101,7 +101,7 @@ macro_rules! kinds {
             use super::*;
             $(
                 #[derive(TableEntity)]
-                #[table(name = "kinds", partition = "p", row = "{number:03}")]
+                #[table(name = "kinds", partition = "p", row = "{number:03}", allow_single_partition)]
                 pub struct $kind {
                     #[table(key_only)]
                     #[allow(dead_code)]

@@ -10,6 +10,7 @@
 use crate::growing;
 use support::reference::{self, Distance, Registration, Sex};
 use table_orm::entity::{EntityRows, foreign_rows};
+use table_orm::model::DateTime;
 use table_orm::plan::Step;
 use table_orm::{KeyPart, TableEntity, Tables};
 use time::{Date, Duration, Month, OffsetDateTime, Time, UtcOffset};
@@ -90,7 +91,7 @@ struct ShardedByText {
 
 /// Growing ids, newest first.
 #[derive(Debug, TableEntity)]
-#[table(name = "growing", partition = "P", row = "{guid_down}_{ulid_down}")]
+#[table(name = "growing", partition = "P", row = "{guid_down}_{ulid_down}", allow_single_partition)]
 #[component(guid_down = desc(guid), ulid_down = desc(ulid))]
 struct Growing {
     guid: Uuid,
@@ -109,6 +110,19 @@ struct ShardedByGuid {
 #[component(thousand = shard(height, 1000), at = biased(height))]
 struct ShardedBySigned {
     height: i32,
+}
+
+/// The second and the day of an instant, of every crate.
+#[derive(Debug, TableEntity)]
+#[table(name = "spread", partition = "P:{second}__{id}", row = "AT:{at}")]
+#[row(copy, partition = "{again}__{chrono_down}_{id}", key = "COPY:{at}", eventual)]
+#[component(second = spread(at, second), again = spread(jiff, second))]
+#[component(chrono_down = desc(chrono))]
+struct SpreadByTime {
+    id: String,
+    at: OffsetDateTime,
+    chrono: chrono::DateTime<chrono::Utc>,
+    jiff: jiff::Timestamp,
 }
 
 /// Dates and times of day of every crate, which have one text.
@@ -215,7 +229,7 @@ fn cases() -> Vec<String> {
         flag: false,
         sku: Sku("A-1".to_owned()),
         title: "Straße Nach Ägypten".to_owned(),
-        at: OffsetDateTime::from(table_orm::model::DateTime::MIN),
+        at: OffsetDateTime::from(DateTime::MIN),
         day: Date::from_calendar_date(1601, Month::January, 1).unwrap(),
         clock: Time::MIDNIGHT,
         guid: Uuid::nil(),
@@ -238,7 +252,7 @@ fn cases() -> Vec<String> {
         flag: true,
         sku: Sku("Z".to_owned()),
         title: "O'NEIL".to_owned(),
-        at: OffsetDateTime::from(table_orm::model::DateTime::MAX),
+        at: OffsetDateTime::from(DateTime::MAX),
         day: Date::from_calendar_date(9999, Month::December, 31).unwrap(),
         clock: Time::from_hms_nano(23, 59, 59, 999_999_999).unwrap(),
         guid: Uuid::max(),
@@ -320,6 +334,12 @@ fn cases() -> Vec<String> {
         written.add(&format!("ulid-first-newest-{bits:x}"), &growing::NewestUlid::of(bits));
         written.add(&format!("guid-behind-a-shard-{bits:x}"), &growing::SpreadGuid::of(bits));
         written.add(&format!("guid-first-{bits:x}"), &growing::LeadingGuid::of(bits));
+    }
+    let last = "9998-12-31T23:59:58.9999999Z".parse().unwrap();
+    for (name, at) in [("first", DateTime::MIN), ("gun", gun.try_into().unwrap()), ("last", last)] {
+        let (id, jiff) = ("I".to_owned(), at.try_into().unwrap());
+        let (at, chrono) = (at.into(), at.into());
+        written.add(&format!("spread-{name}"), &SpreadByTime { id, at, chrono, jiff });
     }
     written.0
 }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use support::clock::with_clock;
 use support::recorder::{recorded, recorded_around};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::layer::{Fault, Faults};
 use table_orm::plan::Step;
 use table_orm::query::{RowQuery, Span};
-use table_orm::repo::{SkipReason, SumError, SumProblem};
+use table_orm::repo::{Problem, SkipReason, SumError, SumProblem};
 use table_orm::store::{ErrorCode, Middleware, Page, Store, StoreError};
 use table_orm::{
     DynamicEntity, Error, Projection, Repo, ScanPermit, Sum, TableEntity, TableUnion, Tables,
@@ -348,4 +349,65 @@ async fn a_backfill_of_the_table_counts_every_partition_once() {
     assert_eq!(counts.count(), 3);
     assert_eq!(check(&orders, &["c0", "c1", "c2"], "backfilled").await, 1_200);
     assert_eq!(orders.backfill_table(permit()).await.all().unwrap().rows, 0);
+}
+
+/// Totals that have more rows than a transaction takes beside an intent.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "hits", partition = "{page}", row = "{number:05}", sums = Hit::SUMS)]
+struct Hit {
+    page: String,
+    number: u32,
+}
+
+impl Hit {
+    const COUNT: Sum<Self> = Sum::<Self>::count("hits").shards(100).over_partitions();
+    const SUMS: &'static [Sum<Self>] = &[Self::COUNT];
+}
+
+#[tokio::test]
+async fn a_total_of_a_hundred_rows_is_corrected_in_one_of_them() {
+    let (tables, record) = recorded();
+    let hits = tables.repo::<Hit>();
+    hits.create_table().await.unwrap();
+    let home = || Hit::partition("home");
+    for number in 0..30 {
+        hits.insert(&Hit { page: "home".into(), number }).await.unwrap();
+    }
+    // Another program deletes one.
+    let rows = tables.table(hits.table().clone());
+    let one = rows.get("home", "00007").await.unwrap().unwrap();
+    rows.delete(&one).await.unwrap();
+    record.take();
+    let wrong = hits.repair_sums(home()).await.unwrap();
+    assert_eq!((wrong[0].stored, wrong[0].counted, wrong.len()), (30, 29, 1));
+    assert_eq!(hits.sum(home(), &Hit::COUNT).await.unwrap(), 29);
+    assert_eq!(hits.sum_over_partitions(&Hit::COUNT).await.unwrap(), 29);
+    assert_eq!(hits.repair_sums(home()).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_ticket_that_nobody_used_beside_the_copies_is_found_and_deleted_after_a_day() {
+    let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+    let (front, clock) = with_clock(store);
+    let tables = Tables::new(front);
+    let orders = orders_in(&tables).await;
+    orders.insert(&order("acme", 1, 5)).await.unwrap();
+    let whose = r#"["orders","acme","SUM:cents:00"]"#;
+    let ticket = DynamicEntity::new("SUM:cents", "TKT:c8bd9e8b050974a726d5aff7128ab0c3");
+    tables.table(orders.table().clone()).insert(&ticket.with("For", whose)).await.unwrap();
+    let permit = || ScanPermit::because("test");
+    let find = || orders.verify_table(permit());
+    assert_eq!(find().await.unwrap().findings, [], "a young ticket may be in use");
+    clock.forward(25 * 3600);
+    assert_eq!(find().plan().unwrap().steps.len(), 3, "one for each of the two sums");
+    let [found] = &find().await.unwrap().findings[..] else { panic!() };
+    let keys = (&*found.partition_key, found.canonical.as_deref());
+    assert_eq!(keys, ("SUM:cents", Some("SUM:cents:00")));
+    assert!(matches!(found.problem, Problem::Leftover { .. }), "{found}");
+    let of_entities = find().partition_range("a".to_owned()..).await.unwrap();
+    assert_eq!(of_entities.findings, []);
+    assert_eq!(orders.verify(Order::partition("acme")).await.unwrap().findings, []);
+    assert_eq!(orders.repair([found.clone()]).await.all().unwrap(), 1);
+    assert_eq!(find().await.unwrap().findings, []);
+    assert_eq!(orders.sum_over_partitions(&Order::CENTS).await.unwrap(), 5);
 }

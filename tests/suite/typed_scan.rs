@@ -1,8 +1,9 @@
 //! Scans of typed entities: canonical rows only, whatever else is in the table.
 
+use support::recorder::recorded;
 use support::reference::{Registration, john};
 use table_orm::scan::Splitter;
-use table_orm::{Error, Repo, ScanPermit, Tables};
+use table_orm::{Error, Repo, ScanPermit, TableEntity, Tables};
 
 async fn repo() -> table_orm::Result<Repo<Registration>> {
     let repo = Tables::in_memory()?.repo::<Registration>();
@@ -47,6 +48,46 @@ async fn filters_and_ranges_narrow_it() {
     assert!(old.iter().all(|row| row.event == "Chicago" && row.age >= 50));
     let plan = scan().plan().unwrap().to_string();
     assert!(plan.contains("RowKey ge 'BIB:' and RowKey lt 'BIB;'"), "{plan}");
+}
+
+#[derive(Debug, PartialEq, TableEntity)]
+#[table(name = "bills", partition = "{year:04}{month:02}", row = "{number:04}")]
+struct Bill {
+    year: u16,
+    month: u8,
+    number: u16,
+}
+
+#[tokio::test]
+async fn a_range_of_typed_partitions_reads_those_and_no_others() {
+    let (tables, record) = recorded();
+    let bills = tables.repo::<Bill>();
+    bills.create_table().await.unwrap();
+    let months: Vec<_> = (2024..=2026).flat_map(|year| (1..=12).map(move |m| (year, m))).collect();
+    for &(year, month) in &months {
+        bills.insert(&Bill { year, month, number: 7 }).await.unwrap();
+    }
+    let at = |(year, month): (u16, u8)| Bill::partition(year, month);
+    let (from, to) = ((2024, 11), (2026, 2));
+    record.take();
+    let scan = || bills.scan(because()).ordered(true);
+    let found = |bills: Vec<Bill>| bills.iter().map(|b| (b.year, b.month)).collect::<Vec<_>>();
+    let read = scan().partitions_in(at(from)..at(to)).collect().await.unwrap();
+    let expected: Vec<_> = months.iter().copied().filter(|m| (from..to).contains(m)).collect();
+    assert_eq!(found(read), expected);
+    for query in record.take().queries {
+        let filter = query.filter_text().unwrap();
+        assert!(filter.contains("PartitionKey lt '202602'"), "{filter}");
+    }
+    let read = scan().partitions_in(at(from)..=at(to)).collect().await.unwrap();
+    assert_eq!(found(read).last(), Some(&to));
+    assert_eq!(scan().partitions_in(at(to)..).count().await.unwrap().rows, 11);
+    assert_eq!(scan().partitions_in(..at(from)).count().await.unwrap().rows, 10);
+
+    let swapped = scan().partitions_in(at(to)..at(from)).count().await;
+    assert!(matches!(swapped, Err(Error::Scan(_))), "{swapped:?}");
+    let wide = scan().partitions_in(at((10_000, 1))..).count().await;
+    assert!(matches!(wide, Err(Error::Key(_))), "{wide:?}");
 }
 
 #[tokio::test]

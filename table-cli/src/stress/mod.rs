@@ -55,12 +55,15 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     if arguments.has_simulation() && arguments.store != Target::Simulated {
         return Err(StressFailure::NotSimulated.into());
     }
-    let (as_json, html) = (arguments.json, arguments.html.clone());
-    let page = html.map(|path| match File::create(&path) {
-        Ok(file) => Ok((path, file)),
-        Err(source) => Err(StressFailure::Page { path, source }),
-    });
-    let page = page.transpose()?;
+    let as_json = arguments.json;
+    // A page that cannot be written is known before the test.
+    let page = match arguments.html.clone() {
+        None => None,
+        Some(path) => match File::create(&path) {
+            Ok(file) => Some((path, file)),
+            Err(source) => return Err(StressFailure::Page { path, source }.into()),
+        },
+    };
     let report = match &arguments.store {
         Target::Simulated => simulated(arguments).await?,
         Target::Store(store) => {

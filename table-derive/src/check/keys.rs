@@ -174,6 +174,7 @@ fn encoded(part: &Part<'_>, (name, ty): (&str, &Type), errors: &mut Errors) {
         (Encoder::Biased, Kind::Signed(_)) | (Encoder::Lower, Kind::Text) => return,
         (Encoder::Biased, kind) if kind.is_sure() => ("is not a signed integer", plain(name)),
         (Encoder::Lower, kind) if kind.is_sure() => ("is not text", plain(name)),
+        (Encoder::Spread, kind) if kind.is_sure() => ("is not an instant", plain(name)),
         _ => return,
     };
     mistake!(errors, ty => "key component `{name}` {wrong}", help = help);

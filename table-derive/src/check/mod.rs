@@ -57,6 +57,7 @@ pub fn model(model: &Model<'_>, errors: &mut Errors) {
     keys::components(model, errors);
     keys::defaults(model, errors);
     table::append_only(model, errors);
+    table::single_partition(model, errors);
     table::shards_of_rows(model, errors);
     table::one_shard(model, errors);
     keys::key_only(model, errors);

@@ -60,6 +60,25 @@ pub fn append_only(model: &Model<'_>, errors: &mut Errors) {
         help = help);
 }
 
+/// One server serves a partition, so one or two of them cannot carry a table that grows.
+pub fn single_partition(model: &Model<'_>, errors: &mut Errors) {
+    let key = &model.partition;
+    // A placeholder with a mistake is no component.
+    let wrong = match &key.parts[..] {
+        [] if key.template.slots.is_empty() => {
+            "is the same for all entities, so one partition server has the whole table"
+        }
+        [part] if key.template.slots.len() == 1 && part.kind() == Kind::Bool => {
+            "has two values, so at most two partition servers share the whole table"
+        }
+        _ => return,
+    };
+    if !key.template.broken && !model.entity.allow_single_partition {
+        mistake!(errors, key.template.literal => "the PartitionKey {wrong}",
+            help: "start it with a value that spreads the load, or add `allow_single_partition` if the table stays small");
+    }
+}
+
 /// What a component counts, as far as its type and encoder show. An integer in its plain form or with
 /// a width may be an id, but one with `asc` or `desc` is a sequence.
 fn grows(part: &Part<'_>) -> Option<&'static str> {

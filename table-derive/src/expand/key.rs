@@ -1,6 +1,6 @@
 //! Keys, written from an entity.
 
-use crate::ast::Field;
+use crate::ast::{Encoder, Field};
 use crate::expand::scope::{hygienic, located};
 use crate::model::{Key, Model, Part, Source};
 use crate::tokens::*;
@@ -45,7 +45,7 @@ fn write_part(part: &Part<'_>) -> TokenStream {
         }
         Source::Field(field) if part.is_shard() => {
             let Field { ident, .. } = field;
-            let shard = shard_of(field, &hygienic!(&self.#ident));
+            let shard = shard_of(part, field, &hygienic!(&self.#ident));
             write(hygienic!(&#shard))
         }
         Source::Field(Field { ident, .. }) => write(hygienic!(&self.#ident)),
@@ -54,8 +54,9 @@ fn write_part(part: &Part<'_>) -> TokenStream {
 
 /// The shard of a field's value. Its span is the field's type, where rustc reports a type without
 /// shards once.
-pub fn shard_of(field: &Field<'_>, value: &TokenStream) -> TokenStream {
-    quote_spanned!(located(field.ty)=> _orm::Shard::of(#value))
+pub fn shard_of(part: &Part<'_>, field: &Field<'_>, value: &TokenStream) -> TokenStream {
+    let shard = if part.encoder == Encoder::Spread { quote!(Spread) } else { quote!(Shard) };
+    quote_spanned!(located(field.ty)=> _orm::#shard::of(#value))
 }
 
 /// The statements of `encode_row_key`, by the number of the row.
@@ -114,7 +115,7 @@ pub fn write_home_key(model: &Model<'_>) -> Option<TokenStream> {
             let Part { name, separator, .. } = part;
             let (ty, read) = (field.value_type(), read_from_keys(model, row, field)?);
             let value = if part.is_shard() {
-                shard_of(field, &hygienic!(&value))
+                shard_of(part, field, &hygienic!(&value))
             } else {
                 hygienic!(value)
             };

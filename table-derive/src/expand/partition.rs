@@ -33,7 +33,8 @@ fn rows_span(model: &Model<'_>) -> (Span, Span) {
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let (partition, partitions) = (partition_of(model, types), partitions_of(model, types));
     let foreign = foreign(model, types).into_iter().chain(uniques(model, types));
-    let make = types.items(&types.ty, quote!(#partition #partitions #(#foreign)*));
+    let ranges = ranges_of_time(model, types);
+    let make = types.items(&types.ty, quote!(#partition #partitions #(#ranges)* #(#foreign)*));
     let keys = keys(model, types);
     quote!(#make #keys)
 }
@@ -110,7 +111,8 @@ fn foreign(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
         let value = quote!(#name(_orm::PartitionKey::row_key(&#at, #start) #phantom));
         let made = (types.row_in(&name, state(model, key, 0)), value);
         let shards = format_ident!("{}_partitions", row.name.unraw());
-        let shards = for_each_shard(model, types, partition, &shards, made.clone());
+        let all = (all_shards(partition), &shards);
+        let shards = for_each_shard(model, types, partition, all, made.clone());
         let one = from_partition(model, types, partition, (docs, &row.name), made);
         quote!(#one #shards)
     });
@@ -159,7 +161,7 @@ fn give(part: &Part<'_>, key: &Ident) -> TokenStream {
     let value = match part.field().filter(|_| part.is_shard()) {
         Some(field) => {
             let ty = field.value_type();
-            shard_of(field, &quote!(&_orm::Value::<#ty>::into_value(#ident)))
+            shard_of(part, field, &quote!(&_orm::Value::<#ty>::into_value(#ident)))
         }
         None => quote!(#ident),
     };
@@ -172,29 +174,64 @@ fn partitions_of(model: &Model<'_>, types: &Types<'_>) -> Option<TokenStream> {
     let (name, key) = (names::partition(types.input), variable("key"));
     let phantom = types.phantom_value();
     let made = (types.partition(), quote!(#name(#key #phantom)));
-    for_each_shard(model, types, &model.partition, &format_ident!("partitions"), made)
+    let about = (all_shards(&model.partition), &format_ident!("partitions"));
+    for_each_shard(model, types, &model.partition, about, made)
 }
 
-/// A function from the other components of a PartitionKey, which makes a `value` of the variable `key` for
-/// each shard, if the key has one.
+fn all_shards(partition: &Key<'_>) -> TokenStream {
+    let shards = partition.parts.iter().find_map(|part| match part.encoder {
+        Encoder::Shard(shards) => Some(format!("The {shards} partitions")),
+        _ => None,
+    });
+    let shards = shards.unwrap_or_else(|| "The 60 partitions of each day".to_owned());
+    let text = &partition.template.text;
+    doc(format!("{shards} `{text}` that share a load, to be read by `Repo::list_many`."))
+}
+
+/// `E::by_x_in(range, ..)` for each row whose key starts with the instant that spreads the partitions.
+fn ranges_of_time(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
+    let spread = model.partition.parts.iter().find(|part| part.encoder == Encoder::Spread);
+    let Some(at) = spread.and_then(Part::field) else { return Vec::new() };
+    let is_at = |part: &&Part<'_>| part.field().is_some_and(|own| own.name == at.name);
+    let rows = model.rows().take(model.own_rows()).filter_map(|(row, key)| {
+        let ranges = format_ident!("{}_in", key.parts.first().filter(is_at)?.ident.unraw());
+        let method = format_ident!("{}_in", row.name.unraw());
+        let docs = doc(format!(
+            "The rows {} of a range of time: a query for each of its partitions, for `Repo::list_many`.",
+            described(key)
+        ));
+        let (name, start) = (names::row(types.input, row), &key.template.start);
+        let (at, range, phantom) = (variable("key"), variable("range"), types.phantom_value());
+        let row_key = quote!(#name(_orm::PartitionKey::row_key(&#at, #start) #phantom));
+        let value = quote!(#row_key.#ranges(_orm::Clone::clone(&#range)));
+        let of = types.row_in(&name, state(model, key, 0));
+        let made = (quote!(_orm::Range<#of>), value);
+        for_each_shard(model, types, &model.partition, (docs, &method), made)
+    });
+    rows.collect()
+}
+
+/// A function from the other components of a PartitionKey, and from the range of an instant that spreads it,
+/// which makes a `value` of the variables `key` and `range` for each shard, if the key has one.
 fn for_each_shard(
     model: &Model<'_>,
     types: &Types<'_>,
     partition: &Key<'_>,
-    method: &Ident,
+    (docs, method): (TokenStream, &Ident),
     (returned, value): (TokenStream, TokenStream),
 ) -> Option<TokenStream> {
-    let Encoder::Shard(shards) = partition.parts.iter().find(|part| part.is_shard())?.encoder
-    else {
-        return None;
-    };
-    let others = partition.parts.iter().filter(|part| !part.is_shard()).map(|part| {
+    let spread = partition.parts.iter().find(|part| part.is_shard())?.encoder == Encoder::Spread;
+    let (key, shard, range) = (&variable("key"), &variable("shard"), &variable("range"));
+    let given = partition.parts.iter().filter(|part| spread || !part.is_shard()).map(|part| {
         let (ident, ty) = (&part.ident, part.value_type());
+        if part.is_shard() {
+            let value = quote!(let #range = _orm::Bounded::<#ty>::into_bounded(#ident););
+            return (quote!(#ident: impl _orm::Bounded<#ty>), value);
+        }
         let value = quote!(let #ident = _orm::Value::<#ty>::into_value(#ident););
         (quote!(#ident: impl _orm::Value<#ty>), value)
     });
-    let (parameters, values): (Vec<_>, Vec<_>) = others.unzip();
-    let (key, shard) = (&variable("key"), &variable("shard"));
+    let (parameters, values): (Vec<_>, Vec<_>) = given.unzip();
     let (vis, start) = (&types.input.vis, start(model, types, partition, key));
     let parts = partition.parts.iter().map(|part| {
         let Part { ident, name, separator, .. } = part;
@@ -202,19 +239,14 @@ fn for_each_shard(
         let part = part.tokens();
         quote!(let #key = #part::push_ref(&#value, #key, #name, #separator);)
     });
-    let docs = doc(format!(
-        "The {shards} partitions `{}` that share a load, to be read by `Repo::list_many`.",
-        partition.template.text
-    ));
+    let make = quote!(|#shard| { #start #(#parts)* #value });
+    let all = quote!(_orm::Shard::map_all(#make));
+    let all = if spread { quote!(_orm::Spread::map_in(&#range, #make)) } else { all };
     Some(quote! {
         #docs
         #vis fn #method(#(#parameters),*) -> _orm::Vec<#returned> {
             #(#values)*
-            _orm::Shard::map_all(|#shard| {
-                #start
-                #(#parts)*
-                #value
-            })
+            #all
         }
     })
 }

@@ -53,6 +53,7 @@ fn component(part: &Part<'_>) -> String {
         if descends { descending.to_owned() } else { ascending.to_owned() }
     };
     match part.kind() {
+        _ if part.encoder == Encoder::Spread => "0020111106".to_owned(),
         _ if part.origin().is_none() || part.is_shard() => unknown,
         Kind::Unsigned(digits) => unsigned(part, digits),
         Kind::Signed(digits) => signed(part, digits),

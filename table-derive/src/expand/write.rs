@@ -110,6 +110,8 @@ fn options(model: &Model<'_>) -> TokenStream {
         )
     });
     let (kind, sums) = (entity.kind.iter(), entity.sums.iter());
+    let check = |sums: &Path| quote_spanned!(sums.span()=> const _: () = _orm::check_sums(&#sums););
+    let check_sums = sums.clone().map(check);
     let cached_for = |time: &LitStr| quote_spanned!(time.span()=> _orm::cached_for(#time));
     let cache = entity.cache.iter().map(cached_for);
     let outbox = entity.outbox.iter().map(
@@ -143,7 +145,10 @@ fn options(model: &Model<'_>) -> TokenStream {
     quote! {
         #escape
         #(const KIND: _orm::Option<&'static str> = _orm::Some(#kind);)*
-        #(fn sums() -> _orm::Vec<_orm::Sum<Self>> { _orm::From::from(#sums) })*
+        #(fn sums() -> _orm::Vec<_orm::Sum<Self>> {
+            #check_sums
+            _orm::From::from(#sums)
+        })*
         #(const OUTBOX: _orm::Option<_orm::EventValues> = #outbox;)*
         #(const CACHED_FOR: _orm::Option<_orm::Duration> = {
             // The compiler evaluates a constant in a block even if nobody uses it.

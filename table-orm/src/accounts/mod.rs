@@ -277,7 +277,10 @@ impl Store for Accounts {
     /// Creates the table in every account that can have rows of it. Some accounts may have it from a call
     /// that failed before: it is made in the others. It exists already if all have it.
     async fn create_table(&self, table: &TableName) -> Answer<()> {
-        tables::create(self.stores_of(table)?, table).await
+        match &self.places {
+            Places::Fixed(_) => tables::create(self.stores_of(table)?, table).await,
+            Places::Growing(growing) => growing.create_table(table).await,
+        }
     }
 
     /// Deletes the table in every account. Some accounts may have lost it in a call that failed before: it

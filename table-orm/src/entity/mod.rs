@@ -64,7 +64,9 @@ pub(crate) use read::{
 };
 pub(crate) use rows::{body, mark, partition_key, row_key};
 pub(crate) use skip::{SkipUnreadable, read_rows};
-pub(crate) use sum::{Contributions, SummedType, TOTAL, Total, TotalRow, is_total};
+#[doc(hidden)]
+pub use sum::check_names;
+pub(crate) use sum::{Contributions, SummedType, TOTAL, Total, TotalRow, differences, is_total};
 pub(crate) use sum_copy::{
     COPIES, changed_copies, copied_total, copies_partition, copy_of_total, has_sum_copies,
     is_canonical_or_total,

@@ -45,7 +45,9 @@ pub trait ReadRow: Sized {
     label = "not stored in these rows",
     note = "a partial copy (`include`/`exclude`) is read with `.project::<P>()`, where \
             `#[derive(Projection)] struct P` has only fields that the row stores, or that its keys \
-            give back"
+            give back",
+    note = "of rows in another partition (`eventual`), `.list(..).checked().loaded().collect()` reads the \
+            entities"
 )]
 pub trait FromRow<R: Row>: ReadRow {}
 

@@ -248,7 +248,7 @@ const fn is_text(shape: Shape) -> bool {
 
 /// The properties of a type, those of its flattened structs among them.
 fn properties(declared: &'static [Declared]) -> Vec<PropertySchema> {
-    declared.iter().flat_map(|declared| of_field(declared)).collect()
+    declared.iter().flat_map(of_field).collect()
 }
 
 fn of_field(declared: &'static Declared) -> Vec<PropertySchema> {

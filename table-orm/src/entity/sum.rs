@@ -10,6 +10,7 @@ use super::{ReadRow, TableEntity};
 use crate::codec::Members;
 use crate::key::{Escape, KeyError, KeyText};
 use crate::property::{PropertyError, PropertyFault, RowFault};
+use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -25,7 +26,7 @@ const MAX_SHARDS: u8 = 100;
 /// Name it in `#[table(sums = ..)]`. The total is in the row `SUM:<name>:00` of the partition; the
 /// transaction that writes an entity also replaces that row. So the total is exact at any time.
 ///
-/// All sums of a table need different names: two of one name share a total. A call's `plan()` names what is read for
+/// All sums of a table need different names: two of one name share a total, and those of one type do not compile. A call's `plan()` names what is read for
 /// totals, and shows the transaction with the rows of the entity alone.
 ///
 /// ```
@@ -95,6 +96,32 @@ impl<E> fmt::Debug for Sum<E> {
     }
 }
 
+/// Does not compile where two sums of a type have one name.
+#[track_caller]
+pub const fn check_names<E>(sums: &[Sum<E>]) {
+    let mut at = 0;
+    while at < sums.len() {
+        let mut other = at + 1;
+        while other < sums.len() {
+            assert!(
+                !is_same(sums[at].name, sums[other].name),
+                "two sums of one name would share a total: give each a name of its own"
+            );
+            other += 1;
+        }
+        at += 1;
+    }
+}
+
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}
+
 impl<E> Sum<E> {
     /// Counts entities.
     ///
@@ -106,6 +133,9 @@ impl<E> Sum<E> {
     }
 
     /// Adds up a number of each entity; 0 for those that do not count.
+    ///
+    /// Before a further step, the function does not know its type: write
+    /// `Sum::<Self>::of("cents", |order| order.cents).shards(16)`.
     #[must_use]
     pub const fn of(name: &'static str, value: fn(&E) -> i64) -> Self {
         Self::new(name, Adds::Value(value))
@@ -114,14 +144,14 @@ impl<E> Sum<E> {
     /// Adds up a number of each entity by group: one total for each text, such as a state or a day.
     ///
     /// Read the totals with [`Repo::sum_by_group`](crate::Repo::sum_by_group). The text becomes part of a
-    /// RowKey: it cannot have `/`, `\`, `#`, `?` or control characters.
+    /// RowKey: it cannot have `/`, `\`, `#`, `?` or control characters. An enum with `#[derive(KeyPart)]` has such a
+    /// text: [`code()`](crate::key::Coded::code).
     #[must_use]
     pub const fn by_group(name: &'static str, value: fn(&E) -> (String, i64)) -> Self {
         Self::new(name, Adds::InGroup(value))
     }
 
-    /// Spreads each total over that many rows, 1 to 100, or to 99 with [`over_partitions`](Self::over_partitions).
-    /// A write changes one of them, at random; a read adds them up.
+    /// Spreads each total over that many rows, 1 to 100. A write changes one of them, at random; a read adds them up.
     ///
     /// With one row, the writes of a partition's entities wait for each other. With `n` rows and `c` writes at
     /// once, a share of about `c / n` of them is repeated: use four times as many rows as there are writes at
@@ -130,7 +160,7 @@ impl<E> Sum<E> {
     pub const fn shards(mut self, shards: u8) -> Self {
         assert!(shards >= 1 && shards <= MAX_SHARDS, "a sum has 1 to 100 shards");
         self.shards = shards;
-        self.checked()
+        self
     }
 
     /// Copies the totals of all partitions into the partition `SUM:<name>`, where
@@ -166,15 +196,6 @@ impl<E> Sum<E> {
     #[must_use]
     pub const fn over_partitions(mut self) -> Self {
         self.over_partitions = true;
-        self.checked()
-    }
-
-    /// The transaction that corrects a total writes all of its rows, and an intent for the copies.
-    const fn checked(self) -> Self {
-        assert!(
-            !self.over_partitions || self.shards < MAX_SHARDS,
-            "a sum over partitions has 1 to 99 shards"
-        );
         self
     }
 
@@ -331,6 +352,24 @@ impl SummedType {
     pub fn contributions(&self, row: &[u8]) -> Result<Contributions, PropertyError> {
         (self.contributions)(row)
     }
+}
+
+/// By how much the totals of these types change when a canonical row does. Leaves out those that do not.
+pub(crate) fn differences<'s>(
+    types: impl Iterator<Item = &'s SummedType> + Clone,
+    [before, after]: [Option<&Bytes>; 2],
+) -> Result<Contributions, PropertyError> {
+    let mut change = Contributions::new();
+    for (row, sign) in [(after, 1), (before, -1)] {
+        let Some(row) = row else { continue };
+        for summed in types.clone() {
+            for (total, value) in summed.contributions(row)? {
+                *change.entry(total).or_default() += sign * value;
+            }
+        }
+    }
+    change.retain(|_, value| *value != 0);
+    Ok(change)
 }
 
 fn contributions<E: TableEntity>(row: &[u8]) -> Result<Contributions, PropertyError> {

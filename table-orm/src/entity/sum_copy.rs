@@ -8,7 +8,7 @@
 use super::query::is_canonical_key;
 use super::read::read_row;
 use super::rows::body;
-use super::sum::{Contributions, START, Sum, TOTAL, Total, TotalRow};
+use super::sum::{START, Sum, TOTAL, Total, TotalRow, differences};
 use super::{Invalid, RowHead, SummedType, TableEntity};
 use crate::key::{Escape, KeyError, KeyReader, KeyText, Plain};
 use crate::property::{PropertiesWriter, PropertyError};
@@ -74,20 +74,11 @@ pub(crate) fn changed_copies<E: TableEntity>(
     before: Option<&Bytes>,
     after: Option<&Bytes>,
 ) -> Result<Vec<Total>, Invalid> {
-    let Some(summed) = SummedType::of::<E>() else { return Ok(Vec::new()) };
-    let added = |row: Option<&Bytes>| match row {
-        Some(row) => summed.contributions(row),
-        None => Ok(Contributions::new()),
-    };
-    let mut change = added(after)?;
-    for (total, value) in added(before)? {
-        *change.entry(total).or_default() -= value;
-    }
+    let changed = differences(SummedType::of::<E>().iter(), [before, after])?;
     let sums = E::sums();
     let is_copied =
         |total: &Total| sums.iter().any(|sum| sum.name() == total.name && sum.is_over_partitions());
-    let changed = change.into_iter().filter(|(_, value)| *value != 0).map(|(total, _)| total);
-    Ok(changed.filter(is_copied).collect())
+    Ok(changed.into_keys().filter(is_copied).collect())
 }
 
 /// The copy of a total, from its row as it is stored: its keys and its JSON object. `None` for a row that is no

@@ -464,6 +464,7 @@ pub(crate) fn rejected(table: &str, cause: StoreError) -> Error {
         row_key: String::new(),
         index_row: None,
         operation: None,
+        is_elsewhere: false,
         cause,
     })
 }
@@ -480,6 +481,7 @@ mod tests {
             row_key: "r".to_owned(),
             index_row: None,
             operation: None,
+            is_elsewhere: false,
             cause: StoreError { status, ..StoreError::new(code, "") },
         })
     }

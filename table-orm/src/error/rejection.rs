@@ -33,6 +33,8 @@ pub struct Rejection {
     pub index_row: Option<&'static str>,
     /// The index in its transaction and the name of the failed operation.
     pub operation: Option<(usize, &'static str)>,
+    /// Whether the table is one that the type names for rows or guards, beside its own.
+    pub(crate) is_elsewhere: bool,
     /// What the store answered: code, status, message, request id.
     pub cause: StoreError,
 }
@@ -97,6 +99,13 @@ pub(super) fn too_large_help(rejection: &Rejection) -> String {
 
 /// What to do about a table that does not exist.
 pub(super) fn no_table_help(rejection: &Rejection) -> &'static str {
-    // Of the operations on tables, only a deletion needs one.
-    if rejection.entity.is_empty() { "" } else { "; create it with `create_table`" }
+    match rejection {
+        // Of the operations on tables, only a deletion needs one.
+        Rejection { entity: "", .. } => "",
+        Rejection { is_elsewhere: true, .. } => {
+            "; it is for rows that the type has outside its own table: create it with `Tables::create`, or all \
+             tables of the type with `create_all_tables`"
+        }
+        _ => "; create it with `create_table`",
+    }
 }

@@ -10,7 +10,7 @@
 
 use super::foreign_rows::ForeignRows;
 use super::settle::Settler;
-use super::share::{Again, Ready, Share, Step, at_once};
+use super::share::{Ready, Share, Stop, at_once};
 use super::ticket::Ticket;
 use crate::entity::{RowHead, read_row, split_page};
 use crate::error::Result;
@@ -19,6 +19,7 @@ use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{Batch, StoredRow};
 use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 use std::ops::Bound;
 
 /// As many entities are read by point queries, each; more begin with a range query.
@@ -31,7 +32,7 @@ impl Settler<'_> {
         &self,
         open: &[Share],
         together: bool,
-    ) -> Result<Vec<Result<Ticket, Again>>> {
+    ) -> Vec<Result<Ticket, Stop>> {
         let mut places: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for (index, share) in open.iter().enumerate() {
             let alone = (!together).then_some(index);
@@ -39,29 +40,33 @@ impl Settler<'_> {
         }
         let chunks: Vec<&[usize]> =
             places.values().flat_map(|indices| indices.chunks(self.most_rows() + 1)).collect();
-        let obtained = at_once(chunks.iter().map(|chunk| self.chunk(open, chunk))).await?;
+        let obtained = at_once(chunks.iter().map(|chunk| self.chunk(open, chunk))).await;
         let mut tickets: Vec<_> =
             chunks.into_iter().flatten().copied().zip(obtained.into_iter().flatten()).collect();
         tickets.sort_by_key(|(index, _)| *index);
-        Ok(tickets.into_iter().map(|(_, ticket)| ticket).collect())
+        tickets.into_iter().map(|(_, ticket)| ticket).collect()
     }
 
     /// The tickets of shares of one partition.
-    async fn chunk(&self, open: &[Share], chunk: &[usize]) -> Result<Vec<Result<Ticket, Again>>> {
+    async fn chunk(&self, open: &[Share], chunk: &[usize]) -> Vec<Result<Ticket, Stop>> {
         let Some(share) = chunk.first().map(|&index| &open[index]) else {
-            return Ok(Vec::new());
+            return Vec::new();
         };
         if chunk.len() == 1 {
-            return Ok(vec![self.ticket(share).await?]);
+            return vec![self.ticket(share).await];
         }
         let client = self.home.elsewhere(&share.table);
         let entities = chunk.iter().map(|&index| self.entity(&open[index].canonical));
         match Ticket::replace(&client, &share.partition_key, self.home, entities).await {
-            Ok(tickets) => Ok(tickets.into_iter().map(Ok).collect()),
+            Ok(tickets) => tickets.into_iter().map(Ok).collect(),
             Err(error) => {
-                let first = Again::after(error)?;
-                let others = chunk.iter().skip(1).map(|_| Err(Again::Overtaken));
-                Ok(std::iter::once(Err(first)).chain(others).collect())
+                // After a refusal, the next round asks for each by itself.
+                let first = match Stop::after(error) {
+                    Stop::Refused(_) => Stop::Overtaken,
+                    stop => stop,
+                };
+                let others = chunk.iter().skip(1).map(|_| Err(Stop::Overtaken));
+                std::iter::once(Err(first)).chain(others).collect()
             }
         }
     }
@@ -70,27 +75,22 @@ impl Settler<'_> {
     pub(super) async fn entities(
         &self,
         canonical: &BTreeSet<&str>,
-    ) -> Step<BTreeMap<String, ForeignRows>> {
+    ) -> Result<BTreeMap<String, ForeignRows>> {
         let mut rows = BTreeMap::new();
         let mut left = canonical.clone();
         let mut found = left.len();
         // A page of mostly other rows is the last one.
         while left.len() > FEW && found > FEW {
-            if let Err(reason) = self.read_range(&left, &mut rows).await? {
-                return Ok(Err(reason));
-            }
+            self.read_range(&left, &mut rows).await?;
             let before = left.len();
             left.retain(|&row_key| !rows.contains_key(row_key));
             found = before - left.len();
         }
-        let read = at_once(left.iter().map(|row_key| self.wanted(row_key))).await?;
+        let read = at_once(left.iter().map(|row_key| self.wanted(row_key))).await;
         for (row_key, wanted) in left.into_iter().zip(read) {
-            match wanted {
-                Ok(wanted) => rows.insert(row_key.to_owned(), wanted),
-                Err(reason) => return Ok(Err(reason)),
-            };
+            rows.insert(row_key.to_owned(), wanted?);
         }
-        Ok(Ok(rows))
+        Ok(rows)
     }
 
     /// Reads one page that begins with the first of these rows.
@@ -98,20 +98,17 @@ impl Settler<'_> {
         &self,
         canonical: &BTreeSet<&str>,
         rows: &mut BTreeMap<String, ForeignRows>,
-    ) -> Step<()> {
+    ) -> Result<()> {
         let by_key = |one: &&&str, other: &&&str| order::compare(one, other);
         let ends = canonical.iter().min_by(by_key).zip(canonical.iter().max_by(by_key));
-        let Some((first, last)) = ends else { return Ok(Ok(())) };
+        let Some((first, last)) = ends else { return Ok(()) };
         let bound = |row_key: &str| Bound::Included(row_key.to_owned());
         let keys = KeyRange {
             partition: Span::Exact(self.partition_key.to_owned()),
             row: Span::Between(bound(first), bound(last)),
         };
         let query = RowQuery { metadata: self.kind.metadata, ..self.home.query(keys) };
-        let page = match self.home.page(&query).await {
-            Ok(page) => page,
-            Err(error) => return Again::after(error).map(Err),
-        };
+        let page = self.home.page(&query).await?;
         let mut end = None;
         for row in split_page(&page.body)? {
             let body = Bytes::copy_from_slice(row.get().as_bytes());
@@ -131,17 +128,17 @@ impl Settler<'_> {
         for &row_key in canonical.iter().filter(|&&row_key| is_read(row_key)) {
             rows.entry(row_key.to_owned()).or_default();
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// Writes shares of one partition in one transaction, or one by one where it is refused.
-    pub(super) async fn write_group(&self, mut group: Vec<Ready<'_>>) -> Step<()> {
+    pub(super) async fn write_group(&self, mut group: Vec<Ready<'_>>) {
         if group.len() == 1
             && let Some(one) = group.pop()
         {
             return self.write(one).await;
         }
-        let Some(Ready { share, .. }) = group.first() else { return Ok(Ok(())) };
+        let Some(Ready { share, .. }) = group.first() else { return };
         let (client, partition_key) =
             (self.home.elsewhere(&share.table), share.partition_key.clone());
         let tickets = group.iter().map(|ready| ready.ticket.consume());
@@ -155,16 +152,17 @@ impl Settler<'_> {
                     let count = ready.share.row_keys.len().min(self.most_rows());
                     ready.share.row_keys.drain(..count);
                 });
-                return Ok(Ok(()));
             }
-            Err(error) => {
-                if let Ok(again) = Again::after(error) {
-                    return Ok(Err(again));
+            Err(error) if error.is_unanswered() => {
+                let mut stop = Stop::Unanswered(error);
+                for ready in &mut group {
+                    ready.share.stopped = Some(mem::replace(&mut stop, Stop::Overtaken));
                 }
             }
+            // Refused as a whole, so each ticket is as good as before.
+            Err(_) => {
+                at_once(group.into_iter().map(|ready| self.write(ready))).await;
+            }
         }
-        // Refused as a whole, so each ticket is as good as before.
-        let written = at_once(group.into_iter().map(|ready| self.write(ready))).await?;
-        Ok(written.into_iter().collect())
     }
 }

@@ -22,8 +22,8 @@ use crate::entity::{
 };
 use crate::error::{Error, Result};
 use crate::key::{KeyError, KeyFault};
-use crate::model::{ETag, TableName};
-use crate::plan::{Bounds, Cost, Cover, Plan, Step, TableClient};
+use crate::model::ETag;
+use crate::plan::{Cover, TableClient};
 use crate::register::cover;
 use crate::store::{Action, Batch, IfMatch, Operation, StoredRow};
 use crate::sync::Backoff;
@@ -41,9 +41,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(8);
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Intents {
     /// The intents: one for each entity type whose rows elsewhere change, or that gives up values.
-    intents: Vec<(ForeignType, Intent)>,
+    pub(super) intents: Vec<(ForeignType, Intent)>,
     /// The tickets: one for each entity type that gets values.
-    tickets: Vec<(ForeignType, Intent)>,
+    pub(super) tickets: Vec<(ForeignType, Intent)>,
     /// The canonical RowKeys that change, of types that report it: from one to the other.
     moves: Vec<(String, String)>,
     /// The number that says which of its rows a total changes in, where a copy follows.
@@ -51,7 +51,7 @@ pub(crate) struct Intents {
     /// What names the partition in the register of the table.
     covers: Vec<(&'static str, Arc<Cover>)>,
     /// The rows elsewhere of the entities as they will be, by the RowKey of the canonical row.
-    rows: BTreeMap<String, ForeignRows>,
+    pub(super) rows: BTreeMap<String, ForeignRows>,
     /// The tickets that are made before the transaction, in the order of the intents.
     prepared: Vec<Option<Prepared>>,
 }
@@ -190,6 +190,13 @@ impl Intents {
         self.add::<E>(client, &partition_key, Some(&old), new)
     }
 
+    /// Whether what the rows of an intent are to be is known before its transaction. What the copy of a total is to be
+    /// is known after it.
+    pub(super) fn can_be_prepared(&self, intent: &Intent) -> bool {
+        let mut entries = intent.due.iter().filter(|entry| !entry.keys.is_empty());
+        entries.all(|entry| self.rows.contains_key(&entry.canonical))
+    }
+
     /// How many operations they add.
     pub const fn len(&self) -> usize {
         self.intents.len() + self.tickets.len()
@@ -229,60 +236,6 @@ impl Intents {
         Ok(())
     }
 
-    /// The plan of a transaction with their operations, of what reserves its values, and of what settles it.
-    ///
-    /// # Errors
-    /// As [`append_to`](Self::append_to).
-    pub fn plan(&self, client: &TableClient, mut batch: Batch) -> Result<Plan> {
-        let leaves = self.len() > 0 || client.may_add_events(&batch);
-        let read_first = client.read_first_of(&batch);
-        self.append_to(client, &mut batch)?;
-        let transaction = Step::write(client.table.clone(), batch);
-        let guards = |of: &[(ForeignType, Intent)]| -> BTreeSet<(TableName, String)> {
-            let values = of.iter().flat_map(|(kind, intent)| {
-                let table = |value: &UniqueValue| {
-                    kind.guard(&value.name).map(|guard| guard.table_of(&client.table))
-                };
-                intent
-                    .values()
-                    .filter_map(move |(_, value)| Some((table(value)?, value.partition_key())))
-            });
-            values.collect()
-        };
-        let due = self.intents.iter().flat_map(|(_, intent)| &intent.due);
-        let keys = due.flat_map(|entry| &entry.keys);
-        let partitions: BTreeSet<_> =
-            keys.map(|(_, key)| (key.table.clone(), key.partition_key.clone())).collect();
-        let [reserved, released, partitions] =
-            [guards(&self.tickets), guards(&self.intents), partitions]
-                .map(|places| places.into_iter().collect::<Vec<_>>());
-        let reserve = (!reserved.is_empty()).then_some(Step::Reserve { guards: reserved });
-        let cost = self.settling_cost(&partitions);
-        let settle = (!partitions.is_empty()).then_some(Step::Settle { partitions, cost });
-        let release = (!released.is_empty()).then_some(Step::Release { guards: released });
-        let before = register_step(client, leaves).into_iter().chain(reserve).chain(read_first);
-        let steps = before.chain(transaction).chain(settle).chain(release);
-        Ok(Plan { steps: steps.collect() })
-    }
-
-    /// What the tickets, reads and transactions of settling these partitions cost.
-    fn settling_cost(&self, partitions: &[(TableName, String)]) -> Cost {
-        let due = || self.intents.iter().flat_map(|(_, intent)| &intent.due);
-        let entities = due().filter(|entry| !entry.keys.is_empty()).count() as u64;
-        let keys: usize = due().map(|entry| entry.keys.len()).sum();
-        let shares = due().map(|entry| {
-            let places = entry.keys.iter().map(|(_, key)| (&key.table, &key.partition_key));
-            places.collect::<BTreeSet<_>>().len()
-        });
-        let (least, shares) = (partitions.len() as u64, shares.sum::<usize>() as u64);
-        // A ticket and a transaction in each partition, and the delete of the intent. Entities share them, or
-        // each has its own.
-        let requests = Bounds::between(2 * least + 1, 2 * shares + self.intents.len() as u64);
-        let rows =
-            Bounds::between(2 * least + 1, 2 * shares + keys as u64 + self.intents.len() as u64);
-        Cost::writes(requests, rows) + Cost::point_queries(Bounds::up_to(entities))
-    }
-
     /// Sends a transaction with its intents, after its values are reserved, and with `tickets_first` the tickets
     /// are made. Returns the versions that its operations returned, in order. `canonical` is as for
     /// [`send_changes`](TableClient::send_changes).
@@ -299,7 +252,10 @@ impl Intents {
         for (kind, intent) in &self.intents {
             let partition_key = &intent.partition_key;
             let settler = Settler { home: client, kind: *kind, partition_key };
-            self.prepared.push(settler.prepare(intent, &self.rows).await);
+            self.prepared.push(match self.can_be_prepared(intent) {
+                true => settler.prepare(intent, &self.rows).await,
+                false => None,
+            });
         }
         let sent = self.send_prepared(client, batch, canonical).await;
         // One that is not answered may take effect, and use them.
@@ -495,22 +451,4 @@ fn of_operation(error: Error, batch: &Batch, entity: Option<&str>) -> Error {
         }
         (error, _) => error,
     }
-}
-
-/// How a write that leaves something to others names its partition.
-fn register_step(client: &TableClient, leaves: bool) -> Option<Step> {
-    let register = client.connection.registers.of(&client.table).filter(|_| leaves)?;
-    Some(Step::Register { table: register.table.clone() })
-}
-
-/// The plan of a write that reads first, and of what settles it: the answer decides which rows are due.
-pub(crate) fn plan_with_settling<E: TableEntity>(client: &TableClient, mut plan: Plan) -> Plan {
-    let register = register_step(client, reaches_across::<E>() || E::OUTBOX.is_some());
-    let before = register.into_iter().chain(client.read_first());
-    let transaction = plan.steps.len().saturating_sub(1);
-    plan.steps.splice(transaction..transaction, before);
-    if reaches_across::<E>() {
-        plan.steps.push(Step::Settle { partitions: Vec::new(), cost: Cost::UNBOUNDED });
-    }
-    plan
 }

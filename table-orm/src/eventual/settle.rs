@@ -17,13 +17,15 @@
 //! A partition whose ticket is gone starts again at 1. Partitions that gain a row come before those that
 //! only lose one, which wait for all of the gained rows: a reader sees a moving entity rather twice than not at
 //! all.
+//!
+//! A partition that refuses a request holds up those that lose rows of the same entity and table, and no others.
 
 use super::error::SettleError;
 use super::foreign_rows::ForeignRows;
 use super::foreign_type::ForeignType;
 use super::intent::{Intent, Pending};
 use super::prepared::Prepared;
-use super::share::{Again, Ready, Share, Step, at_once, groups, individually, shares};
+use super::share::{Ready, Share, Stop, at_once, groups, individually, shares};
 use super::ticket::Ticket;
 use super::unique::Guards;
 use crate::error::{Error, Result};
@@ -31,7 +33,7 @@ use crate::plan::{CanonicalKey, TableClient};
 use crate::query::RowQuery;
 use crate::store::{Action, Batch, IfMatch, Operation};
 use crate::sync::Backoff;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
 use std::time::Duration;
 
@@ -52,7 +54,10 @@ pub(crate) async fn settle(
 ) -> Result<(), SettleError> {
     let settled = settle_together(home, kind, slice::from_ref(pending)).await;
     let Pending { intent, .. } = pending;
-    if settled.as_ref().is_err_and(|error| !error.is_transient()) && intent.due.len() > 1 {
+    // A canonical row that cannot be read ends the rounds of all.
+    if matches!(&settled, Err(SettleError::Store(error)) if !error.is_unanswered())
+        && intent.due.len() > 1
+    {
         let settler = Settler { home, kind, partition_key: &intent.partition_key };
         for entry in &intent.due {
             // The error of one of them is known.
@@ -76,7 +81,8 @@ pub(crate) async fn settle_together(
     };
     let settler = Settler { home, kind, partition_key };
     let prepared = if let [one] = pending { one.prepared.as_deref() } else { None };
-    settler.write_rows(shares(pending.iter().flat_map(|one| &one.intent.due)), prepared).await?;
+    let due = pending.iter().flat_map(|one| &one.intent.due);
+    let written = settler.write_rows(shares(due), prepared).await;
     let guards = Guards { home: home.clone(), kind };
     let values = pending.iter().flat_map(|one| one.intent.values());
     let release = values.map(|(row_key, value)| {
@@ -84,7 +90,9 @@ pub(crate) async fn settle_together(
         let guards = &guards;
         async move { guards.release(value, &entity).await }
     });
-    at_once(release).await?;
+    let released: Result<()> = at_once(release).await.into_iter().collect();
+    written?;
+    released?;
     Ok(settler.clear(pending).await?)
 }
 
@@ -102,18 +110,14 @@ impl Settler<'_> {
     }
 
     /// Makes the tickets of an intent that is to be inserted, or shares those that are there. `rows` are those of
-    /// its entities as they will be. `None` where one is not known, or a ticket cannot be had: settling will make it.
+    /// its entities as they will be. `None` where a ticket cannot be had: settling will make it.
     pub async fn prepare(
         &self,
         intent: &Intent,
         rows: &BTreeMap<String, ForeignRows>,
     ) -> Option<Prepared> {
         let shares = shares(&intent.due);
-        // What the copy of a total is to be is known after the transaction.
-        if !shares.iter().all(|share| rows.contains_key(&share.canonical)) {
-            return None;
-        }
-        let tickets = self.tickets(&shares, false).await.ok()?;
+        let tickets = self.tickets(&shares, false).await;
         let place = |(share, ticket): (Share, Result<_, _>)| {
             Some((share.table, share.partition_key, ticket.ok()?))
         };
@@ -130,57 +134,89 @@ impl Settler<'_> {
     ) -> Result<(), SettleError> {
         let connection = &self.home.connection;
         let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
+        let mut refused = None;
         while !open.is_empty() {
             // After a first failure, each entity is on its own: those together would disturb more others.
             let together = backoff.waits() == 0;
-            if let Err(again) = self.round(&mut open, together, prepared.take()).await? {
-                let rounds = backoff.waits() + 1;
+            let unread = self.round(&mut open, together, prepared.take()).await?;
+            let rounds = backoff.waits() + 1;
+            let mut again = unread.map(SettleError::from);
+            let mut held = BTreeSet::new();
+            for share in &mut open {
+                match share.stopped.take() {
+                    Some(Stop::Refused(error)) => {
+                        held.insert((share.canonical.clone(), share.table.clone()));
+                        refused.get_or_insert_with(|| self.failed(share, error));
+                    }
+                    Some(Stop::Unanswered(error)) => {
+                        again.get_or_insert_with(|| self.failed(share, error));
+                    }
+                    Some(Stop::Overtaken) => {
+                        again.get_or_insert(SettleError::Contended { rounds });
+                    }
+                    None => {}
+                }
+            }
+            open.retain(|share| {
+                let place = (share.canonical.clone(), share.table.clone());
+                !share.row_keys.is_empty() && !held.contains(&place)
+            });
+            if let Some(again) = again {
                 if rounds == MAX_ROUNDS {
-                    return Err(match again {
-                        Again::Overtaken => SettleError::Contended { rounds },
-                        Again::Unanswered(error) => error.into(),
-                    });
+                    return Err(again);
                 }
                 connection.timer.sleep(backoff.next(&connection.random)).await;
             }
-            open.retain(|share| !share.row_keys.is_empty());
         }
-        Ok(())
+        refused.map_or(Ok(()), Err)
     }
 
-    /// One round over the open shares. Removes what it wrote from them. Returns why some of them start again.
+    fn failed(&self, share: &Share, error: Error) -> SettleError {
+        SettleError::Row {
+            entity: self.kind.entity,
+            row: share.row.clone(),
+            table: share.table.clone(),
+            partition_key: share.partition_key.clone(),
+            source: Box::new(error),
+        }
+    }
+
+    /// One round over the open shares. Removes what it wrote from them, and says of the others why they stopped.
+    /// Returns the error of a reading of the entities that was not answered.
     async fn round(
         &self,
         open: &mut [Share],
         together: bool,
         prepared: Option<&Prepared>,
-    ) -> Step<()> {
-        let mut again = Ok(());
+    ) -> Result<Option<Error>> {
         let tickets = match prepared {
             Some(prepared) => {
                 prepared.tickets.iter().map(|(.., ticket)| Ok(ticket.clone())).collect()
             }
-            None => self.tickets(open, together).await?,
+            None => self.tickets(open, together).await,
         };
-        let mut ready = Vec::with_capacity(open.len());
+        let all = open.len();
+        let mut ready = Vec::with_capacity(all);
         for (share, ticket) in open.iter_mut().zip(tickets) {
             match ticket {
                 Ok(ticket) => ready.push((share, ticket)),
-                Err(reason) => again = Err(reason),
+                Err(stop) => share.stopped = Some(stop),
             }
         }
+        let have_tickets = ready.len() == all;
         // Now that all tickets are answered, and not before.
         let canonical = ready.iter().map(|(share, _)| &*share.canonical).collect();
         let read;
         let rows = match prepared {
             // The transaction was the reading.
             Some(prepared) => &prepared.rows,
-            None => match self.entities(&canonical).await? {
+            None => match self.entities(&canonical).await {
                 Ok(rows) => {
                     read = rows;
                     &read
                 }
-                Err(reason) => return Ok(Err(reason)),
+                Err(error) if error.is_unanswered() => return Ok(Some(error)),
+                Err(error) => return Err(error),
             },
         };
         let none = ForeignRows::default();
@@ -197,25 +233,21 @@ impl Settler<'_> {
                 .collect();
             let groups =
                 if together { groups(ready, self.most_rows()) } else { individually(ready) };
-            let writes = groups.into_iter().map(|group| self.write_group(group));
-            for written in at_once(writes).await? {
-                if let Err(reason) = written {
-                    again = Err(reason);
-                }
-            }
+            at_once(groups.into_iter().map(|group| self.write_group(group))).await;
             // One transaction may be too small for the rows of an entity.
-            if again.is_err() || shares.iter().any(|(share, _)| !share.row_keys.is_empty()) {
+            if !have_tickets || shares.iter().any(|(share, _)| !share.row_keys.is_empty()) {
                 break;
             }
         }
-        Ok(again)
+        Ok(None)
     }
 
     /// Deletes intents that are settled, each in its version.
     async fn clear(&self, pending: &[Pending]) -> Result<()> {
         for together in pending.chunks(self.most_rows() + 1) {
             if !self.clear_at_once(together).await? && together.len() > 1 {
-                at_once(together.chunks(1).map(|one| self.clear_at_once(one))).await?;
+                let cleared = at_once(together.chunks(1).map(|one| self.clear_at_once(one))).await;
+                cleared.into_iter().collect::<Result<Vec<_>>>()?;
             }
         }
         Ok(())
@@ -241,27 +273,25 @@ impl Settler<'_> {
         CanonicalKey { partition_key, row_key }
     }
 
-    pub(super) async fn ticket(&self, share: &Share) -> Step<Ticket> {
+    pub(super) async fn ticket(&self, share: &Share) -> Result<Ticket, Stop> {
         let (client, entity) = (self.home.elsewhere(&share.table), self.entity(&share.canonical));
-        match Ticket::obtain(&client, &share.partition_key, self.home, &entity).await {
-            Ok(ticket) => Ok(ticket.ok_or(Again::Overtaken)),
-            Err(error) => Again::after(error).map(Err),
-        }
+        let ticket = Ticket::obtain(&client, &share.partition_key, self.home, &entity).await;
+        ticket.map_err(Stop::after)?.ok_or(Stop::Overtaken)
     }
 
     /// Reads a canonical row. Returns the foreign rows that it tells of.
-    pub(super) async fn wanted(&self, row_key: &str) -> Step<ForeignRows> {
+    pub(super) async fn wanted(&self, row_key: &str) -> Result<ForeignRows> {
         let point = self.home.point(&self.entity(row_key));
         let query = RowQuery { metadata: self.kind.metadata, ..point };
-        match self.home.row(&query).await {
-            Ok(Some(row)) => (self.kind.rows)(&self.home.table, row).map(Ok),
-            Ok(None) => Ok(Ok(ForeignRows::default())),
-            Err(error) => Again::after(error).map(Err),
-        }
+        let row = self.home.row(&query).await?;
+        row.map_or_else(
+            || Ok(ForeignRows::default()),
+            |row| (self.kind.rows)(&self.home.table, row),
+        )
     }
 
     /// Writes the rows of a share, as many as one transaction takes.
-    pub(super) async fn write(&self, ready: Ready<'_>) -> Step<()> {
+    pub(super) async fn write(&self, ready: Ready<'_>) {
         let Ready { share, ticket, wanted } = ready;
         let client = self.home.elsewhere(&share.table);
         let mut count = share.row_keys.len().min(self.most_rows());
@@ -269,15 +299,32 @@ impl Settler<'_> {
             let mut operations = vec![ticket.consume()];
             operations.extend(share.operations(wanted, count));
             let batch = Batch { partition_key: share.partition_key.clone(), operations };
-            match client.send_changes(batch, None).await {
+            let stop = match client.send_changes(batch, None).await {
                 Ok(_) => {
                     share.row_keys.drain(..count);
-                    return Ok(Ok(()));
+                    return;
                 }
-                Err(Error::NotFound(_) | Error::Conflict(_)) => return Ok(Err(Again::Overtaken)),
-                Err(Error::TooLarge(_)) if count > 1 => count = count.div_ceil(2),
-                Err(error) => return Again::after(error).map(Err),
-            }
+                Err(Error::TooLarge(_)) if count > 1 => {
+                    count = count.div_ceil(2);
+                    continue;
+                }
+                Err(Error::NotFound(_) | Error::Conflict(_)) => Stop::Overtaken,
+                Err(error) => Stop::after(error),
+            };
+            share.stopped = Some(stop);
+            return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_waits_about_five_seconds_for_a_partition_that_does_not_answer() {
+        let wait = |number| FIRST_WAIT.saturating_mul(2u32.pow(number)).min(LONGEST_WAIT);
+        let waits: Duration = (0..MAX_ROUNDS - 1).map(wait).sum();
+        assert_eq!(waits.as_secs(), 5, "the guide and `report_settled` say so");
     }
 }

@@ -27,6 +27,9 @@ pub struct Settled(Arc<AtomicBool>);
 impl Settled {
     /// Whether every query of the rows in other partitions, by any client, sees what the call wrote or
     /// something newer. `true` too where the call changed no such row. `false` while the rows still have to follow.
+    ///
+    /// It turns `true` only if this process settles them. It does not ask whether another process did, and stays
+    /// `false` when it gave up after 2 minutes.
     #[must_use]
     pub fn get(&self) -> bool {
         self.0.load(Ordering::Acquire)
@@ -62,8 +65,7 @@ macro_rules! settling_methods {
         /// The entity itself is written one round trip later. A write that is refused, such as one of an entity
         /// that has changed, takes 2 requests for each partition in vain: one that reserves, and one that gives
         /// back. So it pays where writes rarely conflict. A write that changes a sum over partitions is sent as without
-        /// it: what the copy of the total will be is known afterwards. A plan shows the requests as they are
-        /// without it.
+        /// it: what the copy of the total will be is known afterwards.
         pub fn tickets_first(mut self) -> Self {
             self.$($settling)+.tickets_first = true;
             self
@@ -73,7 +75,8 @@ macro_rules! settling_methods {
         /// ([`Written`]($crate::eventual::Written)). Comes last, as it returns another call.
         ///
         /// A call that wrote the entity succeeds, even if a row in another partition cannot be written:
-        /// `settled` is `false` then. The process tries again for 2 minutes;
+        /// `settled` is `false` then. Before it returns, it tries for about 5 s where a partition does not answer. The
+        /// process tries again for 2 minutes;
         /// [`Repo::settle`](crate::Repo::settle) settles what is left. With
         /// [`settle_later`](Self::settle_later) it is `false` at first.
         pub fn report_settled(mut self) -> $crate::eventual::ReportSettled<Self> {
@@ -211,7 +214,7 @@ async fn settle_all(client: &TableClient, groups: &mut Vec<Group>) -> bool {
             pending.iter().for_each(Pending::end);
             continue;
         };
-        if error.is_transient() || pending.len() == 1 {
+        if !error.is_of_one() || pending.len() == 1 {
             is_transient |= error.is_transient();
             left.push((kind, pending));
             continue;

@@ -3,11 +3,11 @@
 use super::foreign_rows::{ForeignKey, ForeignRows};
 use super::intent::DueEntry;
 use super::ticket::Ticket;
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::model::TableName;
 use crate::store::{Action, IfMatch, Operation};
-use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
-use std::collections::{BTreeMap, BTreeSet};
+use futures_util::stream::{self, StreamExt as _};
+use std::collections::BTreeMap;
 
 /// The most requests of one step at a time.
 const PARALLEL: usize = 16;
@@ -17,10 +17,14 @@ const PARALLEL: usize = 16;
 pub(super) struct Share {
     /// The RowKey of the entity's canonical row.
     pub canonical: String,
+    /// The name of the template of its first row.
+    pub row: String,
     pub table: TableName,
     pub partition_key: String,
     /// Those that are still to be written.
     pub row_keys: Vec<String>,
+    /// Why they were not written in this round.
+    pub stopped: Option<Stop>,
 }
 
 /// A share that can be written.
@@ -58,38 +62,39 @@ pub(super) fn individually(ready: Vec<Ready<'_>>) -> Vec<Vec<Ready<'_>>> {
     ready.into_iter().map(|one| vec![one]).collect()
 }
 
-/// Why a partition starts again.
+/// Why the rows of a share were not written.
 #[derive(Debug)]
-pub(super) enum Again {
+pub(super) enum Stop {
     /// Another settler of the entity consumed the ticket.
     Overtaken,
     /// It is unknown whether a request took effect.
     Unanswered(Error),
+    /// A request was refused: another round does not help.
+    Refused(Error),
 }
 
-impl Again {
-    /// Of an error after which a new attempt may succeed. Any other one ends the settling.
-    pub fn after(error: Error) -> Result<Self> {
-        if error.is_unanswered() { Ok(Self::Unanswered(error)) } else { Err(error) }
+impl Stop {
+    /// Of the error of a request.
+    pub fn after(error: Error) -> Self {
+        if error.is_unanswered() { Self::Unanswered(error) } else { Self::Refused(error) }
     }
 }
-
-/// The result of a step of one share: an error ends the settling.
-pub(super) type Step<T> = Result<Result<T, Again>>;
 
 pub(super) fn shares<'d>(due: impl IntoIterator<Item = &'d DueEntry>) -> Vec<Share> {
-    let mut row_keys: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
+    let mut rows: BTreeMap<_, BTreeMap<String, &str>> = BTreeMap::new();
     for entry in due {
-        for (_, ForeignKey { table, partition_key, row_key }) in &entry.keys {
+        for (row, ForeignKey { table, partition_key, row_key }) in &entry.keys {
             let place = (&entry.canonical, table, partition_key);
-            row_keys.entry(place).or_default().insert(row_key.clone());
+            rows.entry(place).or_default().insert(row_key.clone(), row);
         }
     }
-    let shares = row_keys.into_iter().map(|((canonical, table, partition_key), row_keys)| Share {
+    let shares = rows.into_iter().map(|((canonical, table, partition_key), rows)| Share {
         canonical: canonical.clone(),
+        row: rows.values().next().copied().unwrap_or_default().to_owned(),
         table: table.clone(),
         partition_key: partition_key.clone(),
-        row_keys: row_keys.into_iter().collect(),
+        row_keys: rows.into_keys().collect(),
+        stopped: None,
     });
     shares.collect()
 }
@@ -121,10 +126,8 @@ impl Share {
 }
 
 /// Awaits steps, some at a time. Returns their results in order.
-pub(super) async fn at_once<T>(
-    steps: impl Iterator<Item = impl Future<Output = Result<T>>>,
-) -> Result<Vec<T>> {
+pub(super) async fn at_once<T>(steps: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
     // Collected first: a lazy iterator that borrows is too narrow for a future that is sent.
     let steps: Vec<_> = steps.collect();
-    stream::iter(steps).buffered(PARALLEL).try_collect().await
+    stream::iter(steps).buffered(PARALLEL).collect().await
 }

@@ -28,6 +28,9 @@ pub struct SettleReport {
     pub settled: u64,
     /// The intents that were left because they are young: their writers may be settling them.
     pub young: u64,
+    /// The partitions that a register names only since a shorter time than the grace. They were not looked
+    /// through: their intents are in none of the other numbers.
+    pub young_partitions: u64,
     /// What was left because of an error.
     pub failures: Vec<SettleFailure>,
 }
@@ -97,6 +100,7 @@ impl Sweep {
         let pointers = register::pointers(&self.home, register, self.kind.entity).await?;
         for (partition_key, pointers) in pointers {
             if pointers.iter().all(|pointer| pointer.age < self.grace) {
+                report.young_partitions += 1;
                 continue;
             }
             if let Err(error) = self.named(&partition_key, pointers, register, report).await {
@@ -165,10 +169,8 @@ impl Sweep {
         }))
     }
 
-    /// Whether the intent is younger than the grace, both times by the service's clock.
+    /// Whether the intent is younger than the grace.
     fn is_young(&self, pending: &Pending) -> bool {
-        let now = self.home.store().service_time();
-        let Some((now, written)) = now.zip(pending.written) else { return false };
-        now.since(written) < self.grace
+        pending.written.is_some_and(|written| self.home.age(written) < self.grace)
     }
 }

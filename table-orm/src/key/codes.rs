@@ -2,7 +2,24 @@
 
 use super::{KeyFault, KeyPart, KeyText, Plain, PrefixFree, Shape, Width};
 
-/// An enum whose variants have codes. `#[derive(KeyPart)]` checks that none is a prefix of another.
+/// An enum whose variants have codes. `#[derive(KeyPart)]` implements it, and checks that none is a prefix of
+/// another.
+///
+/// ```
+/// use table_orm::KeyPart;
+/// use table_orm::key::Coded;
+///
+/// #[derive(Debug, PartialEq, KeyPart)]
+/// enum State {
+///     #[key("OPEN")]
+///     Open,
+///     #[key("PAID")]
+///     Paid,
+/// }
+///
+/// assert_eq!(State::Open.code(), "OPEN");
+/// assert_eq!(State::of_code("PAID"), Some(State::Paid));
+/// ```
 pub trait Coded: Sized {
     /// The codes of all variants.
     const CODES: &'static [&'static str];

@@ -32,6 +32,11 @@ pub enum KeyFault {
     /// The range starts after it ends.
     #[error("is a range that starts after it ends; swap its bounds")]
     InvertedRange,
+    /// The range of time has more partitions than one call reads: 60 for each day.
+    #[error(
+        "is a range of more than {0} days, each of which has 60 partitions; ask for fewer days"
+    )]
+    LongRange(i64),
     /// The RowKey begins as those of helper rows do, which belong to no entity type.
     #[error(
         "begins with `{0}`, as the RowKeys of helper rows do; change the value, or start the \

@@ -25,6 +25,7 @@ mod part;
 mod reader;
 mod shape;
 mod shard;
+mod spread;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -36,7 +37,6 @@ pub use argument::{IntoRange, IntoValue, LastRangeOf, PrefixOf, RangeOf};
 pub(crate) use chars::check_key;
 pub(crate) use chars::forbidden_in;
 pub use chars::is_forbidden;
-#[doc(hidden)]
 pub use codes::Coded;
 pub use error::{KeyError, KeyFault};
 pub use part::{
@@ -50,6 +50,9 @@ pub use shape::{Shape, Width};
 pub use shard::Shard;
 #[doc(hidden)]
 pub use shard::Sharded;
+#[doc(hidden)]
+pub use spread::Instant;
+pub use spread::{IntoBounded, Spread};
 pub use template::{KeyTemplate, TemplatePart};
 pub use writer::{Escape, KeyText};
 

@@ -23,6 +23,7 @@ pub mod faults;
 pub mod limit;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 pub mod observe;
+mod pattern;
 pub mod rate;
 pub mod read_from;
 pub mod retry;
@@ -40,6 +41,7 @@ pub use faults::{Fault, FaultStore, Faults};
 pub use limit::Limit;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 pub use observe::Observe;
+pub use pattern::as_pattern;
 pub use rate::{HotPartition, Rate};
 pub use read_from::ReadFrom;
 pub use retry::{Retry, Strategy};

@@ -14,7 +14,7 @@ use crate::dose::dose;
 use crate::embedded::EmbeddedStore;
 use crate::entity::{EVENTS, EventRowKey, HEAD, Head, read_row};
 use crate::eventual::tests::chaos::{self, Dice, all_hold, first_violation};
-use crate::eventual::tests::process::{LIVES, Process, Written, write_all};
+use crate::eventual::tests::process::{LIVES, Process, Written, mend_all, write_all};
 use crate::eventual::tests::registering::{AllNamed, LeftOut, Registering, tampering};
 use crate::eventual::tests::stamped::Stamped;
 use crate::layer::Faults;
@@ -164,15 +164,9 @@ async fn dispatch_all(
     network: impl Fn(&Dice) -> Arc<dyn Store>,
     taken: &Taken,
 ) {
-    for life in 0..4 * LIVES {
-        let dice = Dice::of(seed, 20 * number + life);
-        sleep(dice.time(Order::LONGEST_LIFE / 3)).await;
-        let network = network(&dice);
-        let process = Process::start(dice, network).await;
-        let work = hand_on(&process, taken, true);
-        process.dice.mortal(0.3, Duration::from_secs(10), work).await;
-        process.end();
-    }
+    let dice = (0..4 * LIVES).map(|life| Dice::of(seed, 20 * number + life));
+    let hand_on = async |process: &Process<Order>| hand_on(process, taken, true).await;
+    mend_all(dice, Order::LONGEST_LIFE / 3, network, hand_on).await;
 }
 
 #[test]

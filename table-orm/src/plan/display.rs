@@ -89,6 +89,8 @@ impl fmt::Display for Step {
                 )?;
                 places(f, guards)
             }
+            Self::MakeTickets { partitions } => make_tickets(f, partitions),
+            Self::SettleWithTickets { partitions, .. } => settle_with_tickets(f, partitions),
             Self::Settle { partitions, .. } => settle(f, partitions),
             Self::Release { guards } => {
                 write!(
@@ -109,6 +111,33 @@ impl fmt::Display for Step {
             }
         }
     }
+}
+
+fn make_tickets(f: &mut fmt::Formatter<'_>, partitions: &[(TableName, String)]) -> fmt::Result {
+    if partitions.is_empty() {
+        return f.write_str(
+            "if rows in other partitions change: a ticket in each of these partitions, and an intent in the \
+             transaction",
+        );
+    }
+    let requests = partitions.len();
+    write!(f, "{requests} requests that make tickets for rows in other partitions")?;
+    places(f, partitions)
+}
+
+fn settle_with_tickets(
+    f: &mut fmt::Formatter<'_>,
+    partitions: &[(TableName, String)],
+) -> fmt::Result {
+    if partitions.is_empty() {
+        return f.write_str(
+            "if rows in other partitions change: a transaction in each of these partitions, and the delete of \
+             the intent",
+        );
+    }
+    let requests = partitions.len() + 1;
+    write!(f, "{requests} requests that write the rows in other partitions")?;
+    places(f, partitions)
 }
 
 fn settle(f: &mut fmt::Formatter<'_>, partitions: &[(TableName, String)]) -> fmt::Result {

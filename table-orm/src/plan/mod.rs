@@ -38,6 +38,7 @@ mod changes;
 mod connection;
 mod cost;
 mod display;
+mod entity_context;
 mod events;
 mod measured_batch;
 mod optimistic;
@@ -62,12 +63,13 @@ pub(crate) use changes::{
 pub(crate) use connection::Connection;
 #[cfg(all(test, feature = "embedded"))]
 pub(crate) use connection::MAX_IN_BACKGROUND;
+pub(crate) use entity_context::EntityContext;
 pub(crate) use measured_batch::MeasuredBatch;
 pub(crate) use optimistic::{Decision, OptimisticWrite, Outcome};
 pub(crate) use query_pages::QueryPages;
 pub(crate) use registers::{Cover, Next, Place, Pointer, Register};
 pub(crate) use sums::total_row;
-pub(crate) use table_client::{EntityContext, Found, TableClient};
+pub(crate) use table_client::{Found, TableClient};
 pub(crate) use within::writing;
 
 #[cfg(doc)]

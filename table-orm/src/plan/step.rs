@@ -57,7 +57,6 @@ pub struct Plan {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-#[expect(clippy::large_enum_variant, reason = "most steps are reads, and plans have few")]
 pub enum Step {
     /// A read of rows. Every query except a point query repeats for each page.
     Read {
@@ -141,6 +140,19 @@ pub enum Step {
     Reserve {
         /// The tables and the PartitionKeys of the guard rows.
         guards: Vec<(TableName, String)>,
+    },
+    /// The inserts of tickets before the transaction that writes the entities, as `tickets_first()` makes them.
+    MakeTickets {
+        /// The partition of each ticket, with its table; none if the answer to a read decides.
+        partitions: Vec<(TableName, String)>,
+    },
+    /// The requests that bring rows in other partitions in step with the tickets of a
+    /// [`MakeTickets`](Self::MakeTickets): a transaction in each partition, and the delete of the intent.
+    SettleWithTickets {
+        /// The partitions, with their tables; none if the answer to a read decides.
+        partitions: Vec<(TableName, String)>,
+        /// What they cost.
+        cost: Cost,
     },
     /// The requests that bring rows in other partitions in step: a ticket in each partition, a read of the
     /// canonical row, a transaction in each partition, and the delete of the intent. Of no request if no row

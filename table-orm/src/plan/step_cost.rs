@@ -20,7 +20,14 @@ impl Step {
                 WhenAbsent::Fail | WhenAbsent::InsertMade => *cost,
             },
             Self::CommitReads { .. } => Cost::changes(MAX_TRANSACTION_OPERATIONS),
-            Self::ReadFirst { cost, .. } | Self::Settle { cost, .. } => *cost,
+            Self::ReadFirst { cost, .. }
+            | Self::Settle { cost, .. }
+            | Self::SettleWithTickets { cost, .. } => *cost,
+            Self::MakeTickets { partitions } if partitions.is_empty() => Cost::UNBOUNDED,
+            Self::MakeTickets { partitions } => {
+                let tickets = Bounds::exactly(partitions.len() as u64);
+                Cost::writes(tickets, tickets)
+            }
             // The name, and later its removal.
             Self::Register { .. } => Cost::writes(Bounds::up_to(2), Bounds::up_to(2)),
             Self::Reserve { guards } => {

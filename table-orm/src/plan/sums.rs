@@ -8,7 +8,7 @@
 
 use super::canonical_key::CanonicalKey;
 use super::table_client::TableClient;
-use crate::entity::{Contributions, SummedType, TOTAL, TotalRow, body, read_row};
+use crate::entity::{Contributions, SummedType, TOTAL, TotalRow, body, differences, read_row};
 use crate::error::{Result, SumError};
 use crate::model::ETag;
 use crate::property::PropertiesWriter;
@@ -21,18 +21,8 @@ impl TableClient {
     }
 
     /// The types that may have such a canonical row: several, where the rows' `kind` tells them apart.
-    fn summed_types(&self, row_key: &str) -> impl Iterator<Item = &SummedType> {
+    fn summed_types(&self, row_key: &str) -> impl Iterator<Item = &SummedType> + Clone {
         self.summed.iter().filter(move |summed| summed.is_canonical(row_key))
-    }
-
-    /// What the entity of a canonical row adds; nothing if there is no row.
-    fn added_by(&self, row_key: &str, row: Option<&Bytes>) -> Result<Contributions> {
-        let mut added = Contributions::new();
-        let Some(row) = row else { return Ok(added) };
-        for summed in self.summed_types(row_key) {
-            added.extend(summed.contributions(row)?);
-        }
-        Ok(added)
     }
 
     /// Adds by how much the totals change when a canonical row does.
@@ -40,14 +30,10 @@ impl TableClient {
         &self,
         changes: &mut Contributions,
         row_key: &str,
-        [before, after]: [Option<&Bytes>; 2],
+        rows: [Option<&Bytes>; 2],
     ) -> Result<()> {
-        let mut change = self.added_by(row_key, after)?;
-        for (total, value) in self.added_by(row_key, before)? {
-            *change.entry(total).or_default() -= value;
-        }
         // A total that the entities of one transaction change by 0 together is written, too.
-        for (total, value) in change.into_iter().filter(|(_, value)| *value != 0) {
+        for (total, value) in differences(self.summed_types(row_key), rows)? {
             *changes.entry(total).or_default() += value;
         }
         Ok(())

@@ -2,11 +2,11 @@
 
 use super::canonical_key::CanonicalKey;
 use super::connection::Connection;
+use super::entity_context::EntityContext;
 use super::step::Step;
 use super::within::writing;
 use crate::entity::{
-    Excess, GuardTemplate, Loaded, ReportedType, Row, SummedType, TableEntity, TooManyElements,
-    canonical, foreign_at, index_of, name_of, too_many_elements,
+    Excess, Loaded, ReportedType, Row, SummedType, TableEntity, canonical, foreign_at, name_of,
 };
 use crate::error::{Error, Rejection, Result};
 use crate::model::{DateTime, ETag, MAX_COMPARISONS, MAX_TRANSACTION_BYTES, Metadata, TableName};
@@ -39,19 +39,6 @@ pub(crate) struct TableClient {
     pub cached_for: Option<Duration>,
 }
 
-/// The entity type that rows are written for. An error names it and its rows.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct EntityContext {
-    /// Its name.
-    pub entity: &'static str,
-    /// The guard rows, which identify an insert that failed on a unique value of another entity.
-    guards: &'static [GuardTemplate],
-    /// The name of the index row that a RowKey belongs to.
-    index_row: fn(&str) -> Option<&'static str>,
-    /// The error of a transaction that is too large, where it writes a row for each element of a field.
-    elements: Option<fn(&Batch, Excess) -> Option<TooManyElements>>,
-}
-
 /// What is stored under the key of a canonical row.
 #[derive(Debug)]
 pub(crate) enum Found<E> {
@@ -61,43 +48,6 @@ pub(crate) enum Found<E> {
     OtherType,
     /// No row.
     Nothing,
-}
-
-impl EntityContext {
-    /// Entities of type `E`.
-    pub const fn of<E: TableEntity>() -> Self {
-        let mut elements: Option<fn(&Batch, Excess) -> Option<TooManyElements>> = None;
-        let mut index = 0;
-        while index < E::ROWS.len() {
-            if E::ROWS[index].each.is_some() {
-                elements = Some(too_many::<E>);
-            }
-            index += 1;
-        }
-        Self { entity: E::NAME, guards: E::GUARDS, index_row: index_row::<E>, elements }
-    }
-
-    /// A type whose rows are not known.
-    pub const fn untyped(entity: &'static str) -> Self {
-        Self { entity, guards: &[], index_row: |_| None, elements: None }
-    }
-
-    /// Adds the entity and its row to the error of an operation.
-    pub fn attribute(self, error: Error) -> Error {
-        error.of_entity(self.entity, self.index_row).guarded_by(self.guards)
-    }
-}
-
-/// The name of the index row that a RowKey belongs to.
-fn index_row<E: TableEntity>(row_key: &str) -> Option<&'static str> {
-    let mut rows = E::ROWS.iter().enumerate();
-    let (index, template) = rows.find(|(_, row)| row_key.starts_with(row.start))?;
-    (index != <E::Canonical as Row>::INDEX).then_some(template.name)
-}
-
-fn too_many<E: TableEntity>(batch: &Batch, excess: Excess) -> Option<TooManyElements> {
-    let keys = batch.operations.iter().map(|operation| operation.row_key.as_str());
-    too_many_elements::<E>(keys.filter_map(index_of::<E>), excess)
 }
 
 impl TableClient {
@@ -423,7 +373,7 @@ impl TableClient {
     /// A client for the rows of its entities in other partitions, in that table. They may have the RowKeys of
     /// entities, but are none: their writes change no totals, and add no events.
     pub fn elsewhere(&self, table: &TableName) -> Self {
-        self.elsewhere_with(table, EntityContext { elements: None, ..self.context })
+        self.elsewhere_with(table, self.context.without_elements())
     }
 
     fn elsewhere_with(&self, table: &TableName, context: EntityContext) -> Self {
@@ -459,6 +409,7 @@ impl TableClient {
             row_key: row_key.to_owned(),
             index_row: None,
             operation,
+            is_elsewhere: (self.context.is_elsewhere)(self.table.as_str()),
             cause,
         }))
     }

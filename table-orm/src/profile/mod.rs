@@ -29,8 +29,10 @@
 //! ```
 //!
 //! Rows come in key order, so the rows of a partition come together, and nothing is kept of a partition that
-//! is whole. Memory does not grow with the table: it is the [buffer](crate::scan::Scan::buffer) of the scan,
-//! 64 MiB by default, and less than 2 MiB of counters. All numbers are exact, with three exceptions:
+//! is whole. Memory does not grow with the table: it is that of the rows which the scan reads ahead, and some
+//! 2 MiB of counters. The [buffer](crate::scan::Scan::buffer) of the scan, 64 MiB by default, does not count the
+//! memory of each property, so small rows take up to about four times as much. All numbers are exact, with three
+//! exceptions:
 //!
 //! | Number | Error |
 //! |---|---|
@@ -49,7 +51,7 @@ mod rules;
 mod sizes;
 mod sketch;
 mod tally;
-#[cfg(all(test, feature = "embedded"))]
+#[cfg(test)]
 mod tests;
 mod text;
 mod write_order;

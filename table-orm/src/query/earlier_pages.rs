@@ -103,7 +103,7 @@ fn split_text<'a>(bytes: &mut &'a [u8]) -> Option<Option<(usize, &'a [u8])>> {
 }
 
 /// Seven bits a byte, the lowest first; the high bit says that more follow.
-fn write_number(bytes: &mut Vec<u8>, mut number: usize) {
+pub(super) fn write_number(bytes: &mut Vec<u8>, mut number: usize) {
     while number > 0x7F {
         bytes.push(number as u8 | 0x80);
         number >>= 7;
@@ -111,14 +111,14 @@ fn write_number(bytes: &mut Vec<u8>, mut number: usize) {
     bytes.push(number as u8);
 }
 
-fn read_number(bytes: &mut &[u8]) -> Option<usize> {
+pub(super) fn read_number(bytes: &mut &[u8]) -> Option<usize> {
     let mut number = 0;
-    for shift in [0, 7, 14, 21] {
+    for shift in (0..u64::BITS - 7).step_by(7) {
         let (byte, rest) = bytes.split_first()?;
         *bytes = rest;
-        number |= usize::from(byte & 0x7F) << shift;
+        number |= u64::from(byte & 0x7F) << shift;
         if byte & 0x80 == 0 {
-            return Some(number);
+            return usize::try_from(number).ok();
         }
     }
     None

@@ -10,11 +10,14 @@ mod evaluate;
 mod filter;
 mod key_builder;
 mod key_query;
+mod many_place;
 mod named_rows;
 mod page_place;
 mod permit;
 mod range;
 mod read_mark;
+#[cfg(feature = "sealed")]
+mod seal;
 mod state;
 mod token;
 mod typed_key;
@@ -25,14 +28,17 @@ pub use key_builder::KeyBuilder;
 pub use permit::ScanPermit;
 pub use range::{Below, IntoSpan, KeyRange, QueryClass, RowRange, Span};
 pub use read_mark::ReadMark;
+#[cfg(feature = "sealed")]
+pub use seal::{Seal, SealError};
 pub use state::{Complete, KeyState, Needs, Open};
 pub use token::{PageToken, TokenError};
 #[doc(hidden)]
 pub use typed_key::Part;
 pub use typed_key::{PartitionKey, RowKey};
 
+pub(crate) use many_place::ManyPlace;
 pub(crate) use page_place::{PagePlace, PageStart};
-pub(crate) use token::fingerprint;
+pub(crate) use token::{fingerprint, fingerprint_of_many};
 
 use crate::model::{Continuation, Metadata, ROW_KEY, TableName};
 use std::borrow::Cow;

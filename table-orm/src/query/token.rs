@@ -4,6 +4,7 @@
 //! and projection, and a checksum of itself. It hides nothing and grants nothing.
 
 use super::RowQuery;
+use super::many_place::ManyPlace;
 use super::page_place::PagePlace;
 use crate::key::fnv;
 use base64::Engine as _;
@@ -13,7 +14,10 @@ use serde::ser::{Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
-const VERSION: u8 = 2;
+/// The format of a token of one query.
+const ONE: u8 = 2;
+/// The format of a token of several queries.
+const MANY: u8 = 3;
 
 /// Where the next or the previous page is: URL-safe text, bound to its query.
 ///
@@ -59,15 +63,23 @@ const VERSION: u8 = 2;
 /// ```
 ///
 /// The text contains keys: those at which its page starts, as the store sent them, and those at which
-/// earlier pages start, in at most 1,366 characters. They are base64 that everybody can read: encrypt
-/// it where keys are secret. The checks are against accidents, such as a text cut short or a token of
-/// another query. The token is not signed: a client that knows the format can make one that starts at
-/// another key. It still reads only rows of the query that it resumes, because the table, keys and
-/// filter come from the query. A token shows a client no more than the query does.
+/// earlier pages start, in at most 1,366 characters. They are base64 that everybody can read:
+/// [seal](crate::guide::work::query#sealed-tokens) the token where keys are secret. The checks are
+/// against accidents, such as a text cut short or a token of another query. The token is not signed: a
+/// client that knows the format can make one that starts at another key. It still reads only rows of
+/// the query that it resumes, because the table, keys and filter come from the query. A token shows a
+/// client no more than the query does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageToken {
     query: u64,
-    place: PagePlace,
+    place: Place,
+}
+
+/// Where the page of a token is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Place {
+    One(PagePlace),
+    Many(ManyPlace),
 }
 
 /// A page token that cannot be used.
@@ -93,12 +105,51 @@ pub enum TokenError {
 impl PageToken {
     /// The page of a query with this [`fingerprint`].
     pub(crate) const fn new(query: u64, place: PagePlace) -> Self {
-        Self { query, place }
+        Self { query, place: Place::One(place) }
+    }
+
+    /// The page of several queries with this [fingerprint](fingerprint_of_many).
+    pub(crate) const fn of_many(queries: u64, place: ManyPlace) -> Self {
+        Self { query: queries, place: Place::Many(place) }
     }
 
     /// The page, if the token came from that query.
     pub(crate) fn open(self, query: &RowQuery) -> Result<PagePlace, TokenError> {
-        if self.query == fingerprint(query) { Ok(self.place) } else { Err(TokenError::OtherQuery) }
+        match self.place {
+            Place::One(place) if self.query == fingerprint(query) => Ok(place),
+            _ => Err(TokenError::OtherQuery),
+        }
+    }
+
+    /// The page, if the token came from the queries with this [fingerprint](fingerprint_of_many).
+    pub(crate) fn open_many(self, queries: u64) -> Result<ManyPlace, TokenError> {
+        match self.place {
+            Place::Many(place) if self.query == queries => Ok(place),
+            _ => Err(TokenError::OtherQuery),
+        }
+    }
+
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![match self.place {
+            Place::One(_) => ONE,
+            Place::Many(_) => MANY,
+        }];
+        bytes.extend_from_slice(&self.query.to_be_bytes());
+        match &self.place {
+            Place::One(place) => place.write(&mut bytes),
+            Place::Many(place) => place.write(&mut bytes),
+        }
+        let check = fnv(&bytes) as u32;
+        bytes.extend_from_slice(&check.to_be_bytes());
+        bytes
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, TokenError> {
+        match bytes.first() {
+            Some(&(ONE | MANY)) => parse(bytes).ok_or(TokenError::Malformed),
+            Some(&version) if bytes.len() > 8 => Err(TokenError::Version(version)),
+            _ => Err(TokenError::Malformed),
+        }
     }
 }
 
@@ -110,14 +161,15 @@ pub(crate) fn fingerprint(query: &RowQuery) -> u64 {
     fnv(format!("{table}\0{filter}\0{select}").as_bytes())
 }
 
+/// A hash of the [fingerprints](fingerprint) of several queries, in their order.
+pub(crate) fn fingerprint_of_many(queries: impl IntoIterator<Item = u64>) -> u64 {
+    let bytes: Vec<_> = queries.into_iter().flat_map(u64::to_be_bytes).collect();
+    fnv(&bytes)
+}
+
 impl fmt::Display for PageToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut bytes = vec![VERSION];
-        bytes.extend_from_slice(&self.query.to_be_bytes());
-        self.place.write(&mut bytes);
-        let check = fnv(&bytes) as u32;
-        bytes.extend_from_slice(&check.to_be_bytes());
-        f.write_str(&URL_SAFE_NO_PAD.encode(bytes))
+        f.write_str(&URL_SAFE_NO_PAD.encode(self.bytes()))
     }
 }
 
@@ -125,12 +177,7 @@ impl FromStr for PageToken {
     type Err = TokenError;
 
     fn from_str(text: &str) -> Result<Self, TokenError> {
-        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| TokenError::Malformed)?;
-        match bytes.first() {
-            Some(&VERSION) => parse(&bytes).ok_or(TokenError::Malformed),
-            Some(&version) if bytes.len() > 8 => Err(TokenError::Version(version)),
-            _ => Err(TokenError::Malformed),
-        }
+        Self::from_bytes(&URL_SAFE_NO_PAD.decode(text).map_err(|_| TokenError::Malformed)?)
     }
 }
 
@@ -167,8 +214,13 @@ fn parse(bytes: &[u8]) -> Option<PageToken> {
     if fnv(body) as u32 != u32::from_be_bytes(*check) {
         return None;
     }
-    let (query, place) = body.get(1..)?.split_first_chunk::<8>()?;
-    Some(PageToken { query: u64::from_be_bytes(*query), place: PagePlace::read(place)? })
+    let (version, body) = body.split_first()?;
+    let (query, place) = body.split_first_chunk::<8>()?;
+    let place = match *version {
+        ONE => Place::One(PagePlace::read(place)?),
+        _ => Place::Many(ManyPlace::read(place)?),
+    };
+    Some(PageToken { query: u64::from_be_bytes(*query), place })
 }
 
 #[cfg(test)]
@@ -202,7 +254,7 @@ mod tests {
         assert_eq!("".parse::<PageToken>(), Err(TokenError::Malformed));
         assert_eq!(
             format!("B{}", &text[1..]).parse::<PageToken>(),
-            Err(TokenError::Version(VERSION + 4))
+            Err(TokenError::Version(ONE + 4))
         );
     }
 
@@ -211,7 +263,7 @@ mod tests {
         let text = token(&query("A")).to_string();
         for (json, error) in [
             (format!("\"{}\"", &text[1..]), TokenError::Malformed.to_string()),
-            (format!("\"B{}\"", &text[1..]), TokenError::Version(VERSION + 4).to_string()),
+            (format!("\"B{}\"", &text[1..]), TokenError::Version(ONE + 4).to_string()),
             ("7".to_owned(), "expected the text of a page token".to_owned()),
             ("null".to_owned(), "expected the text of a page token".to_owned()),
         ] {
@@ -250,6 +302,33 @@ mod tests {
             let json = serde_json::to_value(&token).unwrap();
             prop_assert_eq!(json.as_str(), Some(&*text));
             prop_assert_eq!(serde_json::from_value::<PageToken>(json).unwrap(), token);
+        }
+
+        #[test]
+        fn tokens_of_several_queries_come_back_whole(
+            number in 0_usize..20_000,
+            read in any::<u32>(),
+            at in any::<(Option<String>, Option<String>)>(),
+        ) {
+            let start = Continuation { next_partition_key: at.0, next_row_key: at.1 };
+            let place = ManyPlace { query: number, read: read as usize, start };
+            let token = PageToken::of_many(7, place.clone());
+            let read: PageToken = token.to_string().parse().unwrap();
+            prop_assert_eq!(read.clone().open_many(7), Ok(place));
+            prop_assert_eq!(read.clone().open_many(8), Err(TokenError::OtherQuery));
+            prop_assert_eq!(read.open(&query("A")), Err(TokenError::OtherQuery));
+        }
+
+        #[test]
+        fn bytes_that_are_no_token_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+            for version in [ONE, MANY] {
+                let mut bytes = [&[version], &bytes[..]].concat();
+                let check = fnv(&bytes) as u32;
+                bytes.extend_from_slice(&check.to_be_bytes());
+                if let Ok(token) = PageToken::from_bytes(&bytes) {
+                    prop_assert_eq!(PageToken::from_bytes(&token.bytes()), Ok(token));
+                }
+            }
         }
     }
 }

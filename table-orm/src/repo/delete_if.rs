@@ -89,8 +89,12 @@ impl<E: TableEntity> DeleteIf<E> {
     /// When a key cannot hold one of the values.
     pub fn plan(&self) -> Result<Plan> {
         Ok(match self.prepare()? {
-            Prepared::OneRow(batch) => Intents::default().plan(&self.client, batch)?,
-            Prepared::OverStored(write) => plan_with_settling::<E>(&self.client, write.plan()),
+            Prepared::OneRow(batch) => {
+                Intents::default().plan(&self.client, batch, &self.settling)?
+            }
+            Prepared::OverStored(write) => {
+                plan_with_settling::<E>(&self.client, write.plan(), &self.settling)
+            }
         })
     }
 

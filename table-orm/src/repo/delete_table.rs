@@ -67,7 +67,7 @@ impl<E: TableEntity> DeleteTable<E> {
 }
 
 /// The other tables that hold rows of entities of the table `home`.
-fn foreign_tables<E: TableEntity>(home: &TableName) -> Vec<TableName> {
+pub(super) fn foreign_tables<E: TableEntity>(home: &TableName) -> Vec<TableName> {
     let rows = E::FOREIGN.iter().map(|row| row.table_of(home));
     let guards = E::GUARDS.iter().map(|guard| guard.table_of(home));
     // The names of tables have no case.

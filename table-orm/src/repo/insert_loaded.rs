@@ -63,7 +63,7 @@ impl<E: TableEntity> InsertLoaded<E> {
     /// When the service would reject a key or property.
     pub fn plan(&self) -> Result<Plan> {
         let (rows, intents) = self.rows.clone()?;
-        intents.plan(&self.client, insert_all(rows))
+        intents.plan(&self.client, insert_all(rows), &self.settling)
     }
 
     settling_methods!();

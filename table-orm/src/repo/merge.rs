@@ -217,9 +217,11 @@ impl<E: TableEntity> Merge<E> {
     /// field without a value.
     pub fn plan(&self) -> Result<Plan> {
         Ok(match self.prepare()? {
-            Prepared::OneRow { batch, .. } => Intents::default().plan(&self.client, batch)?,
+            Prepared::OneRow { batch, .. } => {
+                Intents::default().plan(&self.client, batch, &self.settling)?
+            }
             Prepared::OverStored { write, .. } => {
-                plan_with_settling::<E>(&self.client, write.plan())
+                plan_with_settling::<E>(&self.client, write.plan(), &self.settling)
             }
         })
     }

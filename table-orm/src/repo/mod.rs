@@ -5,6 +5,7 @@ mod bulk;
 #[cfg(feature = "cache")]
 mod cached;
 mod checked;
+mod create_all_tables;
 mod delete_if;
 mod delete_partition;
 mod delete_table;
@@ -22,6 +23,7 @@ mod load_many;
 mod load_unique;
 mod loaded_set;
 mod maintenance;
+mod many_pages;
 mod merge;
 mod merged;
 mod pages;
@@ -72,6 +74,7 @@ pub use maintenance::{
 };
 pub use maintenance::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use maintenance::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
+pub use many_pages::ManyPages;
 pub use merge::Merge;
 pub(crate) use pages::PageReader;
 pub use pages::{Pages, RowPage, RowStream};
@@ -164,7 +167,8 @@ impl<E: TableEntity> Repo<E> {
         &self.client.table
     }
 
-    /// Creates the table: one request.
+    /// Creates the table: one request. [`create_all_tables`](Self::create_all_tables) also creates those that the
+    /// type names with `table = ".."`.
     ///
     /// # Errors
     /// [`Error::AlreadyExists`] when the table exists.

@@ -58,7 +58,8 @@ pub struct Pages<T> {
     query: Option<Result<RowQuery>>,
     /// Where the next page is; `None` at the end.
     place: Option<PagePlace>,
-    /// The most rows still to read.
+    /// The most rows to read, and those still to read.
+    limit: Option<usize>,
     left: Option<usize>,
     /// Whether rows that cannot be read are left out.
     skip: Option<SkipUnreadable>,
@@ -135,7 +136,7 @@ impl<T> Pages<T> {
         });
         let (query, place) = (Some(query), Some(PagePlace::default()));
         let (skip, left_out, ahead) = (None, false, PageAhead::default());
-        Self { client, reader, query, place, left: limit, skip, left_out, ahead }
+        Self { client, reader, query, place, limit, left: limit, skip, left_out, ahead }
     }
 
     /// The same, without rows that cannot be read.
@@ -154,6 +155,38 @@ impl<T> Pages<T> {
             }
         }
         self
+    }
+
+    /// The hash that binds a token to the query; the error of an invalid one, which ends the pages.
+    pub(super) fn fingerprint(&mut self) -> Result<u64> {
+        match self.query.take_if(|query| query.is_err()) {
+            Some(error) => error.map(|query| fingerprint(&query)),
+            None => Ok(self.query.iter().flatten().map(fingerprint).next().unwrap_or_default()),
+        }
+    }
+
+    /// Whether no page follows.
+    pub(super) fn is_done(&self) -> bool {
+        self.request().is_none()
+    }
+
+    /// Where the next page starts, and how many rows a limit counts before it.
+    pub(super) fn start(&self) -> Option<(Continuation, usize)> {
+        let read = self.limit.zip(self.left).map_or(0, |(limit, left)| limit - left);
+        Some((self.place.as_ref()?.start.continuation.clone(), read))
+    }
+
+    /// Continues at a [`start`](Self::start).
+    pub(super) fn start_at(&mut self, start: Continuation, read: usize) {
+        self.place = Some(start.into());
+        self.left = self.limit.map(|limit| limit.saturating_sub(read));
+    }
+
+    /// The most rows of the next page.
+    pub(super) fn set_size(&mut self, rows: usize) {
+        if let (Some(Ok(query)), Ok(rows)) = (&mut self.query, page_size(rows)) {
+            query.top = Some(rows);
+        }
     }
 
     /// Returns the request for the next page. The plan is empty after the last page, and when the next call

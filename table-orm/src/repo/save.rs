@@ -124,7 +124,7 @@ impl<E: TableEntity, L: AsLoaded<E>> Save<'_, E, L> {
     /// moves the entity to another partition.
     pub fn plan(&self) -> Result<Plan> {
         let (batch, _, intents) = self.prepare()?;
-        intents.plan(&self.client, batch)
+        intents.plan(&self.client, batch, &self.settling)
     }
 
     settling_methods!();
@@ -222,7 +222,7 @@ impl<E: TableEntity> Delete<E> {
     /// When the stored row can no longer be read.
     pub fn plan(&self) -> Result<Plan> {
         let (batch, intents) = self.prepare_all()?;
-        intents.plan(&self.client, batch)
+        intents.plan(&self.client, batch, &self.settling)
     }
 
     settling_methods!();

@@ -170,6 +170,7 @@ impl<E: TableEntity> Repo<E> {
                     // Others write what could not be written.
                     Ok(()) | Err(SettleError::Contended { .. } | SettleError::Unknown { .. }) => {}
                     Err(SettleError::Store(error)) => return Err(error),
+                    Err(SettleError::Row { source, .. }) => return Err(*source),
                 }
             }
             return Ok(wrong);

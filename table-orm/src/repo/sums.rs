@@ -1,8 +1,9 @@
 //! Totals over the entities of a partition: read, counted again, and corrected.
 //!
-//! Invariant: a total is judged, and corrected, only while the rows that hold it are as they were before and
-//! after the entities were counted. Every write that changes a total changes one of those rows. Each total is
-//! judged by itself: writes that change another one do not disturb it.
+//! Invariant: a total is judged only while the rows that hold it are as they were before and after the entities
+//! were counted. Every write that changes a total changes one of those rows. Each total is judged by itself: writes
+//! that change another one do not disturb it. What it lacks then stays the same whatever the app writes, until it
+//! is corrected in its first row, in the version that was read.
 
 use crate::entity::{
     Contributions, ReadRow, RowOf, Sum, SummedType, TableEntity, Total, TotalRow, WholePartition,
@@ -189,8 +190,8 @@ impl<E: TableEntity> Repo<E> {
     /// It brings the copies of sums [over partitions](Sum::over_partitions) in step, too. So it also makes the copies
     /// of a sum that had none.
     ///
-    /// A total is one transaction. None is written that another writer changed since the count: such a total
-    /// is counted again, for [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME), and then returned as
+    /// A total is corrected by one write of its first row. Where another writer changed that row since the count, or
+    /// the total during the count, it is counted again, for [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME), and then returned as
     /// [`Pending`](SumProblem::Pending).
     ///
     /// ```
@@ -238,7 +239,7 @@ impl<E: TableEntity> Repo<E> {
         let attempts = if repairs { None } else { Some(MAX_COUNTS) };
         let limits = RetryLimits { attempts, ..RetryLimits::default() };
         let mut attempts = Attempts::begin(&self.client.connection, limits);
-        let (mut judged, mut wrong) = (BTreeSet::new(), Vec::new());
+        let (mut judged, mut wrong, none) = (BTreeSet::new(), Vec::new(), StoredTotal::default());
         loop {
             let before = self.totals(partition_key, &E::sums()).await?;
             let counted = self.counted(partition_key, summed).await?;
@@ -253,8 +254,9 @@ impl<E: TableEntity> Repo<E> {
                     continue;
                 }
                 if found.stored != found.counted {
-                    let rows = stored.get(&total).cloned().unwrap_or_default();
-                    if repairs && !self.correct(partition_key, &total, found.counted, rows).await? {
+                    let rows = stored.get(&total).unwrap_or(&none);
+                    let lacking = found.counted - found.stored;
+                    if repairs && !self.correct(partition_key, &total, lacking, rows).await? {
                         pending.push(WrongSum { problem: SumProblem::Pending, ..found });
                         continue;
                     }
@@ -270,28 +272,25 @@ impl<E: TableEntity> Repo<E> {
         }
     }
 
-    /// Writes a total into its rows. `false` where they are not as they were read.
+    /// Corrects a total by what it lacks, in one of its rows: what other writers add to its other rows meanwhile is
+    /// right. `false` where that row is not as it was read.
     async fn correct(
         &self,
         partition_key: &str,
         total: &Total,
-        counted: i128,
-        stored: StoredTotal,
+        lacking: i128,
+        stored: &StoredTotal,
     ) -> Result<bool> {
-        let counted = to_i64(partition_key, total.row_key(0)?, counted)?;
-        let own = (0..total.shards).map(|shard| total.row_key(shard));
-        let own = own.collect::<Result<BTreeSet<_>, _>>()?;
-        let first = total.row_key(0)?;
-        let row_keys: BTreeSet<_> = own.iter().chain(stored.rows.keys()).cloned().collect();
-        let operation = |row_key: String| {
-            let value = if row_key == first { counted } else { 0 };
-            let etag = stored.rows.get(&row_key).map(|(_, etag)| etag.clone());
-            let key = CanonicalKey { partition_key: partition_key.to_owned(), row_key };
-            total_row(&key, value, etag)
+        let key =
+            CanonicalKey { partition_key: partition_key.to_owned(), row_key: total.row_key(0)? };
+        let (value, etag) = match stored.rows.get(&key.row_key) {
+            Some((value, etag)) => (*value, Some(etag.clone())),
+            None => (0, None),
         };
+        let value = to_i64(partition_key, key.row_key.clone(), i128::from(value) + lacking)?;
         let mut intents = Intents::default();
-        intents.add_totals::<E>(&self.client, partition_key, &row_keys)?;
-        let operations = row_keys.into_iter().map(operation).collect::<Result<_>>()?;
+        intents.add_totals::<E>(&self.client, partition_key, [&key.row_key])?;
+        let operations = vec![total_row(&key, value, etag)?];
         let batch = Batch { partition_key: partition_key.to_owned(), operations };
         let settling = Settling::default();
         match intents.send(&self.client, batch, None, &settling).await {

@@ -227,7 +227,7 @@ impl<'a, E: TableEntity, X: From<Error>> Update<'a, E, X> {
         {
             *absent = WhenAbsent::InsertMade;
         }
-        Ok(plan_with_settling::<E>(&self.client, plan))
+        Ok(plan_with_settling::<E>(&self.client, plan, &self.settling))
     }
 
     settling_methods!();

@@ -362,9 +362,11 @@ impl<E: TableEntity, T> Write<E, T> {
     pub fn plan(&self) -> Result<Plan> {
         let change = self.change.clone()?;
         Ok(match change.prepare::<E>(&self.client, self.limits)? {
-            Prepared::Blind { batch, intents, .. } => intents.plan(&self.client, batch)?,
+            Prepared::Blind { batch, intents, .. } => {
+                intents.plan(&self.client, batch, &self.settling)?
+            }
             Prepared::OverStored { write, .. } => {
-                plan_with_settling::<E>(&self.client, write.plan())
+                plan_with_settling::<E>(&self.client, write.plan(), &self.settling)
             }
         })
     }

@@ -6,7 +6,7 @@
 
 use super::meter::Meter;
 use super::report::{Ending, FirstRefusal, Phase, Step, StepKind, StepOutcome, Sustained};
-use super::settings::Search;
+use super::settings::{OnStep, Search};
 use super::step::{Driven, Driver};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -39,7 +39,7 @@ pub(super) struct Climb<'s> {
     pub most_time: Duration,
     pub started: Instant,
     pub requests: u64,
-    pub on_step: &'s (dyn Fn(u32, &Step) + Send + Sync),
+    pub on_step: &'s OnStep,
 }
 
 impl Climb<'_> {

@@ -57,7 +57,7 @@ pub enum StressError {
         /// Why the test ended.
         cause: Box<Self>,
         /// Why the table is still there.
-        source: Error,
+        source: Box<Error>,
     },
 }
 

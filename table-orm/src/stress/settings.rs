@@ -25,6 +25,8 @@ const ENTITY_BYTES: (f64, f64) = (256.0, 262_144.0);
 /// The first rate, as a part of the highest.
 const FIRST: f64 = 1.0 / 16.0;
 
+/// Called after each step, with the number of partitions.
+pub(super) type OnStep = dyn Fn(u32, &Step) + Send + Sync;
 type AddLayer = Box<dyn FnOnce(Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError> + Send>;
 
 /// A stress test. `run` carries it out.
@@ -77,7 +79,7 @@ pub struct Stress {
     pub(super) expected: f64,
     pub(super) keeps_table: bool,
     pub(super) stop: Stop,
-    pub(super) on_step: Box<dyn Fn(u32, &Step) + Send + Sync>,
+    pub(super) on_step: Box<OnStep>,
 }
 
 impl fmt::Debug for Stress {

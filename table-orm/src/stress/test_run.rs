@@ -56,9 +56,11 @@ impl Stress {
             (Ok(report), Err(error)) => {
                 Ok(StressReport { table_left: Some(error.to_string()), ..report })
             }
-            (Err(cause), Err(source)) => {
-                Err(StressError::Left { table: table.to_string(), cause: Box::new(cause), source })
-            }
+            (Err(cause), Err(source)) => Err(StressError::Left {
+                table: table.to_string(),
+                cause: Box::new(cause),
+                source: Box::new(source),
+            }),
         }
     }
 }

@@ -195,7 +195,7 @@ impl Tables {
 
     /// Waits on tokio's clock instead of the system's. Under a paused clock, waits for other calls and after
     /// conflicts then take no real time. The same `seed` makes the same waits, and the same dates in the names of
-    /// rows that bring others in step: wrong ones, which nothing depends on.
+    /// rows that bring others in step: wrong ones, which nothing depends on. Needs the feature `testing`.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};

@@ -207,6 +207,14 @@ pub mod hostile {
         const SUMS: &[::table_orm::Sum<Self>] = &[::table_orm::Sum::count("counted")];
     }
 
+    #[derive(::table_orm::TableEntity)]
+    #[table(name = "timed", partition = "{slot}__{event}", row = "{at}")]
+    #[component(slot = spread(at, second))]
+    pub struct Timed {
+        pub event: Text,
+        pub at: ::table_orm::model::DateTime,
+    }
+
     macro_rules! team {
         ($(#[$attr:meta])* $name:ident<$param:ident, $len:ident>, $team:ident: $ty:ty, $when:path) => {
             $(#[$attr])*

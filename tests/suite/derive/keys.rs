@@ -99,7 +99,7 @@ fn ranges_follow_the_order_of_values() {
 }
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(name = "runners", partition = "all")]
+#[table(name = "runners", partition = "all", allow_single_partition)]
 #[row(by_id, key = "ID:{id:04}")]
 #[row(by_finish, key = "FIN:{finished_first}__{id:04}", exclude(note))]
 #[row(by_team, key = "TEAM:{team}")]
@@ -149,7 +149,7 @@ async fn sparse_rows_are_there_when_their_values_are() {
 }
 
 #[derive(Debug, PartialEq, TableEntity)]
-#[table(name = "settings", partition = "config", row = "current")]
+#[table(name = "settings", partition = "config", row = "current", allow_single_partition)]
 struct Settings {
     limit: u32,
 }

@@ -250,7 +250,7 @@ async fn a_projection_reads_its_fields_alone() {
 }
 
 #[derive(Debug, TableEntity)]
-#[table(name = "versions", partition = "p", row = "r")]
+#[table(name = "versions", partition = "p", row = "r", allow_single_partition)]
 struct Version {
     #[table(etag)]
     etag: ETag,

@@ -5,8 +5,9 @@ use std::time::Duration;
 use support::stops::{Stops, with_stops};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::layer::{Fault, Faults};
+use table_orm::plan::Step;
 use table_orm::store::{ErrorCode, Store};
-use table_orm::{DynamicEntity, Error, Repo, TableEntity, Tables};
+use table_orm::{DynamicEntity, Error, Repo, TableEntity, TableName, Tables};
 use tokio::sync::Notify;
 
 /// One store, a client of it whose requests are seen, and another client.
@@ -152,6 +153,34 @@ async fn tickets_that_are_made_first_spare_the_reading() {
     seen.delete(loaded).tickets_first().await.unwrap();
     assert_eq!(stops.take().len(), 4);
     assert_eq!(other.list(Member::by_room("attic")).count().await.unwrap(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_with_tickets_first_has_the_requests_in_their_order() {
+    let Clients { seen, stops, other, .. } = Clients::<Member>::new().await;
+    let places = |partitions: &[(TableName, String)]| {
+        partitions.iter().map(|(_, partition)| partition.clone()).collect::<Vec<_>>()
+    };
+    let insert = ann();
+    let insert = seen.insert(&insert).tickets_first();
+    let plan = insert.plan().unwrap();
+    let [Step::MakeTickets { partitions: made }, Step::Commit { .. }, last] = &plan.steps[..]
+    else {
+        panic!("{plan}")
+    };
+    let Step::SettleWithTickets { partitions: settled, .. } = last else { panic!("{plan}") };
+    assert_eq!((places(made), places(settled)), (vec!["R:hall".into()], vec!["R:hall".into()]));
+    insert.await.unwrap();
+    assert_eq!(stops.take().len(), made.len() + 1 + settled.len() + 1);
+    assert!(plan.to_string().contains("2 requests that write the rows"), "{plan}");
+
+    // Which rows change follows from what is stored.
+    let update = other.update(Member::partition("ann").row(), |ann| ann.visits = 1);
+    let plan = update.tickets_first().plan().unwrap();
+    let [.., Step::MakeTickets { .. }, Step::CommitChanges { .. }, last] = &plan.steps[..] else {
+        panic!("{plan}")
+    };
+    assert!(matches!(last, Step::SettleWithTickets { partitions, .. } if partitions.is_empty()));
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,6 +4,7 @@
 // 13238).
 #![allow(clippy::duplicated_attributes)]
 
+mod absent_table;
 mod across;
 mod beside;
 mod checked;
@@ -129,8 +130,15 @@ impl Shop {
 
     /// Writes the order's rows elsewhere alone.
     async fn elsewhere(&self, order: &Order) {
-        for row in foreign_rows(order).unwrap() {
-            let table = row.table.unwrap_or("orders");
+        for table in ["orders", "couriers", "archive"] {
+            self.elsewhere_in(table, order).await;
+        }
+    }
+
+    /// Writes those of one table alone.
+    async fn elsewhere_in(&self, table: &str, order: &Order) {
+        let rows = foreign_rows(order).unwrap().into_iter();
+        for row in rows.filter(|row| row.table.unwrap_or("orders") == table) {
             self.put(table, &row.partition_key, row.row_key, row.body).await;
         }
     }

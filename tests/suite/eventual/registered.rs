@@ -78,9 +78,9 @@ async fn what_an_ended_process_left_is_found_by_the_register() {
     assert_eq!(plan.steps.len(), 16);
     shop.sent();
     let young = shop.orders.settle(&register).await.unwrap();
-    assert_eq!((young.settled, shop.sent()), (0, 16));
+    assert_eq!((young.settled, young.young_partitions, shop.sent()), (0, 1, 16));
     let report = shop.orders.settle(&register).grace(Duration::ZERO).await.unwrap();
-    assert_eq!((report.settled, report.failures.len()), (1, 0));
+    assert_eq!((report.settled, report.young_partitions, report.failures.len()), (1, 0, 0));
     // 16 for the register, one for the partition, and those of the intent with two partitions.
     assert_eq!(shop.sent(), 16 + 1 + 6);
     assert_eq!(shop.orders.list(Order::by_date("2026-11-23")).count().await.unwrap(), 1);

@@ -250,12 +250,13 @@ async fn what_an_ended_process_left_is_settled_by_partition_or_by_scan() {
         assert!(!broken.insert(&order).report_settled().await.unwrap().settled.get());
         assert_eq!(shop.orders.get(key!(1)).await.unwrap(), Some(order.clone()));
         assert!(shop.stored().await.1 > 0);
-        let settle = if by_scan {
-            shop.orders.settle(ScanPermit::because("test"))
-        } else {
-            shop.orders.settle(Order::partition("acme"))
+        let settle = || match by_scan {
+            true => shop.orders.settle(ScanPermit::because("test")),
+            false => shop.orders.settle(Order::partition("acme")),
         };
-        let report = settle.grace(Duration::ZERO).await.unwrap();
+        let young = settle().await.unwrap();
+        assert_eq!((young.settled, young.young, young.failures.len()), (0, 1, 0));
+        let report = settle().grace(Duration::ZERO).await.unwrap();
         assert_eq!((report.settled, report.young, report.failures.len()), (1, 0, 0));
         // The ticket that was made and not used is consumed too.
         shop.assert_settled(&[order]).await;

@@ -6,6 +6,7 @@ mod faults;
 mod journal;
 mod sending;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use table_orm::embedded::EmbeddedStore;
@@ -38,6 +39,10 @@ struct Slow {
     inner: Arc<EmbeddedStore>,
     began: Instant,
     sent: Arc<Mutex<Vec<Sent>>>,
+    /// The partitions with a transaction that is not answered.
+    under_way: Arc<Mutex<Vec<String>>>,
+    /// How often a partition got a second one meanwhile.
+    overlaps: Arc<AtomicUsize>,
     /// How long each answer takes, in turn.
     answers: Arc<[Duration]>,
     /// How many requests it answers before it is opened.
@@ -50,6 +55,8 @@ impl Slow {
             inner: Arc::new(EmbeddedStore::in_memory().unwrap()),
             began: Instant::now(),
             sent: Arc::default(),
+            under_way: Arc::default(),
+            overlaps: Arc::default(),
             answers: answers.iter().map(|&time| Duration::from_millis(time)).collect(),
             open: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)),
         }
@@ -77,8 +84,17 @@ impl Slow {
             sent.push((self.began.elapsed(), partition_key.to_owned(), rows));
             sent.len()
         };
+        {
+            let mut under_way = self.under_way.lock().unwrap();
+            let overlaps = under_way.iter().any(|partition| partition == partition_key);
+            self.overlaps.fetch_add(overlaps.into(), Ordering::Relaxed);
+            under_way.push(partition_key.to_owned());
+        }
         self.open.acquire().await.unwrap().forget();
         sleep(self.answers[number % self.answers.len()]).await;
+        let mut under_way = self.under_way.lock().unwrap();
+        let at = under_way.iter().position(|partition| partition == partition_key).unwrap();
+        under_way.remove(at);
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Sample, Slow, sample, stored};
 use proptest::prelude::*;
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use table_orm::repo::WriterError;
 use table_orm::{Error, Tables};
@@ -122,7 +123,7 @@ proptest! {
 
     /// Each partition is written in the order of `send`, however answers are delayed.
     #[test]
-    fn a_partition_is_written_in_order(
+    fn a_partition_is_written_in_order_by_one_transaction_at_a_time(
         devices in prop::collection::vec(0..6u32, 1..400),
         pauses in prop::collection::vec(0..40u64, 7),
         answers in prop::collection::vec(1..900u64, 5),
@@ -140,12 +141,47 @@ proptest! {
             }
             let report = writer.close().await.unwrap().all().unwrap();
             assert_eq!(report.entities, devices.len() as u64);
+            assert_eq!(store.overlaps.load(Ordering::Relaxed), 0);
             let mut rows = HashMap::<String, Vec<String>>::new();
             for (_, partition, keys) in store.sent() {
                 rows.entry(partition).or_default().extend(keys);
             }
             for (partition, keys) in rows {
                 assert!(keys.is_sorted(), "{partition}: {keys:?}");
+            }
+        });
+    }
+
+    /// With a request free for each partition, an entity waits for its time alone, or for the transaction before it.
+    #[test]
+    fn nobody_waits_longer_than_the_set_time_while_a_request_is_free(
+        devices in prop::collection::vec(0..6u32, 1..400),
+        pauses in prop::collection::vec(0..40u64, 7),
+        answers in prop::collection::vec(1..900u64, 5),
+        every in 0..2_000u64,
+    ) {
+        support::on_virtual_time(async {
+            let store = Slow::new(&answers);
+            let repo = store.repo().await;
+            let open = repo.writer().parallelism(6).every(Duration::from_millis(every));
+            let writer = open.await.unwrap();
+            let mut taken = Vec::new();
+            for (number, &device) in devices.iter().enumerate() {
+                writer.send(sample(device, number as u32)).await.unwrap();
+                taken.push(store.began.elapsed());
+                sleep(Duration::from_millis(pauses[number % 7])).await;
+            }
+            sleep(Duration::from_secs(60)).await;
+            let longest = Duration::from_millis(every.max(*answers.iter().max().unwrap()));
+            let sent = store.sent();
+            assert_eq!(sent.iter().map(|(.., keys)| keys.len()).sum::<usize>(), devices.len());
+            for (at, partition, keys) in sent {
+                for key in keys {
+                    let waited = at.saturating_sub(taken[key.parse::<usize>().unwrap()]);
+                    // A timer ends with the next millisecond.
+                    let most = longest + Duration::from_millis(2);
+                    assert!(waited <= most, "{partition}, {key}: {waited:?} of {longest:?}");
+                }
             }
         });
     }

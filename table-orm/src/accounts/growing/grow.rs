@@ -39,6 +39,7 @@ impl Growing {
         let seen = self.map.now().await?;
         // From now on, who reads by an older map gets no answer.
         tokio::time::sleep(GRACE).await;
+        self.complete_tables().await?;
         let moving = (0..).zip(&seen.map.slots).filter_map(|(slot, at)| match *at {
             Slot::Moving { from, to } => Some((slot, from, to)),
             Slot::At(_) => None,

@@ -16,6 +16,8 @@
 //! last to `MADE` alone. Each step inserts `MADE` or deletes what the step before inserted, so a request
 //! that comes late, from whomever, finds a later state and fails.
 //!
+//! A new account gets the tables of the first one before any slot moves to it, when none can be deleted.
+//!
 //! In the table of the map, each account has a partition for each slot: the register of its partitions,
 //! with the same rows. A partition is registered before it is made. So once the mover has closed the
 //! register, it knows each partition that can ever be made here.
@@ -105,6 +107,28 @@ impl Growing {
     pub fn operations(&self) -> usize {
         let most = self.stores.iter().map(|store| store.transaction_operations());
         most.min().unwrap_or_default().saturating_sub(1)
+    }
+
+    /// Creates a table in each account of the list, which must not be shorter than the map.
+    pub async fn create_table(&self, table: &TableName) -> Answer<()> {
+        self.check(table)?;
+        self.map.now().await?;
+        tables::create(&self.stores, table).await
+    }
+
+    /// Creates in each account the tables of the first that it lacks: a new account has none.
+    async fn complete_tables(&self) -> Answer<()> {
+        let all = tables::list(&self.stores).await?;
+        let Some((first, others)) = all.split_first() else { return Ok(()) };
+        for (store, own) in self.stores[1..].iter().zip(others) {
+            let is_own = |table: &&TableName| {
+                own.iter().any(|own| own.as_str().eq_ignore_ascii_case(table.as_str()))
+            };
+            for table in first.iter().filter(|table| !is_own(table)) {
+                map_row::create(&**store, table).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Deletes a table in each account, unless slots move.

@@ -98,6 +98,10 @@ impl Growing {
                 vec![Position::behind_row(last); self.stores.len()]
             }
         };
+        // An account that no slot is in has no rows, and perhaps not the table.
+        for position in positions.iter_mut().skip(seen.map.accounts()) {
+            *position = Position::End;
+        }
         if let Span::Exact(partition_key) = &query.keys.partition {
             let slot = seen.map.slot(partition_key);
             let is_there = |account| match slot {
@@ -114,7 +118,7 @@ impl Growing {
     }
 
     /// Reads the next rows while slots move, account after account: a slot goes to a later account, so its
-    /// rows are looked for first where they come from.
+    /// rows are looked for first where they come from. A later account that has not got the table yet has no row.
     async fn while_moving_page(
         &self,
         seen: &Seen,
@@ -125,11 +129,19 @@ impl Growing {
         let asked = merge::ask(query, positions)?;
         let mut arrived = Arrived::new();
         'all: loop {
-            let mut pages = Vec::new();
+            let mut pages = Vec::<AccountPage>::new();
             for (account, position) in positions.iter().enumerate() {
+                // An account before it has answered, so it has the table.
+                let is_later = positions[..account].iter().any(|at| *at != Position::End);
                 let mut page = AccountPage::at(account, position.clone());
                 while page.rows.is_empty() && page.position != Position::End {
-                    page = merge::next_rows(&*self.stores[account], &asked, page).await?;
+                    let read = merge::next_rows(&*self.stores[account], &asked, page).await;
+                    page = match read {
+                        Err(error) if is_later && error.code == ErrorCode::TABLE_NOT_FOUND => {
+                            AccountPage::at(account, Position::End)
+                        }
+                        page => page?,
+                    };
                     let mut partitions: BTreeSet<_> =
                         page.rows.iter().map(|(row, _)| row.partition_key.clone()).collect();
                     if let Span::Exact(partition_key) = &query.keys.partition {

@@ -117,7 +117,7 @@ async fn a_new_account_takes_the_partitions_of_its_slots_and_no_other_row_is_wri
     let stores = [memory(), memory(), memory()];
     let of = |count: usize| Accounts::growing(stores[..count].to_vec(), name("map")).unwrap();
     let (table, two, three) = (name("rows"), of(2), of(3));
-    three.create_table(&table).await.unwrap();
+    two.create_table(&table).await.unwrap();
     let partitions: Vec<_> = (0..150).map(|n| format!("p{n:03}")).collect();
     let mut before = Vec::new();
     for partition_key in &partitions {
@@ -173,12 +173,55 @@ async fn a_table_that_was_deleted_does_not_come_back_as_accounts_grow() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_new_account_gets_the_tables_that_were_there_before() {
+    let stores = [memory(), memory()];
+    let short = Accounts::growing([Arc::clone(&stores[0])], name("map")).unwrap();
+    let long = Accounts::growing(stores.clone(), name("map")).unwrap();
+    let (table, empty) = (name("rows"), name("empty"));
+    for table in [&table, &empty] {
+        short.create_table(table).await.unwrap();
+    }
+    let rows: Vec<_> = (0..20).map(|n| row(&format!("p{n:03}"), "1")).collect();
+    for row in &rows {
+        put(&short, &table, row).await;
+    }
+    let all = RowQuery::new(table.clone(), KeyRange::ALL);
+    let is_readable = async || {
+        for row in &rows {
+            let query =
+                RowQuery { keys: keys(Span::Exact(row.partition_key.clone())), ..all.clone() };
+            assert_eq!(pages(&long, query).await.concat().len(), 1);
+            let found = long.get(&table, &row.partition_key, "1", None, Metadata::None).await;
+            assert!(found.unwrap().is_some());
+        }
+        assert_eq!(pages(&long, all.clone()).await.concat().len(), rows.len());
+        let absent = RowQuery::new(name("absent"), KeyRange::ALL);
+        assert_eq!(long.query(&absent).await.unwrap_err().code, ErrorCode::TABLE_NOT_FOUND);
+    };
+    // With the longer list, before it grows, while slots are marked, and after.
+    is_readable().await;
+    let mut grows = pin!(long.grow());
+    assert!(timeout(Duration::from_secs(30), &mut grows).await.is_err());
+    is_readable().await;
+    put(&long, &table, &row("while", "1")).await;
+    long.delete_table(&empty).await.unwrap_err();
+    grows.await.unwrap();
+    assert_eq!(stores[1].list_tables().await.unwrap().len(), 3, "with that of the map");
+    for n in 0..20 {
+        put(&long, &empty, &row(&format!("p{n:03}"), "1")).await;
+    }
+    // A process with the shorter list makes no table that the new account lacks.
+    let error = short.create_table(&name("late")).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::INVALID_INPUT, "{error}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn no_table_is_deleted_while_accounts_grow() {
     let stores = [memory(), memory()];
     let short = Accounts::growing([Arc::clone(&stores[0])], name("map")).unwrap();
     let long = Accounts::growing(stores, name("map")).unwrap();
     let table = name("rows");
-    long.create_table(&table).await.unwrap();
+    short.create_table(&table).await.unwrap();
     let rows: Vec<_> = (0..20).map(|n| row(&format!("p{n:03}"), "1")).collect();
     for row in &rows {
         put(&short, &table, row).await;
@@ -275,7 +318,7 @@ async fn a_process_with_the_shorter_list_writes_nothing_once_the_accounts_have_g
     let short = Accounts::growing([Arc::clone(&stores[0])], name("map")).unwrap();
     let long = Accounts::growing(stores.clone(), name("map")).unwrap();
     let table = name("rows");
-    long.create_table(&table).await.unwrap();
+    short.create_table(&table).await.unwrap();
     let partitions: Vec<_> = (0..20).map(|n| format!("p{n:03}")).collect();
     for partition_key in &partitions {
         put(&short, &table, &row(partition_key, "1")).await;

@@ -9,7 +9,7 @@ use super::chaos::{
 };
 use super::observer::{Observed, Observer};
 use super::posts::{BLOGS, Post, PostBest, PostByDay, PostByMention, PostByTopic};
-use super::process::{LIVES, Process, Written, write_all};
+use super::process::{LIVES, Process, Written, mend_all, write_all};
 use super::tampering::{LeftOut, Tampering};
 use crate::dose::dose;
 use crate::embedded::EmbeddedStore;
@@ -113,15 +113,8 @@ async fn is_clean(Process { repo, .. }: &Process<Post>) -> Result<std::result::R
 
 /// Sweepers, one after the other.
 async fn sweep_all(seed: u64, number: u64, network: impl Fn(&Dice) -> Arc<dyn Store>) {
-    for life in 0..2 * LIVES {
-        let dice = Dice::of(seed, 10 * number + life);
-        sleep(dice.time(Post::LONGEST_LIFE)).await;
-        let network = network(&dice);
-        let process = Process::start(dice, network).await;
-        // What fails is left to the next ones.
-        let _swept = process.dice.mortal(0.3, Duration::from_secs(10), sweep(&process)).await;
-        process.end();
-    }
+    let dice = (0..2 * LIVES).map(|life| Dice::of(seed, 10 * number + life));
+    mend_all(dice, Post::LONGEST_LIFE, network, sweep).await;
 }
 
 async fn sweep(Process { repo, register, dice, .. }: &Process<Post>) -> Result<()> {

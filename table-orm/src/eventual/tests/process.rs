@@ -86,3 +86,20 @@ pub(crate) async fn write_all<E: Written>(
         process.end();
     }
 }
+
+/// Processes that look after what others left, one after the other, with a pause before each.
+pub(crate) async fn mend_all<E: Written, T>(
+    dice: impl Iterator<Item = Dice>,
+    pause: Duration,
+    network: impl Fn(&Dice) -> Arc<dyn Store>,
+    mend: impl AsyncFn(&Process<E>) -> Result<T>,
+) {
+    for dice in dice {
+        sleep(dice.time(pause)).await;
+        let network = network(&dice);
+        let process = Process::<E>::start(dice, network).await;
+        // What fails is left to the next ones.
+        let _mended = process.dice.mortal(0.3, Duration::from_secs(10), mend(&process)).await;
+        process.end();
+    }
+}

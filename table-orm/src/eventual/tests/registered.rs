@@ -4,7 +4,7 @@
 //! named. No request of these simulations takes effect a minute late, so there is no exception.
 
 use super::chaos::{self, Dice, LATEST, all_hold, first_violation, network, on_virtual_time};
-use super::process::{LIVES, Process, Written, write_all};
+use super::process::{LIVES, Process, Written, mend_all, write_all};
 use super::registering::{AllNamed, LeftOut, Registering, tampering};
 use super::stamped::Stamped;
 use crate as table_orm;
@@ -139,15 +139,12 @@ fn key(employee: &Employee) -> EntityKey<<Employee as TableEntity>::Canonical> {
 }
 
 async fn sweep_all(seed: u64, number: u64, network: impl Fn(&Dice) -> Arc<dyn Store>) {
-    for life in 0..2 * LIVES {
-        let dice = Dice::of(seed, 10 * number + life);
-        sleep(dice.time(Employee::LONGEST_LIFE)).await;
-        let grace = if dice.happens(0.5) { Duration::ZERO } else { SETTLE_GRACE };
-        let network = network(&dice);
-        let process = Process::start(dice, network).await;
-        process.dice.mortal(0.3, Duration::from_secs(10), sweep(&process, grace)).await;
-        process.end();
-    }
+    let dice = (0..2 * LIVES).map(|life| Dice::of(seed, 10 * number + life));
+    let sweep = async |process: &Process<Employee>| {
+        let grace = if process.dice.happens(0.5) { Duration::ZERO } else { SETTLE_GRACE };
+        sweep(process, grace).await
+    };
+    mend_all(dice, Employee::LONGEST_LIFE, network, sweep).await;
 }
 
 #[test]

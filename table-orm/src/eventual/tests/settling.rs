@@ -129,11 +129,15 @@ async fn what_fails_in_a_live_process_is_tried_again_in_the_background() {
 }
 
 #[tokio::test]
-async fn a_foreign_table_that_is_not_there_leaves_the_intent() {
+async fn a_foreign_table_that_is_not_there_leaves_the_intent_and_is_named() {
     let (observer, client) = world().await;
     let pending = write(&client, Some(State::new("nowhere p1 FULL:a:0", "1"))).await;
     let failed = settle(&client, KIND, &pending).await.unwrap_err();
-    assert!(matches!(failed, SettleError::Store(Error::TableNotFound(_))), "{failed}");
-    assert!(!failed.is_transient());
+    let SettleError::Row { entity: "Thing", row, table, source, .. } = &failed else {
+        panic!("{failed}")
+    };
+    assert_eq!((&**row, table.as_str()), ("by_key", "nowhere"));
+    assert!(matches!(**source, Error::TableNotFound(_)), "{failed}");
+    assert!(failed.is_transient(), "somebody may create it");
     assert_eq!(observer.snapshot().await.intents.len(), 1);
 }

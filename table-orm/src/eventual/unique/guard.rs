@@ -166,6 +166,7 @@ impl Guards {
                 row_key: GUARD_ROW.to_owned(),
                 index_row: None,
                 operation: None,
+                is_elsewhere: false,
                 cause,
             }),
         }

@@ -2,6 +2,7 @@
 
 use super::call::{operation, summary};
 use super::done::Done;
+use crate::layer::pattern::pattern;
 use crate::model::TableName;
 use crate::store::{Backend, StoreRequest};
 use metrics::{Label, Unit};
@@ -25,7 +26,8 @@ pub(super) fn count(
     time: Duration,
 ) {
     let table = request.table.map_or("", TableName::as_str);
-    let labels = [("table", table.to_owned()), ("operation", request.operation.to_owned())];
+    let mut labels = vec![("table", table.to_owned()), ("operation", request.operation.to_owned())];
+    labels.extend(pattern().map(|name| ("pattern", name.to_owned())));
     let wide = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     metrics::counter!("table_orm.calls", &labels).increment(1);
     metrics::counter!("table_orm.errors", &labels).increment(done.error.is_some().into());
@@ -52,6 +54,7 @@ fn duration_labels(backend: &Backend, request: &StoreRequest<'_>, done: &Done<'_
     add("db.collection.name", request.table.map(ToString::to_string));
     add("db.namespace", backend.namespace.as_deref().map(str::to_owned));
     add("db.query.summary", summary(request));
+    add("table_orm.pattern", pattern().map(str::to_owned));
     add("db.response.status_code", done.status_code());
     add("error.type", done.error.map(|error| error.code.to_string()));
     add("server.address", backend.address.as_deref().map(str::to_owned));

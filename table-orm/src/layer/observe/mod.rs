@@ -21,6 +21,7 @@
 //! | `db.operation.batch.size` | the operations of a transaction, if there are two or more |
 //! | `db.query.summary` | the access pattern of a read: `get`, `list` (in one partition) or `scan`, the table and, unless it is the canonical one, the kind of row: `list registrations.by_age` |
 //! | `db.query.text` | the condition on keys and properties, with `?` for each value |
+//! | `table_orm.pattern` | the access pattern that the app names with [`as_pattern`](super::as_pattern) |
 //! | `table_orm.query.class` | point query, row range query, and so on |
 //! | `table_orm.bytes.sent` | the bytes of rows |
 //! | | |
@@ -52,12 +53,13 @@
 //!
 //! The histogram `db.client.operation.duration`, in seconds, has the labels `db.system.name`,
 //! `db.operation.name` and, where the span has them, `db.collection.name`, `db.namespace`,
-//! `db.query.summary`, `db.response.status_code`, `error.type`, `server.address` and `server.port`.
+//! `db.query.summary`, `table_orm.pattern`, `db.response.status_code`, `error.type`, `server.address` and
+//! `server.port`.
 //! Tell your exporter its buckets: [`DURATION_BUCKETS`].
 //!
 //! The counters `table_orm.calls`, `table_orm.errors`, `table_orm.requests`, `table_orm.retries`,
 //! `table_orm.throttles`, `table_orm.rows.returned`, `table_orm.rows.scanned`, `table_orm.bytes.sent` and
-//! `table_orm.bytes.received` have the labels `table` and `operation`.
+//! `table_orm.bytes.received` have the labels `table` and `operation`, and `pattern` where the app names it.
 
 mod call;
 #[cfg(feature = "metrics")]

@@ -2,6 +2,7 @@
 
 use super::call::{batch_size, operation, summary};
 use super::done::Done;
+use crate::layer::pattern::pattern;
 use crate::model::TableName;
 use crate::store::{Backend, StoreRequest};
 use std::borrow::Cow;
@@ -39,6 +40,7 @@ pub(super) fn open(backend: &Backend, request: &StoreRequest<'_>) -> Span {
         db.response.status_code = Empty,
         error.type = Empty,
         azure.service.request.id = Empty,
+        table_orm.pattern = pattern(),
         table_orm.query.class = request.class.map(tracing::field::display),
         table_orm.rows.scanned = Empty,
         table_orm.from_secondary = Empty,

@@ -4,6 +4,7 @@ use super::bench::paused;
 use super::observe::exclusive;
 use crate::azure::{AzureStore, ConnectOptions, SharedKey};
 use crate::embedded::EmbeddedStore;
+use crate::layer::as_pattern;
 use crate::layer::observe::DURATION_BUCKETS;
 use crate::query::ScanPermit;
 use crate::store::Store;
@@ -176,6 +177,20 @@ fn a_query_is_named_by_its_access_pattern_and_shows_no_value() {
     assert_eq!(spans[2].begun["otel.name"], "scan registrations");
     let shown = format!("{spans:?}");
     assert!(!shown.contains("Boston") && !shown.contains("Berlin"), "{shown}");
+}
+
+#[test]
+fn a_span_names_the_pattern_of_the_call_that_sends_its_request() {
+    let (spans, ()) = spans_of(async {
+        let endpoint = "https://runs.table.core.windows.net";
+        let page = r#"{"value":[]}"#;
+        let repo = azure(endpoint, [Some((200, page)); 3]).unwrap().repo::<Registration>();
+        let list = || repo.list(Registration::partition("Boston")).collect();
+        as_pattern("the list of a race", list()).await.unwrap();
+        list().await.unwrap();
+    });
+    assert_eq!(spans[0].begun["table_orm.pattern"], "the list of a race");
+    assert_eq!(spans[1].begun.get("table_orm.pattern"), None);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::open::Open;
 use super::report::{BulkFailure, BulkProgress, BulkReport, Remainder};
 use super::source::Source;
 use crate::error::{Error, Result};
-use crate::eventual::Gathered;
+use crate::eventual::{Gathered, Settling};
 use crate::plan::Plan;
 use crate::store::Operation;
 use futures_core::future::BoxFuture;
@@ -86,7 +86,11 @@ impl<'a, E: Send + 'static, I: Source<Item = E>> BulkRun<'a, E, I> {
             let Bulk { client, policy, .. } = &self.bulk;
             plans.push(match (&policy.individually, chunk.entities.first()) {
                 (Some(individually), Some(entity)) => (individually.write)(client, entity)?.plan(),
-                _ => policy.intents(client, &chunk.entities)?.plan(client, chunk.batch)?,
+                _ => policy.intents(client, &chunk.entities)?.plan(
+                    client,
+                    chunk.batch,
+                    &Settling::default(),
+                )?,
             });
         }
         match self.failures.into_iter().next() {

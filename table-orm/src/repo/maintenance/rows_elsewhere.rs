@@ -55,6 +55,7 @@ pub(crate) async fn settle<E: TableEntity>(
     match settle_keys(client, ForeignType::of::<E>(), home, &due).await {
         Ok(()) => Ok(true),
         Err(SettleError::Store(error)) => Err(error),
-        Err(_) => Ok(false),
+        Err(SettleError::Row { source, .. }) => Err(*source),
+        Err(SettleError::Contended { .. } | SettleError::Unknown { .. }) => Ok(false),
     }
 }

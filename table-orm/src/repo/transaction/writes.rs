@@ -152,7 +152,7 @@ impl<'a> Writes<'a> {
     pub fn plan(&self) -> Result<Plan> {
         match &self.fault {
             Some(fault) => Err(fault.clone().into()),
-            None => self.intents.plan(&self.client, self.batch.clone()),
+            None => self.intents.plan(&self.client, self.batch.clone(), &self.settling),
         }
     }
 

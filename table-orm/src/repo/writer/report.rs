@@ -8,7 +8,8 @@ use std::fmt;
 #[must_use = "it may hold failures; `.all()?` returns the counts, or the first failure"]
 #[non_exhaustive]
 pub struct WriterReport<E> {
-    /// The counts of what was written.
+    /// The counts of what was written. A writer settles each transaction by itself, and does not count
+    /// [`unsettled`](BulkProgress::unsettled) rows: that is 0.
     pub written: BulkProgress,
     /// The entities that could not be written. No other report has them.
     pub failures: Vec<WriterFailure<E>>,

@@ -3,6 +3,7 @@
 mod check;
 mod execute;
 mod pages;
+mod partitions;
 mod run;
 mod scan;
 mod start;

@@ -1,5 +1,6 @@
 //! What a stress test can send at most.
 
+use super::format::number;
 use serde::Serialize;
 use std::fmt;
 
@@ -22,8 +23,9 @@ impl fmt::Display for Bounds {
         let Self { requests, gib_moved, gib_stored, seconds } = self;
         write!(
             f,
-            "at most {requests} billed transactions, {gib_moved:.2} GiB sent and returned, \
-             {gib_stored:.2} GiB stored meanwhile, {:.0} minutes",
+            "at most {} billed transactions, {gib_moved:.2} GiB sent and returned, {gib_stored:.2} GiB \
+             stored meanwhile, {:.0} minutes",
+            number(*requests as f64),
             (seconds / 60.0).ceil()
         )
     }

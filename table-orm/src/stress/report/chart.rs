@@ -1,7 +1,7 @@
 //! Plots of a phase, as SVG.
 
 use super::figures::{Phase, Step};
-use super::text::number;
+use super::format::number;
 use super::verdict::Target;
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -18,6 +18,8 @@ const REFUSED: RGBColor = RGBColor(197, 34, 31);
 const TARGET: RGBColor = RGBColor(26, 127, 55);
 const MIDDLE: RGBColor = RGBColor(224, 142, 11);
 
+/// A percentile of a step.
+type Latency = fn(&Step) -> f64;
 type PlotError = DrawingAreaErrorKind<io::Error>;
 type Area<'s> = DrawingArea<SVGBackend<'s>, Shift>;
 
@@ -106,7 +108,7 @@ pub(super) fn latencies(phase: &Phase) -> Result<String, PlotError> {
                 _ => format!("{millis:.1}"),
             })
             .draw()?;
-        let lines: [(&str, RGBColor, fn(&Step) -> f64); 3] = [
+        let lines: [(&str, RGBColor, Latency); 3] = [
             ("p50", TOOK, |step| step.latency.p50),
             ("p99", MIDDLE, |step| step.latency.p99),
             ("max", REFUSED, |step| step.latency.max),

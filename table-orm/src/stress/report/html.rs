@@ -2,8 +2,8 @@
 
 use super::chart;
 use super::figures::{Phase, Step, StepKind};
+use super::format::{bytes, number};
 use super::found::StressReport;
-use super::text::{bytes, number};
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("style.css");

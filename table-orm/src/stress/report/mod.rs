@@ -3,6 +3,7 @@
 mod bounds;
 mod chart;
 mod figures;
+mod format;
 mod found;
 mod html;
 mod text;

@@ -6,6 +6,8 @@ use serde::Serialize;
 
 /// The share of a target that counts as meeting it: the search stops that near.
 const MET: f64 = 0.95;
+/// How exactly a search finds a rate.
+const EXACT: f64 = 0.99;
 /// The part of a load that is added to leave room.
 const HEAD_ROOM: f64 = 0.25;
 
@@ -82,7 +84,7 @@ pub struct Shards {
     pub load: f64,
     /// What one partition sustains.
     pub sustained: f64,
-    /// `load / sustained`, rounded up.
+    /// `load / sustained`, rounded up. The rate is known to 1 %, so a part of a partition below that does not count.
     pub least: u64,
     /// The part of the load that is added to leave room: 0.25.
     pub head_room: f64,
@@ -92,7 +94,7 @@ pub struct Shards {
 
 impl Shards {
     pub(in crate::stress) fn of(load: f64, sustained: f64) -> Self {
-        let shards = |load: f64| (load / sustained).ceil() as u64;
+        let shards = |load: f64| (EXACT * load / sustained).ceil() as u64;
         let (least, with_head_room) = (shards(load), shards(load * (1.0 + HEAD_ROOM)));
         Self { load, sustained, least, head_room: HEAD_ROOM, with_head_room }
     }

@@ -5,7 +5,7 @@
 
 use super::report::SkipReason;
 use super::verdict::{RepairOutcome, Verdict};
-use crate::entity::{TableEntity, read_row};
+use crate::entity::{TableEntity, has_sum_copies, read_row};
 use crate::error::{Error, Result};
 use crate::eventual::{ForeignType, LeftTicket};
 use crate::plan::TableClient;
@@ -43,7 +43,9 @@ pub(super) async fn decide<E: TableEntity>(
     finding: &Finding,
 ) -> Result<Result<(TableClient, Batch), SkipReason>> {
     let said = finding.elsewhere.as_ref().map_or("", |elsewhere| &elsewhere.table);
-    let mut tables = E::FOREIGN.iter().map(|row| row.table_of(&client.table));
+    let rows = E::FOREIGN.iter().map(|row| row.table_of(&client.table));
+    // The copies of totals are in the entity's table.
+    let mut tables = rows.chain(has_sum_copies::<E>().then(|| client.table.clone()));
     // The names of tables have no case.
     let table = tables.find(|table| table.as_str().eq_ignore_ascii_case(said));
     let Some(table) = table.filter(|_| LeftTicket::has_key(&finding.row_key)) else {

@@ -1,6 +1,7 @@
 //! The calls that start a verify, and its settings.
 
 use super::joined::query;
+use super::leftover;
 use crate::entity::{RowOf, TableEntity, WholePartition, rows_of};
 use crate::error::Result;
 use crate::key::KeyError;
@@ -87,6 +88,11 @@ impl<E: TableEntity> Repo<E> {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// # Errors
+    /// When a request fails, such as with [`Error::TableNotFound`](crate::Error::TableNotFound). The absent table of
+    /// rows elsewhere is no error: each of these rows is a finding then,
+    /// [`TableMissing`](crate::repo::Problem::TableMissing).
     pub fn verify<Q>(&self, partition: Q) -> Verify<E>
     where
         Q: WholePartition,
@@ -97,6 +103,9 @@ impl<E: TableEntity> Repo<E> {
 
     /// Finds the rows of the whole table that are out of step, as [`verify`](Self::verify) does in one
     /// partition. Reads every row of the table, and is billed for it.
+    ///
+    /// For a type with sums [over partitions](crate::Sum::over_partitions), it also finds the tickets in their partitions
+    /// that nobody used ([`Leftover`](crate::repo::Problem::Leftover)): one request more for each such sum.
     ///
     /// ```
     /// # use table_orm::{ScanPermit, TableEntity, Tables};
@@ -209,7 +218,9 @@ impl<E: TableEntity> Verify<E> {
     pub fn plan(&self) -> Result<Plan> {
         let joined = self.joined.iter().map(|query| (query.clone(), self.joined_reason.clone()));
         let own = (self.query.clone()?, self.reason.clone());
+        let tickets = leftover::queries::<E>(&self.client, &own.0.keys.partition);
+        let tickets = tickets.into_iter().map(|query| (query, None));
         let read = |(query, reason)| Step::Read { query, limit: None, reason }.into();
-        Ok(joined.chain([own]).map(read).collect())
+        Ok(joined.chain([own]).chain(tickets).map(read).collect())
     }
 }

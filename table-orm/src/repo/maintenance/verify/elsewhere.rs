@@ -5,7 +5,7 @@ use super::expected::{ExpectedRow, rows_elsewhere};
 use super::finding::{Elsewhere, Finding, Problem};
 use super::joined::Joined;
 use crate::entity::{TableEntity, name_of};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::eventual::{ForeignKey, ForeignType, pending_keys};
 use crate::model::{ETag, TableName};
 use crate::plan::{CanonicalKey, TableClient};
@@ -68,7 +68,7 @@ pub(super) async fn mark_pending<E: TableEntity>(
                 && key.partition_key == *partition_key
                 && key.row_key == *row_key
         });
-        if listed {
+        if listed && finding.problem != Problem::TableMissing {
             finding.problem = Problem::Pending;
         }
     }
@@ -82,10 +82,12 @@ async fn compare<E: TableEntity>(
     partition_key: String,
     row: ExpectedRow,
 ) -> Result<Option<Finding>> {
-    let stored = place.annotated_row(&partition_key, &row.row_key).await?;
+    let stored = place.annotated_row(&partition_key, &row.row_key).await;
     let (problem, etag) = match stored {
-        None => (Some(Problem::Missing), None),
-        Some(stored) => {
+        Ok(None) => (Some(Problem::Missing), None),
+        Err(Error::TableNotFound(_)) => (Some(Problem::TableMissing), None),
+        Err(error) => return Err(error),
+        Ok(Some(stored)) => {
             let hidden = place.store().hidden_property();
             (differences::<E>(&row, &stored.body, hidden)?, Some(stored.etag()?))
         }

@@ -66,6 +66,9 @@ impl Elsewhere {
 pub enum Problem {
     /// The canonical row expects it, and it does not exist.
     Missing,
+    /// The canonical row expects it in another table, and that table does not exist. Create it, such as with
+    /// [`create_all_tables`](crate::Repo::create_all_tables), then repair.
+    TableMissing,
     /// It exists, and no canonical row expects it.
     Orphan,
     /// It stores other values than the canonical row.
@@ -138,6 +141,9 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing => f.write_str("missing"),
+            Self::TableMissing => f.write_str(
+                "missing, as its table does not exist: create it, such as with `create_all_tables`, then repair",
+            ),
             Self::Orphan => f.write_str("no canonical row expects it"),
             Self::Pending => f.write_str("a write of its entity is not settled yet"),
             Self::Leftover { seconds } => write!(f, "a ticket that nobody used for {seconds} s"),

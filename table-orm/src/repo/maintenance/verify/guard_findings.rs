@@ -2,7 +2,7 @@
 
 use super::finding::{Elsewhere, Finding, Problem};
 use crate::entity::{TableEntity, canonical, read_row};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::eventual::{ForeignType, GUARD_ROW, Guard, UniqueValue, unique_values};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::repo::maintenance::guards::guards_of;
@@ -50,7 +50,14 @@ pub(super) async fn findings<E: TableEntity>(
     let values = entity.and_then(|entity| unique_values(&entity).ok()).unwrap_or_default();
     let own = guards.entity(&home.partition_key, &home.row_key);
     for value in values {
-        let guard = guards.get(&value).await?;
+        let guard = match guards.get(&value).await {
+            Err(Error::TableNotFound(_)) => {
+                let problem = Problem::TableMissing;
+                findings.push(guard_finding::<E>(client, home, &value, None, problem));
+                continue;
+            }
+            guard => guard?,
+        };
         let problem = match &guard {
             Some(guard) if guard.names(&own) => continue,
             Some(guard) if guards.has(&guard.home, &value).await? => {

@@ -5,7 +5,7 @@
 
 use super::versioned_row::VersionedRow;
 use crate::entity::split_page;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{Metadata, TableName};
 use crate::plan::TableClient;
 use crate::query::{KeyRange, RowQuery, Span};
@@ -17,13 +17,18 @@ use std::collections::HashMap;
 pub(super) struct Joined(HashMap<(String, String), HashMap<String, Bytes>>);
 
 impl Joined {
-    /// Reads the rows of the queries.
+    /// Reads the rows of the queries: none of a table that does not exist.
     pub async fn read(client: &TableClient, queries: Vec<RowQuery>) -> Result<Self> {
         let mut rows = Self::default();
         for query in queries {
             let table = key(&query.table);
             let mut pages = client.pages(query);
-            while let Some(page) = pages.next().await? {
+            loop {
+                let page = match pages.next().await {
+                    Ok(Some(page)) => page,
+                    Ok(None) | Err(Error::TableNotFound(_)) => break,
+                    Err(error) => return Err(error),
+                };
                 for row in split_page(&page)? {
                     // Copied: a slice would keep the page.
                     let body = Bytes::copy_from_slice(row.get().as_bytes());

@@ -1,11 +1,24 @@
 //! Findings about tickets that nobody used.
 
 use super::finding::{Elsewhere, Finding, Problem};
-use crate::entity::{TableEntity, read_row};
+use crate::entity::{Sum, TableEntity, copies_partition, read_row};
 use crate::error::Result;
 use crate::eventual::{ForeignType, LeftTicket, SETTLE_GRACE};
-use crate::model::TableName;
+use crate::model::{Metadata, TableName};
 use crate::plan::TableClient;
+use crate::query::{KeyRange, RowQuery, Span};
+
+/// The queries for the tickets of copies of totals in these partitions of the client's table. The partition of an
+/// entity has none.
+pub(super) fn queries<E: TableEntity>(client: &TableClient, partitions: &Span) -> Vec<RowQuery> {
+    let sums = E::sums().into_iter().filter(Sum::is_over_partitions);
+    let copies = sums.map(|sum| copies_partition(sum.name()));
+    let query = |partition| {
+        let keys = KeyRange { partition: Span::Exact(partition), row: LeftTicket::rows() };
+        RowQuery { metadata: Metadata::Minimal, ..client.query(keys) }
+    };
+    copies.filter(|partition| partitions.contains(partition)).map(query).collect()
+}
 
 /// The finding about a row of `table` that is a ticket of an entity of the type. A young one makes none: it may
 /// be in use.

@@ -5,6 +5,7 @@ use super::elsewhere;
 use super::finding::Finding;
 use super::guard_findings;
 use super::joined::Joined;
+use super::leftover;
 use super::partition::{Partition, RowKind};
 use super::report::VerifyReport;
 use super::versioned_row::VersionedRow;
@@ -64,6 +65,8 @@ struct VerifyRun<E> {
     /// The next request; `None` at the end.
     query: Option<RowQuery>,
     partition: Option<Partition<E>>,
+    /// The requests for tickets that are to come after it.
+    tickets: VecDeque<RowQuery>,
     /// Canonical rows whose rows elsewhere are to be compared.
     canonical: Vec<(CanonicalKey, Bytes)>,
     ready: VecDeque<Finding>,
@@ -74,6 +77,7 @@ struct VerifyRun<E> {
 
 impl<E: TableEntity + 'static> VerifyRun<E> {
     fn new(client: TableClient, query: RowQuery, to_join: Vec<RowQuery>) -> Self {
+        let tickets = leftover::queries::<E>(&client, &query.keys.partition).into();
         let (query, ready) = (Some(query), VecDeque::new());
         let canonical = Vec::new();
         Self {
@@ -82,6 +86,7 @@ impl<E: TableEntity + 'static> VerifyRun<E> {
             joined: Joined::default(),
             query,
             partition: None,
+            tickets,
             canonical,
             ready,
             entities: 0,
@@ -98,7 +103,11 @@ impl<E: TableEntity + 'static> VerifyRun<E> {
             if let Some(finding) = self.ready.pop_front() {
                 return Ok(Some(finding));
             }
-            let Some(query) = &mut self.query else { return Ok(None) };
+            let Some(query) = &mut self.query else {
+                let Some(query) = self.tickets.pop_front() else { return Ok(None) };
+                self.read_tickets(query).await?;
+                continue;
+            };
             let page = self.client.page(query).await?;
             query.continuation = page.continuation;
             if query.continuation.is_none() {
@@ -121,6 +130,19 @@ impl<E: TableEntity + 'static> VerifyRun<E> {
             findings.extend(found.await?);
             self.ready.extend(findings);
         }
+    }
+
+    async fn read_tickets(&mut self, query: RowQuery) -> Result<()> {
+        let client = self.client.clone();
+        let mut pages = client.pages(query);
+        while let Some(page) = pages.next().await? {
+            for row in split_page(&page)? {
+                self.rows += 1;
+                let row = row.get().as_bytes();
+                self.ready.extend(leftover::finding::<E>(&client, &client.table, row)?);
+            }
+        }
+        Ok(())
     }
 
     fn row(&mut self, row: VersionedRow<'_>, findings: &mut Vec<Finding>) -> Result<()> {

@@ -1,0 +1,69 @@
+//! The partitions that a typed scan reads.
+
+use super::scan::Scan;
+use crate::entity::{Invalid, Query, Row};
+use crate::key::KeyError;
+use crate::query::{Span, class};
+use std::ops::{Bound, RangeBounds};
+
+impl<T, R: Row> Scan<T, R> {
+    /// Reads only the partitions whose keys lie in a range between those of two partitions. The method that
+    /// runs the scan fails if the range is empty, or a key cannot hold one of the values.
+    ///
+    /// Keys compare as text, component by component from the left. That is the order of the values where
+    /// each component sorts: a number with a width, a date, text at the end.
+    ///
+    /// ```
+    /// # use table_orm::{ScanPermit, TableEntity, Tables};
+    /// # #[derive(Debug, TableEntity)]
+    /// # #[table(name = "bills", partition = "{year:04}{month:02}", row = "{number:08}")]
+    /// # struct Bill { year: u16, month: u8, number: u32 }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let bills = Tables::in_memory()?.repo::<Bill>();
+    /// # bills.create_table().await?;
+    /// # for (year, month) in [(2025, 9), (2025, 10), (2026, 1), (2026, 2)] {
+    /// #     bills.insert(&Bill { year, month, number: 1 }).await?;
+    /// # }
+    /// // From October to January.
+    /// let winter = Bill::partition(2025, 10)..=Bill::partition(2026, 1);
+    /// let scan = bills.scan(ScanPermit::because("winter report")).partitions_in(winter);
+    /// assert_eq!(scan.collect().await?.len(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn partitions_in<P>(mut self, partitions: impl RangeBounds<P>) -> Self
+    where
+        P: Query<Class = class::Partition> + Clone,
+        P::Row: Row<Entity = R::Entity>,
+    {
+        let bounds = key_of(partitions.start_bound())
+            .and_then(|start| Ok((start, key_of(partitions.end_bound())?)));
+        self.query = self.query.and_then(|mut query| {
+            query.keys.partition = match bounds.map_err(Invalid::from)? {
+                (Bound::Unbounded, Bound::Unbounded) => Span::All,
+                (start, end) => Span::Between(start, end),
+            };
+            Ok(query)
+        });
+        self
+    }
+}
+
+fn key_of<P: Query + Clone>(bound: Bound<&P>) -> Result<Bound<String>, KeyError> {
+    match bound {
+        Bound::Included(partition) => bound_at(partition, Bound::Included),
+        Bound::Excluded(partition) => bound_at(partition, Bound::Excluded),
+        Bound::Unbounded => Ok(Bound::Unbounded),
+    }
+}
+
+fn bound_at<P: Query + Clone>(
+    partition: &P,
+    bound: fn(String) -> Bound<String>,
+) -> Result<Bound<String>, KeyError> {
+    Ok(match partition.clone().into_keys()?.partition {
+        Span::Exact(key) => bound(key),
+        _ => Bound::Unbounded,
+    })
+}

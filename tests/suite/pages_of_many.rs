@@ -1,0 +1,195 @@
+//! Pages over several queries, such as those of all shards, with one token.
+
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::future::Future;
+use support::recorder::recorded;
+use table_orm::layer::Faults;
+use table_orm::query::{PageToken, TokenError};
+use table_orm::repo::ManyPages;
+use table_orm::{Error, Repo, TableEntity, Tables};
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "events", partition = "{share}__{day}", row = "EV:{id:05}")]
+#[row(by_tag, key = "TAG:{tag}__{id:05}")]
+#[component(share = shard(id, 16))]
+struct Event {
+    day: u32,
+    id: u32,
+    tag: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "wide", partition = "{share}", row = "{id:010}")]
+#[component(share = shard(id, 1000))]
+struct Wide {
+    id: u32,
+}
+
+fn run<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
+}
+
+async fn events(tables: &Tables, ids: BTreeSet<u32>) -> Repo<Event> {
+    let events = tables.repo::<Event>();
+    events.create_table().await.unwrap();
+    let all = ids.into_iter().map(|id| Event { day: 1, id, tag: id % 3 });
+    events.insert_many(all).await.all().unwrap();
+    events
+}
+
+/// Reads all pages, each as its own web request would ask for it, and asks again after a refusal.
+async fn walk<T: PartialEq + std::fmt::Debug>(
+    pages: impl Fn() -> ManyPages<T>,
+    size: usize,
+) -> Vec<T> {
+    let (mut all, mut token) = (Vec::new(), None::<PageToken>);
+    loop {
+        let mut request = match token {
+            Some(token) => pages().resume(token.to_string().parse().unwrap()),
+            None => pages(),
+        };
+        let page = loop {
+            match request.next().await {
+                Ok(Some(page)) => break page,
+                // A limit of no rows.
+                Ok(None) => return all,
+                Err(error) => assert!(matches!(error, Error::Throttled(_)), "{error}"),
+            }
+        };
+        assert!(page.len() == size || page.next.is_none() && page.len() < size);
+        assert_eq!(page.previous, None);
+        all.extend(page.items);
+        token = page.next;
+        if token.is_none() {
+            return all;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn the_pages_over_all_shards_hold_what_collect_returns_in_its_order(
+        ids in prop::collection::btree_set(0_u32..400, 0..60),
+        size in 1_usize..20,
+        each in 0_usize..4,
+        tag in 0_u32..3,
+    ) {
+        run(async {
+            let events = events(&Tables::in_memory().unwrap(), ids).await;
+            let all = || events.list_many(Event::partitions(1));
+            assert_eq!(walk(|| all().pages(size), size).await, all().collect().await.unwrap());
+            let some = || all().take_each(each);
+            assert_eq!(walk(|| some().pages(size), size).await, some().collect().await.unwrap());
+            let tagged = || all().filter(|row| row.tag.eq(tag));
+            assert_eq!(walk(|| tagged().pages(size), size).await, tagged().collect().await.unwrap());
+            let by_tag = || events.list_many(Event::partitions(1).iter().map(|day| day.by_tag().tag(tag)));
+            assert_eq!(walk(|| by_tag().pages(size), size).await, by_tag().collect().await.unwrap());
+        });
+    }
+
+    #[test]
+    fn shards_that_end_their_pages_early_or_refuse_requests_lose_no_row(
+        ids in prop::collection::btree_set(0_u32..400, 0..60),
+        size in 1_usize..20,
+        each in 0_usize..9,
+        seed in any::<u64>(),
+    ) {
+        run(async {
+            let tables = Tables::in_memory().unwrap();
+            let calm = events(&tables, ids).await;
+            let faults = Faults::seeded(seed).empty_pages(0.2).short_pages(0.4).throttled(0.2);
+            let events = tables.layer(faults).unwrap().repo::<Event>();
+            let expected = calm.list_many(Event::partitions(1)).take_each(each).collect().await;
+            let pages = || events.list_many(Event::partitions(1)).take_each(each).pages(size);
+            assert_eq!(walk(pages, size).await, expected.unwrap());
+        });
+    }
+}
+
+#[tokio::test]
+async fn a_token_of_other_queries_is_a_typed_error_and_sends_nothing() {
+    let (tables, record) = recorded();
+    let events = events(&tables, (0..40).collect()).await;
+    let pages = |day| events.list_many(Event::partitions(day)).pages(3);
+    let token = pages(1).next().await.unwrap().unwrap().next.unwrap();
+    let single = events.list(&Event::partition(0, 1)).pages(1).next().await.unwrap().unwrap();
+    let single = single.next.unwrap();
+    record.take();
+
+    let fewer = events.list_many(Event::partitions(1).into_iter().skip(1)).pages(3);
+    let reversed = events.list_many(Event::partitions(1).into_iter().rev()).pages(3);
+    let filtered = events.list_many(Event::partitions(1)).filter(|row| row.tag.eq(1)).pages(3);
+    for other in [pages(2), fewer, reversed, filtered] {
+        let error = other.resume(token.clone()).next().await.unwrap_err();
+        assert!(matches!(error, Error::Token(TokenError::OtherQuery)), "{error}");
+    }
+    let mut other = pages(1).resume(single);
+    assert!(other.plan().steps.is_empty());
+    assert!(matches!(other.next().await, Err(Error::Token(TokenError::OtherQuery))));
+    assert_eq!(other.next().await.unwrap(), None);
+    let one = events.list(&Event::partition(0, 1)).pages(1).resume(token).next().await;
+    assert!(matches!(one, Err(Error::Token(TokenError::OtherQuery))));
+    assert!(record.take().queries.is_empty());
+}
+
+#[tokio::test]
+async fn a_token_over_a_thousand_shards_is_short() {
+    let wide = Tables::in_memory().unwrap().repo::<Wide>();
+    wide.create_table().await.unwrap();
+    wide.insert_many((0..40).map(|id| Wide { id })).await.all().unwrap();
+    let mut pages = wide.list_many(Wide::partitions()).pages(7);
+    let mut read = 0;
+    while let Some(page) = pages.next().await.unwrap() {
+        read += page.len();
+        let text = page.next.map(|token| token.to_string()).unwrap_or_default();
+        assert!(text.len() <= 60, "{} {text}", text.len());
+    }
+    assert_eq!(read, 40);
+}
+
+#[tokio::test]
+async fn a_page_asks_each_shard_for_no_more_rows_than_it_lacks() {
+    let (tables, record) = recorded();
+    let events = events(&tables, (0..100).collect()).await;
+    record.take();
+    let mut pages = events.list_many(Event::partitions(1)).pages(10);
+    assert!(pages.plan().to_string().contains("$top          10"));
+    assert_eq!(pages.next().await.unwrap().unwrap().len(), 10);
+    let asked: Vec<_> = record.take().queries.iter().map(|query| query.top.unwrap()).collect();
+    assert_eq!(asked[0], 10);
+    assert!(asked.len() > 1 && asked.is_sorted_by(|more, less| more > less), "{asked:?}");
+}
+
+#[tokio::test]
+async fn wrong_sizes_and_values_are_errors_of_the_first_page_alone() {
+    let events = events(&Tables::in_memory().unwrap(), (0..3).collect()).await;
+    for size in [0, 1001] {
+        let mut pages = events.list_many(Event::partitions(1)).pages(size);
+        assert!(matches!(pages.next().await, Err(Error::PageSize(wrong)) if wrong == size));
+        assert_eq!(pages.next().await.unwrap(), None);
+    }
+    let too_wide = Event::partitions(1).into_iter().map(|day| day.row().id(100_000));
+    let mut pages = events.list_many(too_wide).pages(2);
+    assert!(matches!(pages.next().await, Err(Error::Key(_))));
+    assert_eq!(pages.next().await.unwrap(), None);
+    let none: [table_orm::query::RowRange<EventRow>; 0] = [];
+    assert_eq!(events.list_many(none).pages(2).next().await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn pages_after_a_token_follow_also_where_pages_were_read_already() {
+    let events = events(&Tables::in_memory().unwrap(), (0..50).collect()).await;
+    let pages = || events.list_many(Event::partitions(1)).pages(4);
+    let mut reader = pages();
+    let first = reader.next().await.unwrap().unwrap();
+    let rest: BTreeSet<_> = reader.collect().await.unwrap().iter().map(|event| event.id).collect();
+    let mut far = pages();
+    for _ in 0..9 {
+        far.next().await.unwrap();
+    }
+    let again = far.resume(first.next.unwrap()).collect().await.unwrap();
+    assert_eq!(again.iter().map(|event| event.id).collect::<BTreeSet<_>>(), rest);
+}
