@@ -49,7 +49,7 @@ macro_rules! version {
     };
     // With other fields only.
     ($name:ident: { $($fields:tt)* }) => {
-        version!($name: [name = "runners", unique(bib), sums = Self::SUMS] [
+        version!($name: [name = "runners", unique(bib), sums = Runner::SUMS] [
             #[row(by_bib, key = "BIB:{bib:05}")]
             #[row(by_sex, key = "SEX:{sex}__{bib:05}")]
             #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
@@ -124,49 +124,49 @@ version!(shorter_name: {
     city: Option<String> = None,
     score: i32 = 3,
 });
-version!(other_table: [name = "racers", unique(bib), sums = Self::SUMS] [
+version!(other_table: [name = "racers", unique(bib), sums = Runner::SUMS] [
     #[row(by_bib, key = "BIB:{bib:05}")]
     #[row(by_sex, key = "SEX:{sex}__{bib:05}")]
     #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
     #[row(by_age, partition = "A:{age}", key = "AGE:{bib:05}__{race}", eventual)]
     #[component(newest = desc(day))]
 ] [F, M]);
-version!(marked: [name = "runners", unique(bib), sums = Self::SUMS, kind = "runner"] [
+version!(marked: [name = "runners", unique(bib), sums = Runner::SUMS, kind = "runner"] [
     #[row(by_bib, key = "BIB:{bib:05}")]
     #[row(by_sex, key = "SEX:{sex}__{bib:05}")]
     #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
     #[row(by_age, partition = "A:{age}", key = "AGE:{bib:05}__{race}", eventual)]
     #[component(newest = desc(day))]
 ] [F, M]);
-version!(wider_bib: [name = "runners", unique(bib), sums = Self::SUMS] [
+version!(wider_bib: [name = "runners", unique(bib), sums = Runner::SUMS] [
     #[row(by_bib, key = "BIB:{bib:06}")]
     #[row(by_sex, key = "SEX:{sex}__{bib:05}")]
     #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
     #[row(by_age, partition = "A:{age}", key = "AGE:{bib:05}__{race}", eventual)]
     #[component(newest = desc(day))]
 ] [F, M]);
-version!(other_keys: [name = "runners", unique(bib), sums = Self::SUMS] [
+version!(other_keys: [name = "runners", unique(bib), sums = Runner::SUMS] [
     #[row(by_bib, key = "BIB:{bib:05}")]
     #[row(by_sex, key = "S:{sex}__{bib:05}")]
     #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
     #[row(by_age, partition = "AG:{age}", key = "AGE:{bib:05}__{race}", eventual)]
     #[component(newest = desc(day))]
 ] [F, M]);
-version!(oldest_first: [name = "runners", unique(bib), sums = Self::SUMS] [
+version!(oldest_first: [name = "runners", unique(bib), sums = Runner::SUMS] [
     #[row(by_bib, key = "BIB:{bib:05}")]
     #[row(by_sex, key = "SEX:{sex}__{bib:05}")]
     #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
     #[row(by_age, partition = "A:{age}", key = "AGE:{bib:05}__{race}", eventual)]
     #[component(newest = asc(day))]
 ] [F, M]);
-version!(other_code: [name = "runners", unique(bib), sums = Self::SUMS] [
+version!(other_code: [name = "runners", unique(bib), sums = Runner::SUMS] [
     #[row(by_bib, key = "BIB:{bib:05}")]
     #[row(by_sex, key = "SEX:{sex}__{bib:05}")]
     #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
     #[row(by_age, partition = "A:{age}", key = "AGE:{bib:05}__{race}", eventual)]
     #[component(newest = desc(day))]
 ] [#[key("W")] F, M]);
-version!(another_code: [name = "runners", unique(bib), sums = Self::SUMS] [
+version!(another_code: [name = "runners", unique(bib), sums = Runner::SUMS] [
     #[row(by_bib, key = "BIB:{bib:05}")]
     #[row(by_sex, key = "SEX:{sex}__{bib:05}")]
     #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
@@ -188,14 +188,14 @@ version!(other_rows: [name = "runners", unique(bib), unique(name), outbox(after)
     #[component(newest = desc(day))]
 ] [F, M]);
 
-version!(renamed_and_reversed: [name = "runners", unique(bib), sums = Self::SUMS] [
+version!(renamed_and_reversed: [name = "runners", unique(bib), sums = Runner::SUMS] [
     #[row(by_number, key = "BIB:{bib:05}")]
     #[row(sexes, key = "SEX:{sex}__{bib:05}")]
     #[row(newest, key = "DAY:{newest}__{bib:05}", include(age))]
     #[row(by_age, partition = "A:{age}", key = "AGE:{bib:05}__{race}", eventual)]
     #[component(newest = asc(day))]
 ] [F, M]);
-version!(sometimes: [name = "runners", unique(bib), sums = Self::SUMS] [
+version!(sometimes: [name = "runners", unique(bib), sums = Runner::SUMS] [
     #[row(by_bib, key = "BIB:{bib:05}")]
     #[row(by_sex, key = "SEX:{sex}__{bib:05}", when = Runner::is_old)]
     #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
