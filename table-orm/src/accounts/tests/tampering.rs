@@ -204,9 +204,9 @@ async fn after_a_late_copy(left_out: Option<LeftOut>) -> Option<String> {
     }
     put(&old, "before").await.unwrap();
 
-    // In the new account: the row of the register without its table, without its partition, the partition,
-    // the row, the data's partition, and its rows.
-    let late = Faults::seeded(3).on("commit", 6, Fault::Late).latest(hour);
+    // In the new account: the row of the register without its partition, the partition, the row, the data's
+    // partition, and its rows.
+    let late = Faults::seeded(3).on("commit", 5, Fault::Late).latest(hour);
     let late = late.store(Tampering::around(Arc::clone(&stores[1]), left_out, table.clone()));
     let mover = Accounts::growing(
         [Arc::clone(&stores[0]), Arc::new(late.unwrap()) as Arc<dyn Store>],
