@@ -1,5 +1,8 @@
 //! A call that succeeds costs what its plan says: its requests are counted and compared.
 
+// Rows may include the same fields: https://github.com/rust-lang/rust-clippy/issues/13238.
+#![allow(clippy::duplicated_attributes)]
+
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
 use support::dose;

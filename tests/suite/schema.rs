@@ -117,7 +117,7 @@ fn stored(body: &[u8]) -> BTreeSet<String> {
 fn expected(schema: &Schema, row: &str) -> BTreeSet<String> {
     let row = schema.row(row).unwrap();
     let of_row = |name: &&str| schema.properties.iter().find(|own| *own.name == **name).unwrap();
-    let names = row.properties.iter().map(|name| of_row(&name)).flat_map(|own| match own.slots {
+    let names = row.properties.iter().map(of_row).flat_map(|own| match own.slots {
         Some(slots) => (0..slots).map(|slot| format!("{}{slot:02}", own.name)).collect(),
         None => vec![own.name.to_owned()],
     });

@@ -100,6 +100,19 @@ fn template(
     quote_spanned!(at=> _orm::#make(#name, #text, #start #fields)#parts)
 }
 
+/// The check of the sums' names. It is an item, which the compiler evaluates even if nobody uses it, and which
+/// has no `Self`. A generic type has no value outside of itself.
+fn check_sums(input: &DeriveInput, sums: &Path) -> TokenStream {
+    if !input.generics.params.is_empty() {
+        return quote_spanned!(sums.span()=> const { _orm::check_sums(&#sums) });
+    }
+    let mut named = sums.clone();
+    if let Some(first) = named.segments.first_mut().filter(|first| first.ident == "Self") {
+        first.ident = input.ident.clone();
+    }
+    quote_spanned!(sums.span()=> const _: () = _orm::check_sums(&#named);)
+}
+
 /// The constants that differ from the trait's defaults: `ESCAPE`, `KIND`, `GUARDS`, `FOREIGN`, those that
 /// allow cheaper writes, the sums and the outbox.
 fn options(model: &Model<'_>) -> TokenStream {
@@ -110,8 +123,7 @@ fn options(model: &Model<'_>) -> TokenStream {
         )
     });
     let (kind, sums) = (entity.kind.iter(), entity.sums.iter());
-    let check = |sums: &Path| quote_spanned!(sums.span()=> const _: () = _orm::check_sums(&#sums););
-    let check_sums = sums.clone().map(check);
+    let check_sums = sums.clone().map(|sums| check_sums(entity.input, sums));
     let cached_for = |time: &LitStr| quote_spanned!(time.span()=> _orm::cached_for(#time));
     let cache = entity.cache.iter().map(cached_for);
     let outbox = entity.outbox.iter().map(

@@ -87,7 +87,7 @@ macro_rules! runner {
             use table_orm::{Error, Projection, Repo, Sum, TableEntity, Tables};
 
             #[derive(Debug, Clone, PartialEq, TableEntity)]
-            #[table(name = "runners", partition = "{race}", unique(chip), sums = Runner::SUMS)]
+            #[table(name = "runners", partition = "{race}", unique(chip), sums = Self::SUMS)]
             #[row(by_bib, key = "BIB:{bib:05}")]
             #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
             #[row(by_name, key = "NAME:{name}__{bib:05}", include(age, city, score, paid))]

@@ -169,7 +169,8 @@ async fn run(senders: Vec<Vec<Call>>, seed: u64, buffer: usize, has_journal: boo
     let senders = (0..).zip(senders);
     let senders = senders.map(|(number, calls)| send(writer.clone(), number, calls, &known));
     join_all(senders).await;
-    known.lock().unwrap().reported(writer.close().await.unwrap());
+    let report = writer.close().await.unwrap();
+    known.lock().unwrap().reported(report);
     flaky.disable();
     sleep(Duration::from_secs(600)).await;
 
