@@ -12,7 +12,7 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::Add;
 
-/// What requests cost: [`Plan::cost`].
+/// What requests cost: [`Plan::cost`](super::Plan::cost).
 ///
 /// Not counted: requests that are sent again after a conflict or a failure, and a read that the feature `cache`
 /// spares.

@@ -30,13 +30,13 @@ impl Latencies {
 
     pub fn percentiles(mut self) -> Percentiles {
         self.0.sort_unstable();
-        let of = |percent: f64| {
+        let of = |permille: usize| {
             // The smallest value that so many do not exceed.
-            let rank = (percent / 100.0 * self.0.len() as f64).ceil() as usize;
+            let rank = (permille * self.0.len()).div_ceil(1000);
             let micros = self.0.get(rank.saturating_sub(1)).copied().unwrap_or_default();
             f64::from(micros) / 1000.0
         };
-        Percentiles { p50: of(50.0), p90: of(90.0), p99: of(99.0), p99_9: of(99.9), max: of(100.0) }
+        Percentiles { p50: of(500), p90: of(900), p99: of(990), p99_9: of(999), max: of(1000) }
     }
 }
 
@@ -56,13 +56,12 @@ mod tests {
             }
             let found = latencies.percentiles();
             let Percentiles { p50, p90, p99, p99_9, max } = found;
-            for (percent, value) in [(50.0, p50), (90.0, p90), (99.0, p99), (99.9, p99_9), (100.0, max)] {
-                let share = |is: &dyn Fn(f64) -> bool| {
-                    let count = millis.iter().filter(|&&milli| is(milli as f64)).count();
-                    100.0 * count as f64 / millis.len() as f64
+            for (permille, value) in [(500, p50), (900, p90), (990, p99), (999, p99_9), (1000, max)] {
+                let count = |is: &dyn Fn(f64) -> bool| {
+                    1000 * millis.iter().filter(|&&milli| is(milli as f64)).count()
                 };
-                prop_assert!(share(&|milli| milli <= value) >= percent - 1e-9);
-                prop_assert!(share(&|milli| milli < value) < percent);
+                prop_assert!(count(&|milli| milli <= value) >= permille * millis.len());
+                prop_assert!(count(&|milli| milli < value) < permille * millis.len());
             }
         }
     }

@@ -130,9 +130,9 @@ impl Middleware for Tampering {
     }
 }
 
-/// What a client finds that does not see a write which was acknowledged: one of its rows is gone, or a count is too
-/// low.
-const LOST: [&str; 2] = [" None of Own", ", below Counter"];
+/// What a client finds where a write that was acknowledged is lost: a row of its own is not as it left it, a row
+/// that it changes is gone, or a count is too low.
+const LOST: [&str; 3] = [" of Own", " was refused: ResourceNotFound", ", below Counter"];
 
 /// The simulation finds that a write is lost without that part.
 #[track_caller]
