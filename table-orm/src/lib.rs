@@ -64,6 +64,7 @@
 //! |---|---|
 //! | [`model`] | the service's data model: values and their types, instants, ETags, table names, limits |
 //! | `sync` | a lock for each key, token bucket, backoff, clocks, random numbers |
+//! | `figures` | numbers in reports: percentiles of many, and one as people read it |
 //! | [`key`] | the text of PartitionKeys and RowKeys: encoders, order, components |
 //! | `codec` | the JSON of a row: one reader, one writer |
 //! | [`property`] | types that properties store |
@@ -114,6 +115,8 @@
 pub mod model;
 
 mod sync;
+
+mod figures;
 
 pub mod key;
 

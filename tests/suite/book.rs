@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 use table_orm::book::{Book, BookReport, Finding, Pattern, Prices, Sample};
+use table_orm::layer::{Measure, as_pattern};
 use table_orm::{Projection, Repo, ScanPermit, TableEntity, Tables};
 
 #[derive(Debug, Clone, TableEntity)]
@@ -170,4 +171,55 @@ fn a_book_is_the_same_in_markdown_json_and_html() {
     // Text of an app cannot break a table or a page.
     assert!(book.markdown().contains("| a \\| b <i> | point query | 2/s |"));
     assert!(book.html().contains("a | b &lt;i&gt;") && !book.html().contains("<i>"));
+}
+
+#[tokio::test]
+async fn what_is_measured_stands_beside_what_is_planned() {
+    let measure = Measure::new();
+    let tables = Tables::in_memory().unwrap().layer(measure.clone()).unwrap();
+    tables.repo::<Order>().create_all_tables().await.unwrap();
+    let orders = tables.repo::<Order>();
+    for order in &samples() {
+        as_pattern("a new order", orders.insert(order)).await.unwrap();
+    }
+    let open = || orders.list(Order::partition("acme").by_state().state("open"));
+    for _ in 0..3 {
+        assert_eq!(as_pattern("open orders", open().collect()).await.unwrap().len(), 4);
+    }
+    // No pattern, and a call that fails.
+    assert_eq!(open().count().await.unwrap(), 4);
+    as_pattern("a new order", orders.insert(&samples()[0])).await.unwrap_err();
+
+    let measured = measure.patterns();
+    let [inserts, lists] = &measured[..] else { panic!("{measured:?}") };
+    assert_eq!(
+        (inserts.name, inserts.calls, lists.name, lists.calls),
+        ("a new order", 21, "open orders", 3)
+    );
+    assert_eq!((lists.requests, lists.rows_returned, lists.rows_written), (3, 12, 0));
+    assert!(lists.bytes_down > 0 && lists.bytes_up == 0);
+    // An insert writes three rows, a guard and an intent. What settles the row by day is no part of it.
+    assert_eq!((inserts.requests, inserts.rows_written), (21, 20 * 5));
+    assert!(inserts.bytes_up > 0);
+
+    let planned = Pattern::new("open orders", open().plan().unwrap()).per_second(2.0);
+    let report = Book::new("Orders", prices())
+        .entity(Sample::of(&samples()).unwrap())
+        .pattern(planned.within(Duration::from_millis(300)))
+        .measured(measure.patterns())
+        .report();
+    let text = report.markdown();
+    let line = |name: &str| {
+        let (_, table) = text.split_once("## Planned and measured").unwrap();
+        let line = table.lines().find(|line| line.starts_with(&format!("| {name} |"))).unwrap();
+        line.split(" | ").map(str::to_owned).collect::<Vec<_>>()
+    };
+    let lists = line("open orders");
+    assert_eq!([&lists[1], &lists[3], &lists[4]], ["2/s", "1", "1.0"]);
+    assert_eq!([&lists[5], &lists[6], &lists[9]], ["4", "4.0", "300 ms"]);
+    // The book does not plan it.
+    assert_eq!([&line("a new order")[1], &line("a new order")[9]], ["", ""]);
+    assert!(report.html().contains("<h2>Planned and measured</h2>"));
+    assert!(report.json().unwrap().contains("\"latency_us\""));
+    assert!(!book([]).json().unwrap().contains("\"measured\""));
 }

@@ -1,6 +1,7 @@
 //! What stands out in a book: a design that costs more than its patterns need, or does not bear their load.
 
-use super::text::{grouped, number};
+use super::text::number;
+use crate::figures::grouped;
 use serde::Serialize;
 use std::fmt;
 

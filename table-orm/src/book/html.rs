@@ -2,8 +2,10 @@
 
 use super::finding::Target;
 use super::markdown::{LEGEND, share};
+use super::measured::COLUMNS;
 use super::report::{BookReport, EntityReport, PartitionLoad, PatternReport, RowReport};
-use super::text::{at_least, grouped, number, price, rate};
+use super::text::{at_least, number, price, rate};
+use crate::figures::grouped;
 use std::fmt::{Display, Write as _};
 
 const STYLE: &str = include_str!("book.css");
@@ -46,6 +48,7 @@ impl BookReport {
         }
         out.push_str("</ul>\n</section>\n");
         self.pattern_table(out)?;
+        self.measured_table(out)?;
         self.load_table(out)?;
         self.entities.iter().try_for_each(|entity| entity_section(out, entity, self))?;
         writeln!(
@@ -97,6 +100,23 @@ impl BookReport {
         }
         Table::end(out);
         writeln!(out, "<p class=\"legend\">{LEGEND}</p>\n</section>")
+    }
+
+    fn measured_table(&self, out: &mut String) -> std::fmt::Result {
+        if self.measured.is_empty() {
+            return Ok(());
+        }
+        out.push_str("<section>\n<h2>Planned and measured</h2>\n<p>One call of each.</p>\n");
+        let table = Table { names: &COLUMNS, texts: 1 };
+        table.begin(out)?;
+        for cells in self.measured_cells() {
+            let cells = cells.map(|cell| escaped(&cell));
+            let cells: Vec<&dyn Display> = cells.iter().map(|cell| cell as &dyn Display).collect();
+            table.row(out, &cells)?;
+        }
+        Table::end(out);
+        out.push_str("</section>\n");
+        Ok(())
     }
 
     fn load_table(&self, out: &mut String) -> std::fmt::Result {

@@ -1,8 +1,10 @@
 //! A book as Markdown, as GitHub shows it: tables, and a map of the keys in Mermaid.
 
 use super::finding::Target;
+use super::measured::COLUMNS;
 use super::report::{BookReport, EntityReport, PartitionLoad, PatternReport, RowReport};
-use super::text::{at_least, grouped, number, price, rate};
+use super::text::{at_least, number, price, rate};
+use crate::figures::grouped;
 use std::fmt::Write as _;
 
 /// What the numbers of a call that reads first are.
@@ -36,6 +38,7 @@ impl BookReport {
         }
         self.findings.iter().try_for_each(|finding| writeln!(out, "- {finding}"))?;
         self.patterns(out)?;
+        self.measured(out)?;
         self.partitions(out)?;
         self.entities.iter().try_for_each(|entity| entity_section(out, entity, currency))
     }
@@ -66,6 +69,17 @@ impl BookReport {
             )?;
         }
         writeln!(out, "\n{LEGEND}")
+    }
+
+    fn measured(&self, out: &mut String) -> std::fmt::Result {
+        if self.measured.is_empty() {
+            return Ok(());
+        }
+        out.push_str("\n## Planned and measured\n\nOne call of each:\n\n");
+        writeln!(out, "| {} |\n|---{}|", COLUMNS.join(" | "), "|--:".repeat(COLUMNS.len() - 1))?;
+        self.measured_cells().try_for_each(|cells| {
+            writeln!(out, "| {} |", cells.map(|text| cell(&text)).join(" | "))
+        })
     }
 
     fn partitions(&self, out: &mut String) -> std::fmt::Result {

@@ -43,6 +43,7 @@ mod estimate;
 mod finding;
 mod html;
 mod markdown;
+mod measured;
 mod pattern;
 mod prices;
 mod report;
@@ -58,6 +59,7 @@ pub use prices::Prices;
 pub use report::{BookReport, EntityReport, PartitionLoad, PatternReport, RowReport};
 pub use sample::Sample;
 
+use crate::layer::MeasuredPattern;
 use advice::findings;
 
 /// The access patterns of an app, and sample entities of its types.
@@ -67,13 +69,15 @@ pub struct Book {
     prices: Prices,
     samples: Vec<Sample>,
     patterns: Vec<Pattern>,
+    measured: Vec<MeasuredPattern>,
 }
 
 impl Book {
     /// A book without patterns.
     #[must_use]
     pub fn new(title: impl Into<String>, prices: Prices) -> Self {
-        Self { title: title.into(), prices, samples: Vec::new(), patterns: Vec::new() }
+        let title = title.into();
+        Self { title, prices, samples: Vec::new(), patterns: Vec::new(), measured: Vec::new() }
     }
 
     /// Adds an entity type, with samples of its entities.
@@ -90,11 +94,20 @@ impl Book {
         self
     }
 
+    /// Adds what a [`Measure`](crate::layer::Measure) has counted. The report shows it beside the patterns of the same
+    /// names.
+    #[must_use]
+    pub fn measured(mut self, measured: impl IntoIterator<Item = MeasuredPattern>) -> Self {
+        self.measured.extend(measured);
+        self
+    }
+
     /// Returns what the patterns cost, and what stands out.
     #[must_use]
     pub fn report(&self) -> BookReport {
         let mut report = BookReport::of(&self.title, &self.prices, &self.samples, &self.patterns);
         report.findings = findings(&report, &self.samples, &self.patterns);
+        report.measured.clone_from(&self.measured);
         report
     }
 }

@@ -7,6 +7,7 @@ use super::prices::Prices;
 use super::sample::Sample;
 use super::usage::{queries, reads};
 use crate::entity::CopyKind;
+use crate::layer::MeasuredPattern;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -26,6 +27,9 @@ pub struct BookReport {
     pub entities: Vec<EntityReport>,
     /// The patterns, in the order in which the app adds them.
     pub patterns: Vec<PatternReport>,
+    /// What was measured of them, in the order in which the app adds it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub measured: Vec<MeasuredPattern>,
     /// The load of the partitions that patterns name, the highest first.
     pub partitions: Vec<PartitionLoad>,
     /// Rows that all patterns together read and write in a second.
@@ -145,6 +149,7 @@ impl BookReport {
             findings: Vec::new(),
             entities,
             patterns: pattern_reports,
+            measured: Vec::new(),
             partitions: loads(&priced),
             rows_per_second: priced.iter().map(rows).sum(),
             price_per_month: price,

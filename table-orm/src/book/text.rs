@@ -1,5 +1,6 @@
 //! Numbers for a reader.
 
+use crate::figures::grouped;
 use std::borrow::Cow;
 
 /// A number for a reader: without a fraction from 100 on.
@@ -11,19 +12,6 @@ pub(super) fn number(number: f64) -> Cow<'static, str> {
         number if number >= 0.01 => format!("{number:.2}").into(),
         _ => "below 0.01".into(),
     }
-}
-
-/// A whole number in groups of three digits.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// A number of requests that may be more.

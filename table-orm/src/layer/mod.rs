@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `Faults` | fails on purpose, by a seed or a script (feature `testing`) |
 //! | [`Limit`] | limits how many requests run at once, to a number or by how long they take |
+//! | [`Measure`] | counts what the calls of each access pattern need, and how long they take |
 //! | `Observe` | emits spans for `tracing` and counters for `metrics` (features of those names) |
 //! | [`Rate`] | limits how many entities a second are read and written; warms up, slows down when throttled, reports hot partitions |
 //! | [`ReadFrom`] | reads from the copy of the account in another region |
@@ -21,6 +22,8 @@ mod error;
 #[cfg(any(test, feature = "testing"))]
 pub mod faults;
 pub mod limit;
+mod measure;
+mod measurements;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 pub mod observe;
 mod pattern;
@@ -39,6 +42,8 @@ pub use error::LayerError;
 #[cfg(any(test, feature = "testing"))]
 pub use faults::{Fault, FaultStore, Faults};
 pub use limit::Limit;
+pub use measure::Measure;
+pub use measurements::MeasuredPattern;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 pub use observe::Observe;
 pub use pattern::as_pattern;

@@ -2,17 +2,28 @@
 //!
 //! The name is set in the task that makes the call, and crosses no spawn.
 
+use super::measurements::Measurements;
 use std::future::IntoFuture;
+use std::sync::{Arc, OnceLock};
+use tokio::time::Instant;
 
 tokio::task_local! {
-    static PATTERN: &'static str;
+    static CALL: Call;
+}
+
+/// The call that this task makes.
+#[derive(Clone)]
+struct Call {
+    pattern: &'static str,
+    /// Where its first request was measured.
+    measured: Arc<OnceLock<Arc<Measurements>>>,
 }
 
 /// Makes a call as that access pattern: the spans of its requests have the name as `table_orm.pattern`, and so do
-/// the metrics. Use the names of your [`book`](crate::book), so that what was planned and what was measured stand
-/// side by side.
+/// the metrics; a [`Measure`](super::Measure) counts them. Use the names of your [`book`](crate::book), which shows
+/// what was measured beside what was planned.
 ///
-/// Work that goes on after the call returned is not named.
+/// Work of other tasks is not named, such as that which brings rows in other partitions in step.
 ///
 /// ```
 /// use table_orm::layer::as_pattern;
@@ -30,11 +41,24 @@ tokio::task_local! {
 /// # }
 /// ```
 pub async fn as_pattern<C: IntoFuture>(name: &'static str, call: C) -> C::Output {
-    PATTERN.scope(name, call.into_future()).await
+    let (measured, start) = (Arc::new(OnceLock::new()), Instant::now());
+    let this = Call { pattern: name, measured: Arc::clone(&measured) };
+    let output = CALL.scope(this, call.into_future()).await;
+    if let Some(measurements) = measured.get() {
+        measurements.called(name, start.elapsed());
+    }
+    output
+}
+
+/// The name of the pattern that this task serves, whose call ends in these measurements if it is not yet in others.
+pub(super) fn measured_in(measurements: &Arc<Measurements>) -> Option<&'static str> {
+    let call = CALL.try_with(Clone::clone).ok()?;
+    call.measured.get_or_init(|| Arc::clone(measurements));
+    Some(call.pattern)
 }
 
 /// The name of the pattern that this task serves.
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 pub(super) fn pattern() -> Option<&'static str> {
-    PATTERN.try_with(|name| *name).ok()
+    CALL.try_with(|call| call.pattern).ok()
 }

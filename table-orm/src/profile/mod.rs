@@ -49,16 +49,16 @@ mod properties;
 mod report;
 mod rules;
 mod sizes;
-mod sketch;
 mod tally;
 #[cfg(test)]
 mod tests;
 mod text;
 mod write_order;
 
+pub use crate::figures::Percentiles;
 pub use advice::{Advice, AdviceKind};
 pub use builder::{MAX_TOP, Profile, ProfileProgress};
 pub use report::{
-    Distinct, KindProfile, PartitionProfile, PartitionSize, Percentiles, ProfileReport,
-    PropertyProfile, RowRole, SizeBucket, SizeProfile, WriteOrder,
+    Distinct, KindProfile, PartitionProfile, PartitionSize, ProfileReport, PropertyProfile,
+    RowRole, SizeBucket, SizeProfile, WriteOrder,
 };

@@ -5,10 +5,10 @@
 //! memory for the lists and two sketches, however many partitions there are.
 
 use super::report::{PartitionProfile, PartitionSize, WriteOrder};
-use super::sketch::Sketch;
 use super::write_order::WriteOrderSample;
 use crate::entity::DynamicEntity;
 use crate::error::{Result, ScanError};
+use crate::figures::Sketch;
 use crate::model::{DateTime, order};
 
 /// The partitions so far.

@@ -1,6 +1,7 @@
 //! What a profile has found.
 
 use super::advice::Advice;
+use crate::figures::Percentiles;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -95,26 +96,6 @@ pub struct PartitionSize {
     pub rows: u64,
     /// Their bytes, as the service counts them; 0 where only keys were read.
     pub bytes: u64,
-}
-
-/// Some numbers by their rank. `p90` is the number that 9 of 10 do not exceed. All are 0 without a number.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Percentiles {
-    /// The smallest.
-    pub least: u64,
-    /// The median, within 1 %.
-    pub p50: u64,
-    /// Within 1 %.
-    pub p90: u64,
-    /// Within 1 %.
-    pub p99: u64,
-    /// Within 1 %.
-    pub p999: u64,
-    /// The largest.
-    pub most: u64,
-    /// The mean.
-    pub mean: f64,
 }
 
 /// The rows of one kind.

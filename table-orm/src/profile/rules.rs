@@ -5,7 +5,7 @@
 
 use super::advice::{Advice, AdviceKind};
 use super::report::{KindProfile, ProfileReport, PropertyProfile, RowRole};
-use super::text::{bytes as size, number};
+use crate::figures::{bytes as size, grouped};
 use crate::model::{DateTime, MAX_ENTITY_BYTES};
 use std::time::Duration;
 
@@ -60,12 +60,12 @@ fn partitions(report: &ProfileReport) -> Option<Advice> {
         let seconds = largest.rows.div_ceil(PARTITION_TARGET);
         let reading = format!("To read it takes {seconds} s or more, by however many workers.");
         let (kind, finding) = if partitions.count == 1 {
-            let rows = number(report.rows);
+            let rows = grouped(report.rows);
             let finding = format!("All {rows} rows are in one partition. {reading}");
             (AdviceKind::SinglePartition, finding)
         } else {
             let share = percent(largest.rows, report.rows);
-            let (key, rows) = (&largest.key, number(largest.rows));
+            let (key, rows) = (&largest.key, grouped(largest.rows));
             let finding = format!("Partition {key:?} has {share} of all rows: {rows}. {reading}");
             (AdviceKind::HotPartition, finding)
         };
@@ -83,8 +83,8 @@ fn partitions(report: &ProfileReport) -> Option<Advice> {
             AdviceKind::SingleRows,
             format!(
                 "{} of {} partitions have one row.",
-                number(partitions.single_row),
-                number(entities)
+                grouped(partitions.single_row),
+                grouped(entities)
             ),
             "That is right for point queries alone. If rows are listed or changed together, give them one \
              PartitionKey.",
@@ -134,7 +134,7 @@ fn large_entities(report: &ProfileReport) -> Option<Advice> {
     }
     let finding = format!(
         "{} rows have more than 64 KiB and {} of the bytes. The largest has {}; the limit is 1 MiB.",
-        number(rows),
+        grouped(rows),
         percent(bytes, sizes.bytes),
         size(sizes.row.most)
     );
@@ -191,7 +191,7 @@ fn rare_properties(report: &ProfileReport) -> Option<Advice> {
     };
     let rare: Vec<_> = report.properties.iter().filter(is_rare).collect();
     let shown = |one: &&PropertyProfile| {
-        format!("`{}` in {} of {}", one.name, number(one.rows), number(one.of_rows))
+        format!("`{}` in {} of {}", one.name, grouped(one.rows), grouped(one.of_rows))
     };
     let finding = format!("Hardly any row has {}.", list(&rare, shown)?);
     new(
@@ -254,8 +254,8 @@ fn full_copies(report: &ProfileReport) -> Option<Advice> {
     }
     let finding = format!(
         "{} index rows of {} entities have {} of the bytes: they store nearly all properties.",
-        number(copies),
-        number(entities),
+        grouped(copies),
+        grouped(entities),
         percent(copy_bytes, all)
     );
     new(
@@ -273,9 +273,9 @@ fn unknown_rows(report: &ProfileReport) -> Option<Advice> {
         return None;
     }
     let unknown: Vec<_> = report.kinds.iter().filter(|kind| kind.role == RowRole::Other).collect();
-    let shown = |kind: &&KindProfile| format!("{} {}", number(kind.rows), kind.name);
+    let shown = |kind: &&KindProfile| format!("{} {}", grouped(kind.rows), kind.name);
     let list = list(&unknown, shown)?;
-    let rows = number(report.rows_of(RowRole::Other));
+    let rows = grouped(report.rows_of(RowRole::Other));
     new(
         AdviceKind::UnknownRows,
         format!("{rows} rows are of no type that this profile knows. Their RowKeys begin: {list}."),
@@ -296,7 +296,7 @@ fn unfinished(report: &ProfileReport, newest: Option<DateTime>) -> Option<Advice
     let old: Vec<_> = report.kinds.iter().filter(is_old).collect();
     let shown = |kind: &&KindProfile| {
         let oldest = kind.oldest.as_deref().unwrap_or_default();
-        format!("{} {} ({} since {oldest})", kind.role, kind.name, number(kind.rows))
+        format!("{} {} ({} since {oldest})", kind.role, kind.name, grouped(kind.rows))
     };
     let finding = format!("Rows of unfinished work are older than a day: {}.", list(&old, shown)?);
     new(
@@ -317,7 +317,7 @@ fn unreadable(report: &ProfileReport) -> Option<Advice> {
         AdviceKind::Unreadable,
         format!(
             "{} rows could not be read, and are in no other number.",
-            number(report.unreadable)
+            grouped(report.unreadable)
         ),
         "Read them with a scan that says why: `skip_unreadable`.",
         "Rule: a property has one of eight types (Understanding the Table service data model).",

@@ -1,7 +1,7 @@
 //! How many entities there are of which size.
 
 use super::report::SizeBucket;
-use super::sketch::Sketch;
+use crate::figures::Sketch;
 
 /// The classes of sizes: up to 2^n bytes.
 const CLASSES: usize = u64::BITS as usize + 1;

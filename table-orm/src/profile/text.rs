@@ -3,8 +3,9 @@
 //! Invariant: no line has more than [`WIDTH`] columns, and stored text cannot move a terminal's cursor.
 
 use super::report::{
-    KindProfile, PartitionSize, Percentiles, ProfileReport, PropertyProfile, RowRole, SizeProfile,
+    KindProfile, PartitionSize, ProfileReport, PropertyProfile, RowRole, SizeProfile,
 };
+use crate::figures::{Percentiles, bytes, grouped};
 use crate::model::Printable;
 use std::fmt::{self, Formatter};
 
@@ -19,7 +20,7 @@ impl fmt::Display for ProfileReport {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { rows, partitions, requests, seconds, .. } = self;
         writeln!(f, "Table {}", Printable(&self.table))?;
-        write!(f, "  {} rows in {} partitions", number(*rows), number(partitions.count))?;
+        write!(f, "  {} rows in {} partitions", grouped(*rows), grouped(partitions.count))?;
         if let Some(sizes) = &self.sizes {
             write!(f, ", {} as the service counts them", bytes(sizes.bytes))?;
         }
@@ -27,7 +28,7 @@ impl fmt::Display for ProfileReport {
         if let (Some(oldest), Some(newest)) = (&self.oldest, &self.newest) {
             writeln!(f, "  last written from {} to {}", second(oldest), second(newest))?;
         }
-        writeln!(f, "  read with {} requests in {seconds:.1} s", number(*requests))?;
+        writeln!(f, "  read with {} requests in {seconds:.1} s", grouped(*requests))?;
         if *rows > 0 {
             self.partitions(f)?;
             self.kinds(f)?;
@@ -57,15 +58,15 @@ impl ProfileReport {
         write!(f, "\n{:<16}", "Partitions")?;
         titles.iter().try_for_each(|title| write!(f, "{title:>12}"))?;
         writeln!(f)?;
-        percentiles(f, "rows", &partitions.rows, number)?;
+        percentiles(f, "rows", &partitions.rows, grouped)?;
         if let Some(sizes) = &partitions.bytes {
             percentiles(f, "size", sizes, bytes)?;
         }
         if partitions.single_row > 0 {
-            writeln!(f, "  {} have one row", number(partitions.single_row))?;
+            writeln!(f, "  {} have one row", grouped(partitions.single_row))?;
         }
         if partitions.only_helpers > 0 {
-            writeln!(f, "  {} have only helper rows", number(partitions.only_helpers))?;
+            writeln!(f, "  {} have only helper rows", grouped(partitions.only_helpers))?;
         }
         if partitions.rows.most > partitions.rows.least {
             self.largest(f, "with most rows", &partitions.most_rows)?;
@@ -86,7 +87,7 @@ impl ProfileReport {
             let share = share(*rows, self.rows);
             let size = if self.sizes.is_some() { bytes(*size) } else { String::new() };
             let key = cut(&format!("{key:?}"), 50);
-            writeln!(f, "{:>14} rows {share:>8} {size:>12}   {key}", number(*rows))?;
+            writeln!(f, "{:>14} rows {share:>8} {size:>12}   {key}", grouped(*rows))?;
         }
         Ok(())
     }
@@ -102,7 +103,7 @@ impl ProfileReport {
             };
             let name = cut(&Printable(name).to_string(), 40);
             let (share, size) = (share(*rows, self.rows), self.size(*size));
-            let line = format!("  {name:<40}{:>14}{share:>10}{size:>14}   {role}", number(*rows));
+            let line = format!("  {name:<40}{:>14}{share:>10}{size:>14}   {role}", grouped(*rows));
             writeln!(f, "{}", line.trim_end())?;
         }
         more(f, self.kinds.len())
@@ -129,14 +130,14 @@ impl ProfileReport {
             writeln!(
                 f,
                 "  {name:<24}{:>13}{share:>8}{size:>11}{:>10}{values:>7}   {}",
-                number(*rows),
+                grouped(*rows),
                 bytes(property.largest),
                 cut(&types, 22)
             )?;
         }
         more(f, self.properties.len())?;
         if self.other_properties > 0 {
-            let others = number(self.other_properties);
+            let others = grouped(self.other_properties);
             writeln!(
                 f,
                 "  and {others} values under other names, which are too many to tell apart"
@@ -147,7 +148,7 @@ impl ProfileReport {
 
     fn keys(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "\nKeys")?;
-        let partitions = number(self.partitions.count);
+        let partitions = grouped(self.partitions.count);
         writeln!(
             f,
             "  PartitionKeys: {partitions} different; RowKeys: {} different",
@@ -163,7 +164,7 @@ impl ProfileReport {
             f,
             "  order of keys and of first writes: correlation {:.2}, of {} partitions",
             order.correlation,
-            number(order.partitions)
+            grouped(order.partitions)
         )?;
         writeln!(f, "  first written from {} to {}", second(&order.from), second(&order.to))
     }
@@ -195,7 +196,7 @@ fn histogram(f: &mut Formatter<'_>, sizes: &SizeProfile) -> fmt::Result {
         let bar = "#".repeat((BAR * bucket.rows as f64 / most as f64).ceil() as usize);
         let title = format!("up to {}", bytes(bucket.at_most));
         let share = share(bucket.rows, rows);
-        let line = format!("  {title:<14}{:>14}{share:>10}  {bar}", number(bucket.rows));
+        let line = format!("  {title:<14}{:>14}{share:>10}  {bar}", grouped(bucket.rows));
         writeln!(f, "{}", line.trim_end())?;
     }
     let names = share(sizes.name_bytes, sizes.bytes);
@@ -227,32 +228,6 @@ fn wrapped(f: &mut Formatter<'_>, start: &str, text: &str) -> fmt::Result {
         column += width;
     }
     writeln!(f)
-}
-
-/// A number with a comma before each three digits.
-pub(super) fn number(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// Bytes in the largest unit of which there is one.
-pub(super) fn bytes(bytes: u64) -> String {
-    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    if bytes < 1024 {
-        return format!("{bytes} B");
-    }
-    let power = (bytes.ilog2() / 10) as usize;
-    let number = bytes as f64 / (1_u64 << (10 * power)) as f64;
-    // A power of two has no digits behind the point.
-    let digits = usize::from(number.fract() > 0.0);
-    format!("{number:.digits$} {}", UNITS[power - 1])
 }
 
 fn share(part: u64, whole: u64) -> String {

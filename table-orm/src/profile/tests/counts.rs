@@ -1,9 +1,9 @@
 //! Counts of partitions are those of a table read into memory, however the workers divide it.
 
 use super::super::Profile;
-use super::super::report::Percentiles;
 use super::*;
 use crate::dose::dose;
+use crate::figures::Percentiles;
 use crate::query::ScanPermit;
 use crate::scan::Splitter;
 use crate::tables::Tables;

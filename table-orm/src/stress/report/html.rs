@@ -2,8 +2,9 @@
 
 use super::chart;
 use super::figures::{Phase, Step, StepKind};
-use super::format::{bytes, number};
+use super::format::number;
 use super::found::StressReport;
+use crate::figures::bytes;
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("style.css");

@@ -1,9 +1,10 @@
 //! The report for a terminal.
 
 use super::figures::{Ending, Phase, Step, StepKind, StepOutcome};
-use super::format::{bytes, number};
+use super::format::number;
 use super::found::StressReport;
 use super::verdict::{Shards, Verdict};
+use crate::figures::bytes;
 use std::fmt;
 
 impl fmt::Display for StressReport {

@@ -5,12 +5,32 @@
 //! that the middle is off by half of that; to round it adds a half at most. Numbers up to 2^58 need fewer than
 //! the 4,096 counters that it has, which take 32 KiB.
 
-use super::report::Percentiles;
+use serde::{Deserialize, Serialize};
 use sketches_ddsketch::{Config, DDSketch};
 
+/// Some numbers by their rank. `p90` is the number that 9 of 10 do not exceed. All are 0 without a number.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Percentiles {
+    /// The smallest.
+    pub least: u64,
+    /// The median, within 1 %.
+    pub p50: u64,
+    /// Within 1 %.
+    pub p90: u64,
+    /// Within 1 %.
+    pub p99: u64,
+    /// Within 1 %.
+    pub p999: u64,
+    /// The largest.
+    pub most: u64,
+    /// The mean.
+    pub mean: f64,
+}
+
 /// The numbers so far.
-#[derive(Default)]
-pub(super) struct Sketch {
+#[derive(Clone, Default)]
+pub(crate) struct Sketch {
     counters: DDSketch,
     numbers: u64,
     least: u64,
