@@ -10,9 +10,9 @@ use crate::consent::{ask, can_ask};
 use crate::failure::Failure;
 use crate::interrupt::interrupted;
 use arguments::Target;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write as _, stderr, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use table_orm::stress::{Stress, StressError, StressReport};
 use tokio::sync::oneshot;
 
@@ -31,11 +31,15 @@ pub(crate) enum StressFailure {
     Page { path: PathBuf, source: io::Error },
     #[error("the simulation ended early")]
     Ended,
-    #[error("stopped; the report shows what was measured before, and the table was deleted")]
+    #[error("stopped; the report shows what was measured before")]
     Stopped,
 }
 
 impl StressFailure {
+    fn page(path: &Path, source: io::Error) -> Self {
+        Self::Page { path: path.to_owned(), source }
+    }
+
     pub(crate) const fn exit_code(&self) -> u8 {
         match self {
             Self::NotAsked(_)
@@ -55,21 +59,18 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     if arguments.has_simulation() && arguments.store != Target::Simulated {
         return Err(StressFailure::NotSimulated.into());
     }
-    let as_json = arguments.json;
-    // A page that cannot be written is known before the test.
-    let page = match arguments.html.clone() {
-        None => None,
-        Some(path) => match File::create(&path) {
-            Ok(file) => Some((path, file)),
-            Err(source) => return Err(StressFailure::Page { path, source }.into()),
-        },
-    };
+    let (as_json, page) = (arguments.json, arguments.html.clone());
+    if let Some(path) = &page {
+        // A page that cannot be written is known before the test. Until the end, the file keeps what it has.
+        let opened = File::options().append(true).create(true).open(path);
+        opened.map_err(|source| StressFailure::page(path, source))?;
+    }
     let report = match &arguments.store {
         Target::Simulated => simulated(arguments).await?,
         Target::Store(store) => {
             let stress = arguments.of(Stress::new(store.open_bare()?));
             if store.account().is_some() && !arguments.yes {
-                let cost = stress.bounds().to_string();
+                let cost = stress.bounds().map_err(StressFailure::from)?.to_string();
                 if !can_ask() {
                     return Err(StressFailure::NotAsked(cost).into());
                 }
@@ -80,9 +81,9 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
             stress.until(interrupted()).run().await.map_err(StressFailure::from)?
         }
     };
-    if let Some((path, mut file)) = page {
-        let written = file.write_all(report.html().as_bytes());
-        written.map_err(|source| StressFailure::Page { path, source })?;
+    if let Some(path) = &page {
+        let written = fs::write(path, report.html());
+        written.map_err(|source| StressFailure::page(path, source))?;
     }
     if as_json {
         writeln!(stdout(), "{}", serde_json::to_string(&report).map_err(io::Error::from)?)?;

@@ -4,7 +4,6 @@ use crate::served::Served;
 use crate::tools::{printed, refused};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// A short test of a simulation of 100 entities a second.
@@ -96,7 +95,7 @@ fn an_interrupt_reports_what_was_measured_and_deletes_the_table() {
     let mut progress = BufReader::new(running.stderr.take().unwrap());
     progress.read_line(&mut line).unwrap();
     assert!(line.contains("ramp"), "{line}");
-    assert_eq!(printed(Path::new(folder.path()), &["count", &account]).lines().count(), 1);
+    assert_eq!(printed(folder.path(), &["count", &account]).lines().count(), 1);
     let process = running.id().to_string();
     assert!(Command::new("kill").args(["-INT", &process]).status().unwrap().success());
     let output = running.wait_with_output().unwrap();

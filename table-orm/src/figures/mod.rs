@@ -1,4 +1,4 @@
-//! Numbers in reports: many in little memory, and one as people read it.
+//! What reports are written with: percentiles in little memory, numbers as people read them, text in HTML.
 
 mod sketch;
 mod text;
@@ -6,4 +6,4 @@ mod text;
 pub use sketch::Percentiles;
 
 pub(crate) use sketch::Sketch;
-pub(crate) use text::{bytes, grouped};
+pub(crate) use text::{bytes, escaped, grouped};

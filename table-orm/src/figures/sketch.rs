@@ -1,9 +1,9 @@
 //! Percentiles of many numbers, in little memory.
 //!
 //! Invariant: a percentile is within 1 % of the number that has its rank, or differs by at most one.
-//! Smallest, largest and mean are exact. A DDSketch keeps one counter for all numbers within 1 % of each other, so
-//! that the middle is off by half of that; to round it adds a half at most. Numbers up to 2^58 need fewer than
-//! the 4,096 counters that it has, which take 32 KiB.
+//! Smallest, largest and mean are exact. A DDSketch counts all numbers within 1 % of each other in one counter. The
+//! middle of these is off by half of that, and rounding adds a half at most. Numbers up to 2^58 need fewer than the
+//! 4,096 counters of the sketch, which take 32 KiB.
 
 use serde::{Deserialize, Serialize};
 use sketches_ddsketch::{Config, DDSketch};
@@ -40,7 +40,7 @@ pub(crate) struct Sketch {
 
 impl Sketch {
     pub fn new() -> Self {
-        // Nothing is between 0 and 1.
+        // Whole numbers below a half are 0.
         Self { counters: DDSketch::new(Config::new(0.005, 4096, 0.5)), ..Self::default() }
     }
 

@@ -25,3 +25,9 @@ pub(crate) fn bytes(bytes: u64) -> String {
     let digits = usize::from(number.fract() > 0.0);
     format!("{number:.digits$} {}", UNITS[power - 1])
 }
+
+/// Text in HTML.
+pub(crate) fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    text.replace('>', "&gt;").replace('"', "&quot;")
+}

@@ -2,8 +2,10 @@
 
 use super::calls::{Calls, FIRST_CALLS};
 use super::climb::{HOLDS, RESTS};
+use super::error::StressError;
+use super::mix::rows_of_a_transaction;
 use super::report::Bounds;
-use super::rows::{READ_FRAME, rows_of_a_load};
+use super::rows::READ_FRAME;
 use super::settings::Stress;
 use std::time::Duration;
 
@@ -22,12 +24,15 @@ impl Stress {
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let stress = Stress::new(EmbeddedStore::in_memory()?).most_requests(20_000);
-    /// assert!(stress.bounds().requests < 20_300); // with those that load the table
+    /// assert!(stress.bounds()?.requests < 20_300); // with those that load the table
     /// # Ok(())
     /// # }
     /// ```
-    #[must_use]
-    pub fn bounds(&self) -> Bounds {
+    ///
+    /// # Errors
+    /// A setting is outside its limits.
+    pub fn bounds(&self) -> Result<Bounds, StressError> {
+        self.check()?;
         // Rows count least where they are written, and have most bytes where they are read.
         let (least, most, growth) = match &self.calls {
             Calls::Rows(mix) => (
@@ -37,31 +42,34 @@ impl Stress {
             ),
             Calls::Typed(_) => (1.0, 1.0, 1.0),
         };
-        let (mut entities, mut time) = (0.0, Duration::ZERO);
+        let (mut calls, mut time) = (0.0, Duration::ZERO);
+        let mut add = |steps: u32, rate: f64, length: Duration| {
+            calls += f64::from(steps) * (rate * length.as_secs_f64() / least).ceil();
+            time += steps * length;
+        };
         for search in self.phases() {
+            // Each rate is tried once more where it is not kept.
             let mut rate = search.first;
             while rate < search.most {
-                entities += rate * self.step_time.as_secs_f64();
-                time += self.step_time;
+                add(2, rate, self.step_time);
                 rate *= self.growth;
             }
-            // The highest rate, once more where it is not kept, and the holds.
-            let last = 2 * self.step_time + HOLDS as u32 * self.hold_time;
-            entities += search.most * last.as_secs_f64();
-            time += last + RESTS as u32 * self.rest;
+            add(2, search.most, self.step_time);
+            add(HOLDS, search.most, self.hold_time);
+            add(RESTS, 0.0, self.rest);
         }
-        let calls = (entities / least).ceil().min(self.most_requests as f64);
+        let calls = calls.min(self.most_requests as f64);
         let loaded = f64::from(self.loaded_rows()) * f64::from(self.partitions);
         let bytes = self.entity_bytes as f64;
-        let transaction = f64::from(rows_of_a_load(self.entity_bytes));
+        let transaction = f64::from(rows_of_a_transaction(self.entity_bytes));
         // Those between searches, and those that create and delete the table.
-        let others = f64::from(FIRST_CALLS) + 2.0 * RESTS as f64 + 2.0;
-        Bounds {
+        let others = f64::from(FIRST_CALLS) + 2.0 * f64::from(RESTS) + 2.0;
+        Ok(Bounds {
             requests: (calls + (loaded / transaction).ceil() + others) as u64,
             gib_moved: bytes * (calls * most + loaded) / GIB,
             gib_stored: bytes * (calls * growth + loaded) / GIB,
             seconds: time.min(self.most_time).as_secs_f64(),
-        }
+        })
     }
 
     /// How many rows each partition has from the start.

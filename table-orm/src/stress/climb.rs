@@ -12,12 +12,12 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 /// The most holds of a search.
-pub(super) const HOLDS: usize = 6;
+pub(super) const HOLDS: u32 = 6;
 /// The most rests before a search: a store may still be busy with what was loaded.
-pub(super) const RESTS: usize = 12;
+pub(super) const RESTS: u32 = 12;
 /// The share of calls that may fail, or stay unsent.
 const FAILED: f64 = 0.01;
-/// By which part of a step, and by how much at least, its answers may be late.
+/// How late the last answer may be: this part of the step, and at least this long.
 const LATE: (f64, Duration) = (0.1, Duration::from_secs(1));
 /// The part of what was taken that is held next.
 const LESS: f64 = 0.99;
@@ -46,11 +46,16 @@ impl Climb<'_> {
     /// Waits until the store has rested and answers a call. Returns whether the test was stopped.
     pub async fn rest(&mut self, time: Duration) -> bool {
         for _ in 0..RESTS {
-            tokio::select! {
-                () = sleep(time) => {}
-                () = self.driver.stop.clone() => return true,
-            }
-            if self.driver.is_answered().await {
+            let stop = self.driver.stop.clone();
+            let answered = async {
+                sleep(time).await;
+                self.driver.is_answered().await
+            };
+            let is_answered = tokio::select! {
+                is_answered = answered => is_answered,
+                () = stop => return true,
+            };
+            if is_answered {
                 break;
             }
         }
@@ -125,7 +130,7 @@ impl Climb<'_> {
         let driven = self.driver.drive(rate, time).await;
         let (above, below) = (self.above.take(), self.below.take());
         self.requests += below.requests;
-        let seconds = driven.time.max(if driven.is_stopped { driven.time } else { time });
+        let seconds = if driven.is_stopped { driven.time } else { driven.time.max(time) };
         let seconds = seconds.as_secs_f64().max(f64::MIN_POSITIVE);
         let outcome = outcome(&driven, planned, time, below.refused > 0);
         if let (None, Some(refusal)) = (phase.first_refusal, below.first_refusal) {

@@ -47,7 +47,7 @@ pub enum StressError {
     #[error("the first calls failed, without any load, so nothing was measured: {0}")]
     Call(#[source] Error),
     /// The test was stopped before anything was measured. The table was deleted.
-    #[error("the stress test was stopped before anything was measured; its table was deleted")]
+    #[error("the stress test was stopped before anything was measured")]
     Stopped,
     /// The test ended early, and its table could not be deleted.
     #[error("{cause}; the table `{table}` could not be deleted ({source}), delete it yourself")]

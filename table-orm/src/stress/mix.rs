@@ -40,6 +40,12 @@ const KINDS: [Kind; 5] =
 /// Multiples of the golden ratio, less their whole part, fill 0 to 1 evenly.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
+/// How many rows of that size fit a transaction. Around each, the request has a head and the address.
+pub(super) fn rows_of_a_transaction(entity_bytes: usize) -> u32 {
+    let fitting = MAX_TRANSACTION_BYTES / (entity_bytes + 1024);
+    fitting.clamp(1, MAX_TRANSACTION_OPERATIONS) as u32
+}
+
 impl Default for Mix {
     fn default() -> Self {
         Self::empty().point_reads(80.0).upserts(20.0)
@@ -94,9 +100,7 @@ impl Mix {
         within("the rows of a range read", self.range_rows.into(), 1.0, MAX_PAGE_ROWS.into())?;
         let (rows, most) = (self.transaction_rows, MAX_TRANSACTION_OPERATIONS as f64);
         within("the entities of a transaction", rows.into(), 1.0, most)?;
-        // Around each row, the request has a head and the address.
-        if self.shares[4] > 0.0 && usize::from(rows) * (entity_bytes + 1024) > MAX_TRANSACTION_BYTES
-        {
+        if self.shares[4] > 0.0 && u32::from(rows) > rows_of_a_transaction(entity_bytes) {
             return Err(StressError::TransactionBytes { rows, bytes: entity_bytes });
         }
         Ok(())

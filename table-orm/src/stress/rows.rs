@@ -4,7 +4,7 @@ use super::calls::Call;
 use super::mix::{Kind, Mix};
 use crate::codec::{write_keys, write_string};
 use crate::error::{Error, rejected};
-use crate::model::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS, Metadata, TableName};
+use crate::model::{Metadata, TableName};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{Action, Batch, Operation, Store, StoreError};
 use crate::sync::SplitMix64;
@@ -33,12 +33,6 @@ fn partition_key(partition: u32) -> String {
 
 fn loaded_key(row: u32) -> String {
     format!("L{row:08}")
-}
-
-/// How many rows fit a request that loads them. Around each, the request has a head and the address.
-pub(super) fn rows_of_a_load(entity_bytes: usize) -> u32 {
-    let fitting = MAX_TRANSACTION_BYTES / (entity_bytes + 1024);
-    fitting.clamp(1, MAX_TRANSACTION_OPERATIONS) as u32
 }
 
 impl Rows {

@@ -307,11 +307,11 @@ impl Stress {
     }
 
     pub(super) fn check(&self) -> Result<(), StressError> {
+        let most = f64::from(MAX_RATE);
+        within("the size of an entity", self.entity_bytes as f64, ENTITY_BYTES.0, ENTITY_BYTES.1)?;
         if let Calls::Rows(mix) = &self.calls {
             mix.check(self.entity_bytes)?;
         }
-        let most = f64::from(MAX_RATE);
-        within("the size of an entity", self.entity_bytes as f64, ENTITY_BYTES.0, ENTITY_BYTES.1)?;
         within("the rows of a partition", self.rows.into(), 1.0, 1e6)?;
         within("the number of partitions", self.partitions.into(), 1.0, 1000.0)?;
         within("the highest rate in a partition", self.most_in_partition, 1.0, most)?;

@@ -33,7 +33,7 @@ pub(super) struct Driven {
     pub sent: u64,
     /// Those that ended with an error, or without an end.
     pub failed: u64,
-    /// Calls that were due, while as many as may be were in flight.
+    /// Calls that were due and not sent, because too many others were in flight.
     pub unsent: u64,
     /// Until the last answer.
     pub time: Duration,

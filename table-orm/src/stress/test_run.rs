@@ -4,9 +4,9 @@ use super::calls::{Call, Calls, FIRST_CALLS, Load, MakeCall, Start};
 use super::climb::Climb;
 use super::error::StressError;
 use super::meter::Meter;
-use super::mix::Mix;
-use super::report::{Ending, Phase, Shards, StressReport, Target, TargetScope, Verdict};
-use super::rows::{Rows, rows_of_a_load};
+use super::mix::{Mix, rows_of_a_transaction};
+use super::report::{Bounds, Ending, Phase, Shards, StressReport, Target, TargetScope, Verdict};
+use super::rows::Rows;
 use super::settings::Stress;
 use super::step::Driver;
 use crate::error::Error;
@@ -33,7 +33,7 @@ impl Stress {
     /// A setting is outside its limits, the table cannot be created or loaded, or the first calls fail
     /// without any load. Later refusals and failures are in the report.
     pub async fn run(mut self) -> Result<StressReport, StressError> {
-        self.check()?;
+        let bounds = self.bounds()?;
         let patient = Retry::interactive().around(Arc::clone(&self.store))?;
         let below = Meter::new(Arc::clone(&self.store));
         let mut layered: Arc<dyn Store> = Arc::new(below.clone());
@@ -46,7 +46,7 @@ impl Stress {
         tables.create(&table).await.map_err(StressError::Create)?;
         let keeps_table = self.keeps_table;
         let run = Run { patient, below, above, table: table.clone() };
-        let measured = run.measure(self).await;
+        let measured = run.measure(self, bounds).await;
         if keeps_table && measured.is_ok() {
             let report = measured?;
             return Ok(StressReport { table_left: Some("as you asked".to_owned()), ..report });
@@ -84,8 +84,8 @@ struct Started {
 }
 
 impl Run {
-    async fn measure(self, stress: Stress) -> Result<StressReport, StressError> {
-        let (bounds, searches, loaded) = (stress.bounds(), stress.phases(), stress.loaded_rows());
+    async fn measure(self, stress: Stress, bounds: Bounds) -> Result<StressReport, StressError> {
+        let (searches, loaded) = (stress.phases(), stress.loaded_rows());
         let Stress { calls, load, entity_bytes, partitions, stop, rest, .. } = stress;
         let start = async {
             match calls {
@@ -135,9 +135,8 @@ impl Run {
                 break;
             }
         }
-        let tested = |scope| {
-            let is_one = scope == TargetScope::Partition;
-            let phase = phases.iter().find(|phase| (phase.partitions == 1) == is_one);
+        let tested = |scope: TargetScope| {
+            let phase = phases.iter().find(|phase| scope.is_of(phase.partitions));
             phase.map(|phase| phase.sustained)
         };
         let verdict = |target: Target| {
@@ -173,7 +172,7 @@ impl Run {
     ) -> Result<Started, StressError> {
         let store: Arc<dyn Store> = Arc::new(self.above.clone());
         let rows = Rows { store, table: self.table.clone(), mix, loaded, entity_bytes };
-        let most = rows_of_a_load(entity_bytes);
+        let most = rows_of_a_transaction(entity_bytes);
         for partition in 0..partitions {
             for first in (0..loaded).step_by(most as usize) {
                 let some = first..loaded.min(first + most);
@@ -193,7 +192,8 @@ impl Run {
             make: Arc::new(move |call| Box::pin(Arc::clone(&rows).call(call))),
             name: mix.to_string(),
             entity_bytes: Some(entity_bytes),
-            entities_per_call,
+            // A layer may answer without the store.
+            entities_per_call: entities_per_call.max(1.0),
             requests_per_call: 1.0,
         })
     }

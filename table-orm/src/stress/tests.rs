@@ -4,6 +4,7 @@ use super::{
     Ending, Mix, SimulatedService, StepOutcome, Stress, StressError, StressReport, TargetScope,
 };
 use crate::embedded::EmbeddedStore;
+use crate::eventual::tests::chaos::on_virtual_time;
 use crate::layer::{Faults, Retry};
 use crate::store::Store;
 use crate::{DynamicEntity, Tables};
@@ -12,12 +13,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::sleep;
-
-/// Runs a test on virtual time.
-fn on_virtual_time<T>(run: impl Future<Output = T>) -> T {
-    let mut runtime = tokio::runtime::Builder::new_current_thread();
-    runtime.enable_time().start_paused(true).build().unwrap().block_on(run)
-}
 
 fn service(rate: u32) -> Arc<dyn Store> {
     SimulatedService::default().per_partition(rate).per_account(3 * rate).store().unwrap()
@@ -78,7 +73,6 @@ fn entities_of_several_kib_count_each_kib() {
 #[test]
 fn many_partitions_reach_the_rate_of_the_account() {
     let report = on_virtual_time(short(100).partitions(4).run()).unwrap();
-    println!("{report}");
     assert_near(sustained(&report), 100.0);
     assert_near(report.sustained_in_all().unwrap().entities_per_second, 300.0);
     assert!(report.phases.iter().all(|phase| phase.first_refusal.is_some()), "{report}");
@@ -147,7 +141,7 @@ fn calls_of_an_app_read_what_it_has_loaded() {
     assert_near(sustained(&on_virtual_time(stress.run()).unwrap()), 200.0);
 }
 
-/// A store that takes a second for each of ten requests at a time.
+/// A store that answers ten requests at a time, each after 100 ms on average.
 fn slow_store() -> Arc<dyn Store> {
     use crate::layer::{Layer as _, Limit};
     let rows = Arc::new(EmbeddedStore::in_memory().unwrap());
@@ -210,7 +204,7 @@ fn retries_of_a_layer_are_counted() {
 #[test]
 fn a_test_ends_before_it_sends_more_or_takes_longer_than_it_may() {
     let stress = short(100).most_requests(2000);
-    let bounds = stress.bounds();
+    let bounds = stress.bounds().unwrap();
     let report = on_virtual_time(stress.run()).unwrap();
     assert_eq!(report.phases.last().unwrap().ending, Ending::MostRequests, "{report}");
     assert!(report.requests <= 2000 && bounds.requests < 2100, "{bounds}");
@@ -224,7 +218,7 @@ fn a_test_ends_before_it_sends_more_or_takes_longer_than_it_may() {
 #[test]
 fn bounds_are_never_exceeded_by_a_whole_test() {
     let stress = short(60).mix(Mix::empty().inserts(1.0).transactions(1.0, 7)).partitions(3);
-    let bounds = stress.bounds();
+    let bounds = stress.bounds().unwrap();
     let report = on_virtual_time(stress.run()).unwrap();
     let steps = || report.phases.iter().flat_map(|phase| &phase.steps);
     let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
@@ -273,8 +267,10 @@ fn the_table_is_new_and_is_deleted_however_the_test_ends() {
 #[test]
 fn settings_outside_their_limits_are_refused_before_anything_is_sent() {
     let stress = || Stress::new(EmbeddedStore::in_memory().unwrap());
-    let refused: [(&str, Stress); 7] = [
+    let refused: [(&str, Stress); 9] = [
         ("size", stress().entity_bytes(10)),
+        ("size", stress().entity_bytes(usize::MAX).mix(Mix::empty().transactions(1.0, 2))),
+        ("seconds of a hold", stress().hold_time(Duration::MAX)),
         ("partitions", stress().partitions(0)),
         ("in flight", stress().in_flight(0)),
         ("factor", stress().growth(1.0)),
@@ -283,6 +279,7 @@ fn settings_outside_their_limits_are_refused_before_anything_is_sent() {
         ("4 MiB", stress().entity_bytes(65_536).mix(Mix::empty().transactions(1.0, 100))),
     ];
     for (text, stress) in refused {
+        assert!(stress.bounds().is_err(), "{text}");
         let error = on_virtual_time(stress.run()).unwrap_err().to_string();
         assert!(error.contains(text), "{error}");
     }

@@ -1,6 +1,6 @@
 //! What a stress test can send at most.
 
-use super::format::number;
+use crate::figures::grouped;
 use serde::Serialize;
 use std::fmt;
 
@@ -25,7 +25,7 @@ impl fmt::Display for Bounds {
             f,
             "at most {} billed transactions, {gib_moved:.2} GiB sent and returned, {gib_stored:.2} GiB \
              stored meanwhile, {:.0} minutes",
-            number(*requests as f64),
+            grouped(*requests),
             (seconds / 60.0).ceil()
         )
     }

@@ -8,7 +8,7 @@ use plotters::prelude::*;
 use std::io;
 use std::ops::Range;
 
-/// In pixels, at which its text has the size of the page's on a phone.
+/// In pixels. On a phone, its text is then as large as that of the page.
 const SIZE: (u32, u32) = (420, 290);
 const FONT: &str = "sans-serif";
 

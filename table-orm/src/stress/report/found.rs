@@ -2,7 +2,7 @@
 
 use super::bounds::Bounds;
 use super::figures::{Phase, Sustained};
-use super::verdict::{Shards, Verdict};
+use super::verdict::{Shards, TargetScope, Verdict};
 use serde::Serialize;
 
 /// What a stress test has found. `Display` shows it as text, [`html`](Self::html) as a page, and
@@ -44,16 +44,16 @@ impl StressReport {
     /// Returns the rate that one partition sustained.
     #[must_use]
     pub fn sustained_in_partition(&self) -> Option<Sustained> {
-        self.sustained(|partitions| partitions == 1)
+        self.sustained(TargetScope::Partition)
     }
 
     /// Returns the rate that many partitions sustained together.
     #[must_use]
     pub fn sustained_in_all(&self) -> Option<Sustained> {
-        self.sustained(|partitions| partitions > 1)
+        self.sustained(TargetScope::All)
     }
 
-    fn sustained(&self, is_meant: impl Fn(u32) -> bool) -> Option<Sustained> {
-        self.phases.iter().find(|phase| is_meant(phase.partitions))?.sustained
+    fn sustained(&self, scope: TargetScope) -> Option<Sustained> {
+        self.phases.iter().find(|phase| scope.is_of(phase.partitions))?.sustained
     }
 }

@@ -1,10 +1,10 @@
 //! The report as one page, which loads nothing.
 
 use super::chart;
-use super::figures::{Phase, Step, StepKind};
+use super::figures::{Phase, Step};
 use super::format::number;
 use super::found::StressReport;
-use crate::figures::bytes;
+use crate::figures::{bytes, escaped, grouped};
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("style.css");
@@ -52,7 +52,7 @@ impl StressReport {
             .verdicts
             .iter()
             .map(|verdict| &verdict.target)
-            .filter(|target| target.is_of(phase.partitions))
+            .filter(|target| target.scope.is_of(phase.partitions))
             .collect();
         page.push_str("<div class=\"plots\">\n");
         for plot in [chart::rates(phase, &targets), chart::latencies(phase)] {
@@ -101,14 +101,14 @@ fn cells(step: &Step) -> [String; 17] {
     let errors: Vec<_> =
         step.errors.iter().map(|(code, count)| format!("{count} {code}")).collect();
     [
-        if step.kind == StepKind::Ramp { "ramp" } else { "hold" }.to_owned(),
+        step.kind.name().to_owned(),
         format!("{:.0} s", step.at),
         number(step.offered),
         number(step.entities_per_second),
         number(step.requests_per_second),
         format!("{:.1} %", step.failed_percent()),
-        number(step.refused as f64),
-        number(step.retries as f64),
+        grouped(step.refused),
+        grouped(step.retries),
         if errors.is_empty() { "0".to_owned() } else { errors.join(", ") },
         millis(latency.p50),
         millis(latency.p90),
@@ -124,8 +124,4 @@ fn cells(step: &Step) -> [String; 17] {
 /// Adds text, which a string always takes.
 fn add(page: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = page.write_fmt(text);
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

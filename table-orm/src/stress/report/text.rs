@@ -4,7 +4,7 @@ use super::figures::{Ending, Phase, Step, StepKind, StepOutcome};
 use super::format::number;
 use super::found::StressReport;
 use super::verdict::{Shards, Verdict};
-use crate::figures::bytes;
+use crate::figures::{bytes, grouped};
 use std::fmt;
 
 impl fmt::Display for StressReport {
@@ -33,9 +33,10 @@ impl fmt::Display for StressReport {
 impl StressReport {
     /// What was called.
     pub(super) fn described(&self) -> String {
-        let of = self.entity_bytes.map(|bytes| format!(" of {bytes} bytes")).unwrap_or_default();
+        let of = |bytes: usize| format!("entities of {bytes} bytes, ");
+        let entities = self.entity_bytes.map(of).unwrap_or_default();
         format!(
-            "{}: entities{of}, {:.2} entities a call, at most {} calls in flight",
+            "{}: {entities}{:.2} entities a call, at most {} calls in flight",
             self.calls, self.entities_per_call, self.in_flight
         )
     }
@@ -47,7 +48,7 @@ impl StressReport {
             Some(why) => format!("; the table `{}` is still there: {why}", self.table),
             None => "; its table is deleted".to_owned(),
         };
-        let (requests, seconds) = (number(self.requests as f64), self.seconds);
+        let (requests, seconds) = (grouped(self.requests), self.seconds);
         format!("The test sent {requests} requests in {seconds:.0} s{stopped}{left}.")
     }
 }
@@ -103,20 +104,17 @@ const HEAD: &str = "         entities a second  requests  failed                
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match self.kind {
-            StepKind::Ramp => "ramp",
-            StepKind::Hold => "hold",
-        };
         let latency = &self.latency;
         write!(
             f,
-            "  {kind:<4} {:>8} {:>8} {:>8} {:>6.1} {:>8} {:>8}",
+            "  {:<4} {:>8} {:>8} {:>8} {:>6.1} {:>8} {:>8}",
+            self.kind.name(),
             number(self.offered),
             number(self.entities_per_second),
             number(self.requests_per_second),
             self.failed_percent(),
-            number(self.refused as f64),
-            number(self.retries as f64),
+            grouped(self.refused),
+            grouped(self.retries),
         )?;
         for value in [latency.p50, latency.p90, latency.p99, latency.p99_9, latency.max] {
             write!(f, "{value:>8.1}")?;
@@ -140,6 +138,15 @@ impl Step {
     /// The share of its calls that failed.
     pub(super) fn failed_percent(&self) -> f64 {
         100.0 * self.failed as f64 / self.calls.max(1) as f64
+    }
+}
+
+impl StepKind {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Ramp => "ramp",
+            Self::Hold => "hold",
+        }
     }
 }
 

@@ -40,10 +40,10 @@ pub enum TargetScope {
     All,
 }
 
-impl Target {
-    /// Whether it is about a test of that many partitions.
-    pub(super) fn is_of(&self, partitions: u32) -> bool {
-        (partitions == 1) == (self.scope == TargetScope::Partition)
+impl TargetScope {
+    /// Whether it is that of a search over so many partitions.
+    pub(in crate::stress) fn is_of(self, partitions: u32) -> bool {
+        (partitions == 1) == (self == Self::Partition)
     }
 }
 
@@ -53,7 +53,7 @@ impl Target {
 pub struct Verdict {
     /// The target.
     pub target: Target,
-    /// What was sustained, in entities a second; `None` if nothing was, or was not tested.
+    /// What was sustained, in entities a second; `None` if nothing was sustained or tested.
     pub sustained: Option<f64>,
     /// Whether that is at least 95 % of the target: the search stops that near. `None` if the test
     /// ended below the target, or did not test it.
