@@ -170,7 +170,9 @@ fn a_book_is_the_same_in_markdown_json_and_html() {
     assert_eq!(json["entities"][0]["rows"][4]["kind"], "guard");
     // Text of an app cannot break a table or a page.
     assert!(book.markdown().contains("| a \\| b <i> | point query | 2/s |"));
-    assert!(book.html().contains("a | b &lt;i&gt;") && !book.html().contains("<i>"));
+    let html = book.html();
+    assert!(html.contains("a | b &lt;i&gt;") && !html.contains("<i>"));
+    assert!(html.contains(">point query</td>") && html.contains(">2/s</td>"), "{html}");
 }
 
 #[tokio::test]

@@ -47,23 +47,27 @@ macro_rules! version {
             }
         }
     };
-    // With other fields only.
-    ($name:ident: { $($fields:tt)* }) => {
-        version!($name: [name = "runners", unique(bib), sums = Runner::SUMS] [
-            #[row(by_bib, key = "BIB:{bib:05}")]
-            #[row(by_sex, key = "SEX:{sex}__{bib:05}")]
-            #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
-            #[row(by_age, partition = "A:{age}", key = "AGE:{bib:05}__{race}", eventual)]
-            #[component(newest = desc(day))]
-        ] [F, M] { $($fields)* });
-    };
-    // With other attributes only.
+    // With the fields of the first version.
     ($name:ident: [$($table:tt)*] [$($row:tt)*] [$($codes:tt)*]) => {
         version!($name: [$($table)*] [$($row)*] [$($codes)*] {
             #[table(max_len = 20)] name: String = "Ann".to_owned(),
             city: Option<String> = Some("Oslo".to_owned()),
             score: i32 = 3,
         });
+    };
+    // With its rows.
+    ($name:ident: [$($table:tt)*] [$($codes:tt)*] $({ $($fields:tt)* })?) => {
+        version!($name: [$($table)*] [
+            #[row(by_bib, key = "BIB:{bib:05}")]
+            #[row(by_sex, key = "SEX:{sex}__{bib:05}")]
+            #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
+            #[row(by_age, partition = "A:{age}", key = "AGE:{bib:05}__{race}", eventual)]
+            #[component(newest = desc(day))]
+        ] [$($codes)*] $({ $($fields)* })?);
+    };
+    // With other fields only.
+    ($name:ident: { $($fields:tt)* }) => {
+        version!($name: [name = "runners", unique(bib), sums = Runner::SUMS] [F, M] { $($fields)* });
     };
 }
 
@@ -124,20 +128,8 @@ version!(shorter_name: {
     city: Option<String> = None,
     score: i32 = 3,
 });
-version!(other_table: [name = "racers", unique(bib), sums = Runner::SUMS] [
-    #[row(by_bib, key = "BIB:{bib:05}")]
-    #[row(by_sex, key = "SEX:{sex}__{bib:05}")]
-    #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
-    #[row(by_age, partition = "A:{age}", key = "AGE:{bib:05}__{race}", eventual)]
-    #[component(newest = desc(day))]
-] [F, M]);
-version!(marked: [name = "runners", unique(bib), sums = Runner::SUMS, kind = "runner"] [
-    #[row(by_bib, key = "BIB:{bib:05}")]
-    #[row(by_sex, key = "SEX:{sex}__{bib:05}")]
-    #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
-    #[row(by_age, partition = "A:{age}", key = "AGE:{bib:05}__{race}", eventual)]
-    #[component(newest = desc(day))]
-] [F, M]);
+version!(other_table: [name = "racers", unique(bib), sums = Runner::SUMS] [F, M]);
+version!(marked: [name = "runners", unique(bib), sums = Runner::SUMS, kind = "runner"] [F, M]);
 version!(wider_bib: [name = "runners", unique(bib), sums = Runner::SUMS] [
     #[row(by_bib, key = "BIB:{bib:06}")]
     #[row(by_sex, key = "SEX:{sex}__{bib:05}")]
@@ -159,27 +151,9 @@ version!(oldest_first: [name = "runners", unique(bib), sums = Runner::SUMS] [
     #[row(by_age, partition = "A:{age}", key = "AGE:{bib:05}__{race}", eventual)]
     #[component(newest = asc(day))]
 ] [F, M]);
-version!(other_code: [name = "runners", unique(bib), sums = Runner::SUMS] [
-    #[row(by_bib, key = "BIB:{bib:05}")]
-    #[row(by_sex, key = "SEX:{sex}__{bib:05}")]
-    #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
-    #[row(by_age, partition = "A:{age}", key = "AGE:{bib:05}__{race}", eventual)]
-    #[component(newest = desc(day))]
-] [#[key("W")] F, M]);
-version!(another_code: [name = "runners", unique(bib), sums = Runner::SUMS] [
-    #[row(by_bib, key = "BIB:{bib:05}")]
-    #[row(by_sex, key = "SEX:{sex}__{bib:05}")]
-    #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
-    #[row(by_age, partition = "A:{age}", key = "AGE:{bib:05}__{race}", eventual)]
-    #[component(newest = desc(day))]
-] [F, M, X]);
-version!(other_unique: [name = "runners", unique(bib, across)] [
-    #[row(by_bib, key = "BIB:{bib:05}")]
-    #[row(by_sex, key = "SEX:{sex}__{bib:05}")]
-    #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age))]
-    #[row(by_age, partition = "A:{age}", key = "AGE:{bib:05}__{race}", eventual)]
-    #[component(newest = desc(day))]
-] [F, M]);
+version!(other_code: [name = "runners", unique(bib), sums = Runner::SUMS] [#[key("W")] F, M]);
+version!(another_code: [name = "runners", unique(bib), sums = Runner::SUMS] [F, M, X]);
+version!(other_unique: [name = "runners", unique(bib, across)] [F, M]);
 version!(other_rows: [name = "runners", unique(bib), unique(name), outbox(after)] [
     #[row(by_number, key = "BIB:{bib:05}")]
     #[row(by_day, key = "DAY:{newest}__{bib:05}", include(age, name))]
@@ -187,7 +161,6 @@ version!(other_rows: [name = "runners", unique(bib), unique(name), outbox(after)
     #[row(by_name, key = "NAME:{name}__{bib:05}")]
     #[component(newest = desc(day))]
 ] [F, M]);
-
 version!(renamed_and_reversed: [name = "runners", unique(bib), sums = Runner::SUMS] [
     #[row(by_number, key = "BIB:{bib:05}")]
     #[row(sexes, key = "SEX:{sex}__{bib:05}")]

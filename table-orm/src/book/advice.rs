@@ -16,6 +16,7 @@ const CAREFUL: f64 = 500.0;
 const DENSE: f64 = 0.1;
 /// The rows below which nobody waits for those that do not match.
 const FEW: u64 = 100;
+
 pub(super) fn findings(
     report: &BookReport,
     samples: &[Sample],
@@ -80,7 +81,7 @@ fn of_rows(
             .collect();
         if used.is_empty() {
             let bytes = own.rows.iter().find(|other| other.name == row.name);
-            let stored_bytes = bytes.map_or(0, |row| row.stored_bytes) * sample.all();
+            let stored_bytes = bytes.map_or(0, |row| row.stored_bytes).saturating_mul(sample.all());
             findings.push(Finding::UnusedRow { entity, row: row.name, stored_bytes });
             continue;
         }

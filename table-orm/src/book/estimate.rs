@@ -138,14 +138,19 @@ impl Estimate {
         }
     }
 
+    /// The rows that a call reads and writes.
+    pub const fn rows(&self) -> u64 {
+        self.rows_read + self.rows_written
+    }
+
     fn and(self, other: Self) -> Self {
         Self {
-            requests: self.requests + other.requests,
-            rows_read: self.rows_read + other.rows_read,
-            matching: self.matching + other.matching,
-            rows_written: self.rows_written + other.rows_written,
-            bytes_up: self.bytes_up + other.bytes_up,
-            bytes_down: self.bytes_down + other.bytes_down,
+            requests: self.requests.saturating_add(other.requests),
+            rows_read: self.rows_read.saturating_add(other.rows_read),
+            matching: self.matching.saturating_add(other.matching),
+            rows_written: self.rows_written.saturating_add(other.rows_written),
+            bytes_up: self.bytes_up.saturating_add(other.bytes_up),
+            bytes_down: self.bytes_down.saturating_add(other.bytes_down),
             at_least: self.at_least || other.at_least,
         }
     }

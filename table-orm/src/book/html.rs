@@ -4,8 +4,8 @@ use super::finding::Target;
 use super::markdown::{LEGEND, share};
 use super::measured::COLUMNS;
 use super::report::{BookReport, EntityReport, PartitionLoad, PatternReport, RowReport};
-use super::text::{at_least, number, price, rate};
-use crate::figures::grouped;
+use super::text::{at_least, number, price, rate, within};
+use crate::figures::{escaped, grouped};
 use std::fmt::{Display, Write as _};
 
 const STYLE: &str = include_str!("book.css");
@@ -82,12 +82,11 @@ impl BookReport {
         for pattern in &self.patterns {
             let PatternReport { name, class, plan, within_ms, .. } = pattern;
             let (name, plan) = (escaped(name), escaped(plan));
-            let within = within_ms.map_or_else(String::new, |ms| format!("{} ms", grouped(ms)));
             let cells: [&dyn Display; 11] = [
                 &format!("<details><summary>{name}</summary><pre>{plan}</pre></details>"),
                 class,
                 &rate(pattern.per_second),
-                &within,
+                &within(*within_ms),
                 &at_least(pattern.requests, pattern.at_least),
                 &grouped(pattern.rows_read),
                 &grouped(pattern.rows_matching),
@@ -226,11 +225,6 @@ impl Table<'_> {
 
 fn code(text: &str) -> String {
     format!("<code>{}</code>", escaped(text))
-}
-
-fn escaped(text: &str) -> String {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;");
-    text.replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// Text in which grave accents are around code.

@@ -3,8 +3,8 @@
 use super::finding::Target;
 use super::measured::COLUMNS;
 use super::report::{BookReport, EntityReport, PartitionLoad, PatternReport, RowReport};
-use super::text::{at_least, number, price, rate};
-use crate::figures::grouped;
+use super::text::{at_least, number, price, rate, within};
+use crate::figures::{escaped, grouped};
 use std::fmt::Write as _;
 
 /// What the numbers of a call that reads first are.
@@ -58,7 +58,7 @@ impl BookReport {
                 "| {} | {class} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
                 cell(name),
                 rate(*per_second),
-                pattern.within_ms.map_or_else(String::new, |ms| format!("{} ms", grouped(ms))),
+                within(pattern.within_ms),
                 at_least(pattern.requests, pattern.at_least),
                 grouped(*rows_read),
                 grouped(pattern.rows_matching),
@@ -148,9 +148,9 @@ fn entity_section(out: &mut String, entity: &EntityReport, currency: &str) -> st
 /// Which pattern reads which row.
 fn key_map(out: &mut String, entity: &EntityReport) -> std::fmt::Result {
     writeln!(out, "```mermaid\nflowchart LR")?;
-    writeln!(out, "  subgraph rows[\"{} · {}\"]", entity.table, label(entity.partition))?;
+    writeln!(out, "  subgraph rows[\"{} · {}\"]", entity.table, escaped(entity.partition))?;
     for (at, row) in entity.rows.iter().enumerate() {
-        writeln!(out, "    r{at}[\"{}<br/>{}\"]", row.name, label(row.key))?;
+        writeln!(out, "    r{at}[\"{}<br/>{}\"]", row.name, escaped(row.key))?;
     }
     out.push_str("  end\n");
     let mut patterns: Vec<&str> = Vec::new();
@@ -160,19 +160,13 @@ fn key_map(out: &mut String, entity: &EntityReport) -> std::fmt::Result {
             let number = known.unwrap_or(patterns.len());
             if known.is_none() {
                 patterns.push(pattern);
-                writeln!(out, "  p{number}([\"{}\"])", label(pattern))?;
+                writeln!(out, "  p{number}([\"{}\"])", escaped(pattern))?;
             }
             writeln!(out, "  p{number} --> r{at}")?;
         }
     }
     out.push_str("```\n");
     Ok(())
-}
-
-/// Text in a label of Mermaid.
-fn label(text: &str) -> String {
-    let text = text.replace('&', "&amp;").replace('"', "&quot;");
-    text.replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// Text in a cell of a table.
@@ -186,7 +180,6 @@ fn code(key: &str) -> String {
         return "(empty)".to_owned();
     }
     // A longer fence holds a grave accent.
-    let fence = if key.contains('`') { "`` " } else { "`" };
-    let end = if key.contains('`') { " ``" } else { "`" };
-    format!("{fence}{}{end}", key.replace('|', "\\|").replace('\n', " "))
+    let (start, end) = if key.contains('`') { ("`` ", " ``") } else { ("`", "`") };
+    format!("{start}{}{end}", key.replace('|', "\\|").replace('\n', " "))
 }

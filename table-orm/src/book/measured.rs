@@ -1,7 +1,7 @@
 //! What was measured beside what was planned, as the cells of a table.
 
 use super::report::BookReport;
-use super::text::{at_least, number, rate};
+use super::text::{at_least, number, rate, within};
 use crate::figures::grouped;
 use crate::layer::MeasuredPattern;
 
@@ -40,9 +40,7 @@ impl BookReport {
                 of_call(measured.rows_returned),
                 cell(planned.map(|planned| grouped(planned.rows_written))),
                 of_call(measured.rows_written),
-                cell(
-                    planned.and_then(|planned| Some(format!("{} ms", grouped(planned.within_ms?)))),
-                ),
+                cell(planned.map(|planned| within(planned.within_ms))),
                 ms(latency_us.p50),
                 ms(latency_us.p99),
             ]

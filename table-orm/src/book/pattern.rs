@@ -20,7 +20,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// A pattern that nobody asks yet. `plan` is that of the call, as its `plan()` returns it.
+    /// A pattern that is never called, until a rate is set. `plan` is what the call's `plan()` returns.
     #[must_use]
     pub fn new(name: impl Into<String>, plan: Plan) -> Self {
         Self { name: name.into(), plan, per_second: 0.0, partitions: 1, within: None, rows: None }
@@ -50,8 +50,8 @@ impl Pattern {
         Self { partitions: partitions.max(1), ..self }
     }
 
-    /// Sets how many rows a call reads, where the samples are too few to tell. As many of them match as of the
-    /// samples; without a sample in the range, all.
+    /// Sets how many rows a call reads, where the samples are too few to show it. The share that matches is that
+    /// of the samples; without a sample in the range, all match.
     #[must_use]
     pub const fn reading(mut self, rows: u64) -> Self {
         self.rows = Some(rows);

@@ -6,7 +6,6 @@ use super::pattern::{MONTH, Pattern};
 use super::prices::Prices;
 use super::sample::Sample;
 use super::usage::{queries, reads};
-use crate::entity::CopyKind;
 use crate::layer::MeasuredPattern;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -100,7 +99,7 @@ pub struct PatternReport {
     pub bytes_up: u64,
     /// Bytes of the rows' JSON that it gets.
     pub bytes_down: u64,
-    /// Whether the call may need more, which only an answer tells.
+    /// Whether the call may need more than these numbers.
     pub at_least: bool,
     /// The price of its requests in a month.
     pub price_per_month: f64,
@@ -138,9 +137,8 @@ impl BookReport {
             priced.iter().map(|(pattern, cost)| PatternReport::of(pattern, cost, prices)).collect();
         let entities: Vec<_> =
             samples.iter().map(|sample| EntityReport::of(sample, patterns, prices)).collect();
-        let rows = |(pattern, cost): &(&Pattern, &Estimate)| {
-            pattern.per_second * (cost.rows_read + cost.rows_written) as f64
-        };
+        let rows =
+            |(pattern, cost): &(&Pattern, &Estimate)| pattern.per_second * cost.rows() as f64;
         let price = pattern_reports.iter().map(|pattern| pattern.price_per_month).sum::<f64>()
             + entities.iter().map(|entity| entity.price_per_month).sum::<f64>();
         Self {
@@ -159,7 +157,7 @@ impl BookReport {
     /// The report as one JSON object.
     ///
     /// # Errors
-    /// None that this version knows of; JSON of other types may fail.
+    /// When a value has no JSON form. Every value of this version has one.
     pub fn json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string_pretty(self)
     }
@@ -170,7 +168,7 @@ fn loads(patterns: &[(&Pattern, &Estimate)]) -> Vec<PartitionLoad> {
     let mut loads = BTreeMap::<(String, String), Vec<(f64, &str)>>::new();
     for (pattern, cost) in patterns {
         let places = partitions(&pattern.plan);
-        let rows = (cost.rows_read + cost.rows_written) as f64 / places.len().max(1) as f64;
+        let rows = cost.rows() as f64 / places.len().max(1) as f64;
         let load = pattern.per_second * rows / pattern.partitions as f64;
         for place in places {
             loads.entry(place).or_default().push((load, &pattern.name));
@@ -214,37 +212,32 @@ impl PatternReport {
 impl EntityReport {
     fn of(sample: &Sample, patterns: &[Pattern], prices: &Prices) -> Self {
         let schema = &sample.schema;
-        let row = |name: &'static str, kind: &'static str, key: &'static str, canonical: bool| {
+        let row = |name: &'static str, kind: &'static str, key: &'static str, patterns| {
             let rows = sample.rows.iter().filter(|row| row.name == name);
             let bytes: u64 = rows.clone().map(|row| row.stored_bytes).sum();
             let first = rows
                 .clone()
                 .next()
                 .map(|row| [row.content.partition_key.clone(), row.content.row_key.clone()]);
-            let reads = patterns.iter().filter(|pattern| {
-                kind != "guard"
-                    && queries(pattern).any(|query| reads(query, schema.table, name, canonical))
-            });
             RowReport {
                 name,
                 kind,
                 key,
                 sample: first,
                 stored_bytes: bytes.checked_div(rows.count() as u64).unwrap_or_default(),
-                patterns: reads.map(|pattern| pattern.name.clone()).collect(),
+                patterns,
             }
         };
         let rows = schema.rows.iter().map(|own| {
-            let kind = match (own.canonical, own.copy) {
-                (true, _) => "canonical",
-                (_, CopyKind::Full) => "full copy",
-                (_, CopyKind::Partial) => "partial copy",
-            };
-            row(own.name, kind, own.key, own.canonical)
+            let readers = patterns.iter().filter(|pattern| {
+                queries(pattern).any(|query| reads(query, own.table, own.name, own.canonical))
+            });
+            let readers = readers.map(|pattern| pattern.name.clone()).collect();
+            row(own.name, own.kind(), own.key, readers)
         });
-        let guards = schema.uniques.iter().map(|own| row(own.name, "guard", own.key, false));
+        let guards = schema.uniques.iter().map(|own| row(own.name, "guard", own.key, Vec::new()));
         let bytes = sample.bytes_of_entity();
-        let gib = (sample.all() * bytes) as f64 / f64::from(1 << 30);
+        let gib = sample.all() as f64 * bytes as f64 / f64::from(1 << 30);
         Self {
             name: schema.entity,
             table: schema.table,

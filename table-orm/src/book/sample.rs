@@ -167,7 +167,7 @@ impl Found {
         }
     }
 
-    /// The same share of so many rows.
+    /// The same share of another number of rows.
     pub fn of_rows(self, rows: f64) -> Self {
         if self.in_range > 0.0 {
             return self.times(rows / self.in_range);

@@ -1,25 +1,14 @@
 //! How many bytes of storage a row takes, by Microsoft's published formula.
 
 use crate::entity::DynamicEntity;
-use crate::model::{Edm, order};
+use crate::model::{entity_size, order, property_size};
 
 /// The bytes of storage of a row: 4, two for each UTF-16 unit of its keys, and for each property 8, two for each
 /// unit of its name, and its value.
 pub(super) fn stored_bytes(row: &DynamicEntity) -> u64 {
     let keys = order::len(&row.partition_key) + order::len(&row.row_key);
-    let property = |(name, value): (&String, &Edm)| 8 + 2 * order::len(name) + value_bytes(value);
-    (4 + 2 * keys + row.properties.iter().map(property).sum::<usize>()) as u64
-}
-
-fn value_bytes(value: &Edm) -> usize {
-    match value {
-        Edm::String(text) => 2 * order::len(text) + 4,
-        Edm::Binary(bytes) => bytes.len() + 4,
-        Edm::Boolean(_) => 1,
-        Edm::Int32(_) => 4,
-        Edm::Int64(_) | Edm::Double(_) | Edm::DateTime(_) => 8,
-        Edm::Guid(_) => 16,
-    }
+    let properties = row.properties.iter().map(|(name, value)| property_size(name, value.size()));
+    entity_size(keys, properties.sum()) as u64
 }
 
 #[cfg(test)]

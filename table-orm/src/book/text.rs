@@ -1,5 +1,6 @@
-//! Numbers for a reader.
+//! Numbers and text for a reader.
 
+use super::pattern::MONTH;
 use crate::figures::grouped;
 use std::borrow::Cow;
 
@@ -19,6 +20,11 @@ pub(super) fn at_least(number: u64, more: bool) -> String {
     if more { format!("{} or more", grouped(number)) } else { grouped(number) }
 }
 
+/// The time in which a call must be answered; empty for a call without one.
+pub(super) fn within(ms: Option<u64>) -> String {
+    ms.map_or_else(String::new, |ms| format!("{} ms", grouped(ms)))
+}
+
 /// A price.
 pub(super) fn price(price: f64) -> String {
     if price >= 100.0 {
@@ -29,7 +35,7 @@ pub(super) fn price(price: f64) -> String {
 
 /// How often, in the unit that fits.
 pub(super) fn rate(per_second: f64) -> String {
-    let units = [(1.0, "s"), (3_600.0, "h"), (86_400.0, "day"), (2_629_800.0, "month")];
+    let units = [(1.0, "s"), (3_600.0, "h"), (86_400.0, "day"), (MONTH, "month")];
     let fits = units.into_iter().find(|(seconds, _)| per_second * seconds >= 0.995);
     match fits {
         Some((seconds, unit)) => {

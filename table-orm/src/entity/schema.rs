@@ -3,8 +3,8 @@
 //! Invariant: a schema says nothing of its own. It is put together from the constants that encoders,
 //! readers and checks of the type use.
 
-use super::template::first_foreign;
-use super::{CopyKind, EventValues, ForeignTemplate, GuardTemplate, Row, RowTemplate, TableEntity};
+use super::query::canonical;
+use super::{CopyKind, EventValues, ForeignTemplate, GuardTemplate, RowTemplate, TableEntity};
 use crate::key::{Escape, KeyTemplate, Shape, TemplatePart};
 use crate::model::{EdmType, MAX_STRING_UNITS};
 use crate::property::{Declared, Limit};
@@ -153,13 +153,12 @@ impl Schema {
             let own = E::ALIASES.iter().filter(|(_, present)| *present == property.name);
             property.aliases = own.map(|(former, _)| *former).collect();
         }
-        let own = E::ROWS.iter().enumerate().map(|(index, row)| (index, row, None));
-        let foreign = E::FOREIGN.iter().enumerate();
-        let foreign = foreign.map(|(at, row)| (first_foreign::<E>() + at, &row.row, Some(row)));
-        let rows = own.chain(foreign).map(|(index, row, foreign)| {
-            let canonical = index == <E::Canonical as Row>::INDEX;
-            RowSchema::of::<E>(row, foreign, canonical, &properties)
+        let own = E::ROWS.iter().enumerate().map(|(index, row)| {
+            RowSchema::of::<E>(row, None, index == canonical::<E>(), &properties)
         });
+        let foreign = E::FOREIGN.iter();
+        let foreign =
+            foreign.map(|own| RowSchema::of::<E>(&own.row, Some(own), false, &properties));
         let guards = E::GUARDS.iter().map(|guard: &GuardTemplate| UniqueSchema {
             name: guard.name,
             key: guard.key,
@@ -171,7 +170,7 @@ impl Schema {
             table: E::TABLE,
             partition: E::PARTITION,
             kind: E::KIND,
-            rows: rows.collect(),
+            rows: own.chain(foreign).collect(),
             uniques: guards.collect(),
             open: is_open(E::PROPERTIES),
             properties,
@@ -188,6 +187,15 @@ impl Schema {
 }
 
 impl RowSchema {
+    /// What the row is, as reports say it.
+    pub(crate) const fn kind(&self) -> &'static str {
+        match (self.canonical, self.copy) {
+            (true, _) => "canonical",
+            (false, CopyKind::Full) => "full copy",
+            (false, CopyKind::Partial) => "partial copy",
+        }
+    }
+
     fn of<E: TableEntity>(
         row: &RowTemplate,
         foreign: Option<&ForeignTemplate>,
@@ -225,7 +233,8 @@ fn methods(
         let last = at + 1 == parts.len();
         let given = if last { QueryClass::Point } else { QueryClass::RowRange };
         let range = ranges(part, last, escape).then(|| format!("{}_in", part.name));
-        let prefix = is_text(part.shape).then(|| format!("{}_starts_with", part.name));
+        let prefix =
+            matches!(part.shape, Shape::Text).then(|| format!("{}_starts_with", part.name));
         let ranges = [range, prefix].into_iter().flatten();
         let ranges = ranges.map(|name| QueryMethod { name, class: QueryClass::RowRange });
         let whole = QueryMethod { name: part.name.to_owned(), class: given };
@@ -240,10 +249,6 @@ fn ranges(part: &TemplatePart, last: bool, escape: Escape) -> bool {
         Shape::Text | Shape::Char => last && matches!(escape, Escape::Reject),
         _ => true,
     }
-}
-
-const fn is_text(shape: Shape) -> bool {
-    matches!(shape, Shape::Text)
 }
 
 /// The properties of a type, those of its flattened structs among them.
@@ -270,10 +275,7 @@ fn property(name: &'static str, edm: Option<EdmType>, limit: Option<Limit>) -> P
     let max_bytes = edm.map(|edm| match (edm, limit) {
         (EdmType::String, Some(Limit::MaxLen(units))) => 2 * units.min(MAX_STRING_UNITS),
         (EdmType::String | EdmType::Binary, _) => 2 * MAX_STRING_UNITS,
-        (EdmType::Boolean, _) => 1,
-        (EdmType::Int32, _) => 4,
-        (EdmType::Int64 | EdmType::Double | EdmType::DateTime, _) => 8,
-        (EdmType::Guid, _) => 16,
+        (edm, _) => edm.size(0),
     });
     let max = match limit {
         Some(Limit::Max(max)) => Some(max),
@@ -313,11 +315,8 @@ impl fmt::Display for Schema {
             write!(f, "\n  sum {sum}")?;
         }
         if let Some(EventValues { before, after }) = self.events {
-            let values: Vec<_> = [("before", before), ("after", after)]
-                .into_iter()
-                .filter(|(_, has)| *has)
-                .collect();
-            let values: Vec<_> = values.into_iter().map(|(name, _)| name).collect();
+            let values = [("before", before), ("after", after)].into_iter();
+            let values: Vec<_> = values.filter(|(_, has)| *has).map(|(name, _)| name).collect();
             let values = if values.is_empty() { "keys".to_owned() } else { values.join(", ") };
             write!(f, "\n  events  {values}")?;
         }
@@ -331,12 +330,7 @@ impl fmt::Display for RowSchema {
         if self.eventual {
             write!(f, "\n    follows on `{}` in {}", self.table, self.partition)?;
         }
-        let what = match (self.canonical, self.copy) {
-            (true, _) => "canonical",
-            (false, CopyKind::Full) => "full copy",
-            (false, CopyKind::Partial) => "partial copy",
-        };
-        write!(f, "\n    {what}")?;
+        write!(f, "\n    {}", self.kind())?;
         if self.sparse {
             f.write_str(", sparse")?;
         }
@@ -351,6 +345,14 @@ impl fmt::Display for RowSchema {
             write!(f, "\n    queries {}", methods.join(", "))?;
         }
         Ok(())
+    }
+}
+
+impl PropertySchema {
+    /// The most UTF-16 units of a text whose field allows fewer than the service.
+    pub(crate) fn max_units(&self) -> Option<usize> {
+        let bytes = self.max_bytes.filter(|_| self.edm == Some(EdmType::String))?;
+        (bytes < 2 * MAX_STRING_UNITS).then_some(bytes / 2)
     }
 }
 
@@ -373,11 +375,9 @@ impl fmt::Display for PropertySchema {
         if let Some(max) = self.max {
             write!(f, ", at most {max}")?;
         }
-        match self.max_bytes {
-            Some(bytes) if self.edm == Some(EdmType::String) && bytes < 2 * MAX_STRING_UNITS => {
-                write!(f, ", at most {} UTF-16 units", bytes / 2)
-            }
-            _ => Ok(()),
+        match self.max_units() {
+            Some(units) => write!(f, ", at most {units} UTF-16 units"),
+            None => Ok(()),
         }
     }
 }

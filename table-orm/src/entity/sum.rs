@@ -26,8 +26,8 @@ const MAX_SHARDS: u8 = 100;
 /// Name it in `#[table(sums = ..)]`. The total is in the row `SUM:<name>:00` of the partition; the
 /// transaction that writes an entity also replaces that row. So the total is exact at any time.
 ///
-/// All sums of a table need different names: two of one name share a total, and those of one type do not compile. A call's `plan()` names what is read for
-/// totals, and shows the transaction with the rows of the entity alone.
+/// All sums of a table need different names: two of one name share a total. Two of one type do not compile. A
+/// call's `plan()` names what is read for totals, and shows the transaction with the rows of the entity alone.
 ///
 /// ```
 /// use table_orm::{Sum, TableEntity, Tables};

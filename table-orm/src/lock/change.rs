@@ -22,7 +22,7 @@ pub struct SchemaChange {
     pub what: String,
     /// Whether stored rows can still be read.
     pub reads: Reads,
-    /// Whether it must not be made before something is done about stored rows.
+    /// Whether something must be done about stored rows before the change is made.
     pub breaking: bool,
     /// What to do about stored rows; empty where there is nothing to do.
     pub remedy: String,

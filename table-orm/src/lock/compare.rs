@@ -114,8 +114,7 @@ fn gone(item: &Item, new: &Entity) -> Option<Verdict> {
             return None;
         }
         "property" if new.item("open", "properties").is_some() => fine(""),
-        "property" => lossy(KEEP_VALUES),
-        "open" => lossy(KEEP_VALUES),
+        "property" | "open" => lossy(KEEP_VALUES),
         "sum" => fine("its totals stay, and no write changes them"),
         _ => fine(""),
     })

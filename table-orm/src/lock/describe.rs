@@ -8,7 +8,6 @@ use crate::entity::{
     TableEntity, canonical, read_row,
 };
 use crate::key::{Escape, Shape, TemplatePart, Width};
-use crate::model::{EdmType, MAX_STRING_UNITS};
 use std::collections::BTreeSet;
 
 /// The items of a type but its sample rows. Whether a row may lack a property is tried on the samples.
@@ -17,7 +16,7 @@ pub(super) fn entity<E: TableEntity>(samples: &[E]) -> Result<Entity, LockError>
     let mut items = vec![keys::<E>(&schema)];
     items.extend(schema.rows.iter().map(row::<E>));
     items.extend(E::GUARDS.iter().map(unique));
-    let optional = optional::<E>(samples)?;
+    let optional = optional::<E>(&schema, samples)?;
     for property in &schema.properties {
         let edm = property.edm.map_or("of the app".to_owned(), |edm| edm.to_string());
         let mut item = Item::new("property", property.name).fact("type", edm);
@@ -44,9 +43,7 @@ pub(super) fn entity<E: TableEntity>(samples: &[E]) -> Result<Entity, LockError>
 
 /// The limit that a field declares: a number, and for text its unit.
 fn limit(property: &PropertySchema) -> Option<String> {
-    let units = property.max_bytes.map(|bytes| bytes / 2).filter(|units| *units < MAX_STRING_UNITS);
-    let text = units.filter(|_| property.edm == Some(EdmType::String));
-    let text = text.map(|units| format!("{units} UTF-16 units"));
+    let text = property.max_units().map(|units| format!("{units} UTF-16 units"));
     text.or(property.max.map(|max| max.to_string()))
 }
 
@@ -58,7 +55,10 @@ fn keys<E: TableEntity>(schema: &Schema) -> Item {
     let item = Item::new("keys", "of the partition");
     let item = item.fact("table", schema.table).fact("template", schema.partition);
     let item = components(item, E::PARTITION_KEY.parts).fact("escape", escape);
-    schema.kind.map_or(item.clone(), |kind| item.fact("kind", kind))
+    match schema.kind {
+        Some(kind) => item.fact("kind", kind),
+        None => item,
+    }
 }
 
 fn row<E: TableEntity>(row: &RowSchema) -> Item {
@@ -90,7 +90,10 @@ fn unique(guard: &GuardTemplate) -> Item {
     let item = components(item, guard.parts);
     let scope = if guard.across { "all partitions" } else { "one partition" };
     let item = item.fact("scope", scope);
-    guard.table.map_or(item.clone(), |table| item.fact("table", table))
+    match guard.table {
+        Some(table) => item.fact("table", table),
+        None => item,
+    }
 }
 
 fn components(item: Item, parts: &[TemplatePart]) -> Item {
@@ -121,14 +124,14 @@ fn shape(shape: Shape) -> String {
 pub(super) const CODES: &str = "code ";
 
 /// The properties without which the canonical rows of all samples can be read.
-fn optional<E: TableEntity>(samples: &[E]) -> Result<BTreeSet<String>, LockError> {
+fn optional<E: TableEntity>(schema: &Schema, samples: &[E]) -> Result<BTreeSet<String>, LockError> {
     let mut optional: Option<BTreeSet<String>> = None;
     for sample in samples {
         let rows = EntityRows::of(sample).map_err(invalid::<E>)?;
         let Some(row) = rows.canonical() else { continue };
         let row: DynamicEntity =
             read_row(0, &row.body).map_err(|error| invalid::<E>(error.into()))?;
-        let names = Schema::of::<E>().properties.into_iter().map(|property| property.name);
+        let names = schema.properties.iter().map(|property| property.name);
         let reads_without = |name: &&str| {
             let mut without = row.clone();
             without.properties.remove(*name);

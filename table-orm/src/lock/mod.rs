@@ -109,7 +109,8 @@ impl SchemaLock {
             return Err(LockError::SameName(pair[0].entity.name.clone()));
         }
         let locked = match fs::read_to_string(&path) {
-            Ok(text) => Some(text),
+            // Git writes the file with other line ends on Windows.
+            Ok(text) => Some(text.replace("\r\n", "\n")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(LockError::Io { path, error }),
         };

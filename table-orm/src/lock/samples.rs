@@ -84,8 +84,8 @@ pub(super) fn read<E: TableEntity>(stored: &Item) -> Read {
     read
 }
 
-/// The template of a stored row: that of its name, or else that which takes its key, because the name of a row
-/// may change.
+/// The template of a stored row: the one of its name, or else the one that takes its key, because the name of
+/// a row may change.
 fn template<E: TableEntity>(name: &str, row: &DynamicEntity) -> Option<usize> {
     let all = first_foreign::<E>() + E::FOREIGN.len();
     let named = (0..all).find(|index| name_of::<E>(*index) == name);

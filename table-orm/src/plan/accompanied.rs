@@ -56,11 +56,12 @@ impl TableClient {
         self.read_first_for([rows(!self.summed.is_empty()), rows(!self.reported.is_empty())], 2)
     }
 
-    /// What is read for so many canonical rows that are added up and reported, where so many are read.
+    /// What is read before a transaction with these numbers of canonical rows that are added up and that are
+    /// reported, and with `reads` rows to read.
     fn read_first_for(&self, [summed, reported]: [usize; 2], reads: usize) -> Option<Step> {
         let (totals, events) = (summed > 0, reported > 0);
-        let changed: usize = self.summed.iter().map(|ty| ty.shared + ty.each * summed).sum();
-        let changed = if totals { changed } else { 0 };
+        let each = self.summed.iter().map(|ty| ty.shared + ty.each * summed);
+        let changed: usize = if totals { each.sum() } else { 0 };
         let queries = Bounds::up_to((reads + changed + usize::from(events)) as u64);
         // The number of the next event, and the events.
         let operations = changed + if events { 1 + reported } else { 0 };

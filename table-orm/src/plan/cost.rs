@@ -107,7 +107,7 @@ impl fmt::Display for Bounds {
 }
 
 impl Cost {
-    /// That of no request.
+    /// The cost of no request.
     pub(crate) const NOTHING: Self = Self::transactions(Bounds::NONE);
 
     /// Nothing limits it.

@@ -89,9 +89,24 @@ impl fmt::Display for Step {
                 )?;
                 places(f, guards)
             }
-            Self::MakeTickets { partitions } => make_tickets(f, partitions),
-            Self::SettleWithTickets { partitions, .. } => settle_with_tickets(f, partitions),
-            Self::Settle { partitions, .. } => settle(f, partitions),
+            Self::MakeTickets { partitions } => {
+                let requests = (partitions.len(), "make tickets for");
+                let if_any =
+                    "a ticket in each of these partitions, and an intent in the transaction";
+                elsewhere(f, partitions, requests, if_any)
+            }
+            Self::SettleWithTickets { partitions, .. } => {
+                let requests = (partitions.len() + 1, "write the");
+                let if_any =
+                    "a transaction in each of these partitions, and the delete of the intent";
+                elsewhere(f, partitions, requests, if_any)
+            }
+            Self::Settle { partitions, .. } => {
+                let requests = (2 * partitions.len() + 2, "write the");
+                let if_any = "an intent in the transaction, then a ticket and a transaction in each of \
+                              these partitions, a point query, and the delete of the intent";
+                elsewhere(f, partitions, requests, if_any)
+            }
             Self::Release { guards } => {
                 write!(
                     f,
@@ -113,42 +128,17 @@ impl fmt::Display for Step {
     }
 }
 
-fn make_tickets(f: &mut fmt::Formatter<'_>, partitions: &[(TableName, String)]) -> fmt::Result {
-    if partitions.is_empty() {
-        return f.write_str(
-            "if rows in other partitions change: a ticket in each of these partitions, and an intent in the \
-             transaction",
-        );
-    }
-    let requests = partitions.len();
-    write!(f, "{requests} requests that make tickets for rows in other partitions")?;
-    places(f, partitions)
-}
-
-fn settle_with_tickets(
+/// Requests for rows in other partitions. `if_any` says what they are where the answer to a read decides.
+fn elsewhere(
     f: &mut fmt::Formatter<'_>,
     partitions: &[(TableName, String)],
+    (requests, what): (usize, &str),
+    if_any: &str,
 ) -> fmt::Result {
     if partitions.is_empty() {
-        return f.write_str(
-            "if rows in other partitions change: a transaction in each of these partitions, and the delete of \
-             the intent",
-        );
+        return write!(f, "if rows in other partitions change: {if_any}");
     }
-    let requests = partitions.len() + 1;
-    write!(f, "{requests} requests that write the rows in other partitions")?;
-    places(f, partitions)
-}
-
-fn settle(f: &mut fmt::Formatter<'_>, partitions: &[(TableName, String)]) -> fmt::Result {
-    if partitions.is_empty() {
-        return f.write_str(
-            "if rows in other partitions change: an intent in the transaction, then a ticket and a \
-             transaction in each of these partitions, a point query, and the delete of the intent",
-        );
-    }
-    let requests = 2 * partitions.len() + 2;
-    write!(f, "{requests} requests that write the rows in other partitions")?;
+    write!(f, "{requests} requests that {what} rows in other partitions")?;
     places(f, partitions)
 }
 

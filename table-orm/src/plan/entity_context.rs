@@ -1,7 +1,7 @@
 //! The entity type that rows are written for.
 
 use crate::entity::{
-    Excess, GuardTemplate, Row, TableEntity, TooManyElements, index_of, too_many_elements,
+    Excess, GuardTemplate, TableEntity, TooManyElements, canonical, index_of, too_many_elements,
 };
 use crate::error::Error;
 use crate::store::Batch;
@@ -57,7 +57,7 @@ impl EntityContext {
 fn index_row<E: TableEntity>(row_key: &str) -> Option<&'static str> {
     let mut rows = E::ROWS.iter().enumerate();
     let (index, template) = rows.find(|(_, row)| row_key.starts_with(row.start))?;
-    (index != <E::Canonical as Row>::INDEX).then_some(template.name)
+    (index != canonical::<E>()).then_some(template.name)
 }
 
 fn is_elsewhere<E: TableEntity>(table: &str) -> bool {

@@ -6,8 +6,8 @@ use crate::model::MAX_TRANSACTION_OPERATIONS;
 use crate::store::Batch;
 
 impl Step {
-    /// Returns what this request costs, or these requests. A [`ReadCanonical`](Self::ReadCanonical) by itself
-    /// has no upper bound; [`Plan::cost`] knows the step before it.
+    /// Returns what the requests of this step cost. A [`ReadCanonical`](Self::ReadCanonical) by itself has no
+    /// upper bound; [`Plan::cost`] knows the step before it.
     #[must_use]
     pub fn cost(&self) -> Cost {
         match self {

@@ -22,7 +22,7 @@ const MOST_LETTERS: usize = 24;
 pub(super) struct Kinds {
     types: Vec<KnownType>,
     kinds: Vec<KindTally>,
-    by_shape: HashMap<Cow<'static, str>, usize>,
+    by_shape: HashMap<String, usize>,
 }
 
 /// An entity type whose rows are in the table.
@@ -84,20 +84,20 @@ impl Kinds {
             return kind;
         }
         let (role, mut shape) = match reserved_start(&row.row_key) {
-            Some(start) => (helper(start), Cow::Borrowed(start)),
+            Some(start) => (helper(start), start),
             None => (RowRole::Other, shape(&row.row_key)),
         };
-        if let Some(kind) = self.by_shape.get(&shape) {
+        if let Some(kind) = self.by_shape.get(shape) {
             return *kind;
         }
         if self.by_shape.len() >= MOST_SHAPES && role == RowRole::Other {
-            shape = Cow::Borrowed("(others)");
-            if let Some(kind) = self.by_shape.get(&shape) {
+            shape = "(others)";
+            if let Some(kind) = self.by_shape.get(shape) {
                 return *kind;
             }
         }
-        self.kinds.push(KindTally::new(None, shape.clone(), role));
-        self.by_shape.insert(shape, self.kinds.len() - 1);
+        self.kinds.push(KindTally::new(None, shape.to_owned(), role));
+        self.by_shape.insert(shape.to_owned(), self.kinds.len() - 1);
         self.kinds.len() - 1
     }
 
@@ -106,10 +106,7 @@ impl Kinds {
         let Some(kind) = self.kinds.get_mut(kind) else { return };
         kind.rows += 1;
         kind.bytes += bytes;
-        kind.oldest = match (kind.oldest, written) {
-            (Some(oldest), Some(written)) => Some(oldest.min(written)),
-            (oldest, written) => oldest.or(written),
-        };
+        kind.oldest = kind.oldest.into_iter().chain(written).min();
     }
 
     /// Whether rows of a kind only serve the rows of entities.
@@ -234,12 +231,12 @@ fn helper(start: &str) -> RowRole {
 
 /// How a RowKey begins: its letters up to the first character that is neither letter nor digit, or what it
 /// consists of.
-fn shape(row_key: &str) -> Cow<'static, str> {
+fn shape(row_key: &str) -> &str {
     let is_guid = || uuid::Uuid::try_parse(row_key).is_ok();
     let end = row_key.find(|c: char| !c.is_alphanumeric()).unwrap_or(row_key.len());
     let (word, rest) = row_key.split_at(end);
     let named = word.chars().count() <= MOST_LETTERS && word.chars().all(char::is_alphabetic);
-    Cow::Borrowed(if row_key.is_empty() {
+    if row_key.is_empty() {
         "(empty)"
     } else if row_key.chars().all(|c| c.is_ascii_digit()) {
         "(digits)"
@@ -248,12 +245,12 @@ fn shape(row_key: &str) -> Cow<'static, str> {
     } else if let Some(separator) = rest.chars().next()
         && named
     {
-        return Cow::Owned(format!("{word}{separator}"));
+        &row_key[..end + separator.len_utf8()]
     } else if word.starts_with(|c: char| c.is_ascii_digit()) {
         "(digits..)"
     } else {
         "(text)"
-    })
+    }
 }
 
 #[cfg(test)]

@@ -80,10 +80,7 @@ impl Partitions {
         open.size.bytes += bytes;
         open.helpers += u64::from(is_helper);
         open.last_row.clone_from(&row.row_key);
-        open.first_written = match (open.first_written, row.timestamp) {
-            (Some(first), Some(written)) => Some(first.min(written)),
-            (first, written) => first.or(written),
-        };
+        open.first_written = open.first_written.into_iter().chain(row.timestamp).min();
         Ok(())
     }
 

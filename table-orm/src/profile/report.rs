@@ -22,9 +22,9 @@ pub struct ProfileReport {
     pub requests: u64,
     /// How long it took.
     pub seconds: f64,
-    /// When the row was written whose last write is the longest ago.
+    /// The oldest Timestamp of a row.
     pub oldest: Option<String>,
-    /// When a row was written last.
+    /// The newest one.
     pub newest: Option<String>,
     /// The partitions.
     pub partitions: PartitionProfile,
@@ -114,7 +114,7 @@ pub struct KindProfile {
     pub rows: u64,
     /// Their bytes; 0 where only keys were read.
     pub bytes: u64,
-    /// When the row was written whose last write is the longest ago.
+    /// The oldest Timestamp of such a row.
     pub oldest: Option<String>,
 }
 
@@ -207,7 +207,7 @@ pub struct PropertyProfile {
     pub name: String,
     /// The rows that have it.
     pub rows: u64,
-    /// The rows of all kinds of which any row has it.
+    /// All rows of the kinds that it occurs in.
     pub of_rows: u64,
     /// The bytes of all values, with their names.
     pub bytes: u64,
@@ -217,7 +217,7 @@ pub struct PropertyProfile {
     pub types: Vec<String>,
     /// How many different values there are.
     pub values: Distinct,
-    /// The value that all rows have that have one, as in a filter. A long one is cut.
+    /// The value as in a filter, if every row that has the property stores the same. A long one is cut.
     pub constant: Option<String>,
 }
 

@@ -6,13 +6,14 @@
 use super::advice::{Advice, AdviceKind};
 use super::report::{KindProfile, ProfileReport, PropertyProfile, RowRole};
 use crate::figures::{bytes as size, grouped};
+use crate::layer::rate;
 use crate::model::{DateTime, MAX_ENTITY_BYTES};
 use std::time::Duration;
 
 /// The fewest rows that show a habit.
 const MANY: u64 = 1000;
-/// Entities a second of one partition ("Scalability and performance targets for Table storage").
-const PARTITION_TARGET: u64 = 2000;
+/// Entities a second of one partition.
+const PARTITION_TARGET: u64 = rate::PARTITION_TARGET as u64;
 /// The fewest partitions whose order of writes says something.
 const MANY_PARTITIONS: u64 = 20;
 const DAY: Duration = Duration::from_hours(24);
@@ -58,7 +59,7 @@ fn partitions(report: &ProfileReport) -> Option<Advice> {
             || largest.rows >= 10 * PARTITION_TARGET && is_share(largest.rows, report.rows, 10))
     {
         let seconds = largest.rows.div_ceil(PARTITION_TARGET);
-        let reading = format!("To read it takes {seconds} s or more, by however many workers.");
+        let reading = format!("Reading it takes {seconds} s or more with any number of workers.");
         let (kind, finding) = if partitions.count == 1 {
             let rows = grouped(report.rows);
             let finding = format!("All {rows} rows are in one partition. {reading}");
@@ -193,7 +194,7 @@ fn rare_properties(report: &ProfileReport) -> Option<Advice> {
     let shown = |one: &&PropertyProfile| {
         format!("`{}` in {} of {}", one.name, grouped(one.rows), grouped(one.of_rows))
     };
-    let finding = format!("Hardly any row has {}.", list(&rare, shown)?);
+    let finding = format!("Few rows have these properties: {}.", list(&rare, shown)?);
     new(
         AdviceKind::RareProperties,
         finding,

@@ -85,7 +85,7 @@ impl ProfileReport {
         writeln!(f, "\nPartitions {title}")?;
         for PartitionSize { key, rows, bytes: size } in sizes {
             let share = share(*rows, self.rows);
-            let size = if self.sizes.is_some() { bytes(*size) } else { String::new() };
+            let size = self.size(*size);
             let key = cut(&format!("{key:?}"), 50);
             writeln!(f, "{:>14} rows {share:>8} {size:>12}   {key}", grouped(*rows))?;
         }

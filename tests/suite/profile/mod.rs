@@ -50,7 +50,7 @@ fn because() -> ScanPermit {
     ScanPermit::because("test")
 }
 
-/// The rows of a part, by the names of their kinds, and their number.
+/// The kinds of that role: their names, and how many rows each has.
 fn kinds(report: &ProfileReport, role: RowRole) -> Vec<(&str, u64)> {
     let of_role = |kind: &&KindProfile| kind.role == role;
     report.kinds.iter().filter(of_role).map(|kind| (kind.name.as_str(), kind.rows)).collect()
