@@ -28,6 +28,10 @@ pub mod work {
     #[doc = include_str!("../guide/work/query.md")]
     pub mod query {}
 
+    #[cfg_attr(not(feature = "sealed"), allow(rustdoc::broken_intra_doc_links))]
+    #[doc = include_str!("../guide/work/pages.md")]
+    pub mod pages {}
+
     #[doc = include_str!("../guide/work/change.md")]
     pub mod change {}
 

@@ -1,8 +1,8 @@
 //! Sealed page tokens: text that a client can neither read nor alter.
 //!
 //! Invariants: the random nonce of 24 bytes never repeats in practice, so one key seals any number of
-//! tokens. Nothing is reported about a text that is not authentic but that it is not; the tenant and the
-//! time are compared after that.
+//! tokens. The error of a text that is not authentic says only that. The tenant and the time are compared
+//! after that.
 
 use super::earlier_pages::{read_number, write_number};
 use super::token::{PageToken, TokenError};
@@ -111,7 +111,7 @@ impl Seal {
         std::iter::once(&self.own).chain(&self.others)
     }
 
-    /// Seals a token for a tenant. It opens until before `expires`, in whole seconds.
+    /// Seals a token for a tenant. It opens before `expires`, which counts in whole seconds.
     ///
     /// # Errors
     /// [`SealError::NoRandomNumbers`] when the operating system has none.

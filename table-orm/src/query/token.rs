@@ -64,7 +64,7 @@ const MANY: u8 = 3;
 ///
 /// The text contains keys: those at which its page starts, as the store sent them, and those at which
 /// earlier pages start, in at most 1,366 characters. They are base64 that everybody can read:
-/// [seal](crate::guide::work::query#sealed-tokens) the token where keys are secret. The checks are
+/// [seal](crate::guide::work::pages#sealed-tokens) the token where keys are secret. The checks are
 /// against accidents, such as a text cut short or a token of another query. The token is not signed: a
 /// client that knows the format can make one that starts at another key. It still reads only rows of
 /// the query that it resumes, because the table, keys and filter come from the query. A token shows a

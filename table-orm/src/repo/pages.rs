@@ -109,7 +109,7 @@ pub struct RowPage<T> {
     /// The next page; `None` after the last one.
     pub next: Option<PageToken>,
     /// The page before, as it was read. `None` for the first page, and where a token has no more room
-    /// for [earlier pages](crate::guide::work::query#backward).
+    /// for [earlier pages](crate::guide::work::pages#backward).
     pub previous: Option<PageToken>,
 }
 
