@@ -64,7 +64,7 @@
 //! |---|---|
 //! | [`model`] | the service's data model: values and their types, instants, ETags, table names, limits |
 //! | `sync` | a lock for each key, token bucket, backoff, clocks, random numbers |
-//! | `figures` | numbers in reports: percentiles of many, and one as people read it |
+//! | `figures` | what reports are written with: percentiles, and numbers as people read them |
 //! | [`key`] | the text of PartitionKeys and RowKeys: encoders, order, components |
 //! | `codec` | the JSON of a row: one reader, one writer |
 //! | [`property`] | types that properties store |

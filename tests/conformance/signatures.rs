@@ -152,8 +152,8 @@ async fn policy(azurite: Azurite) {
     assert_eq!(owner.access_policies(table).await.unwrap(), []);
 }
 
-/// Policies are read as they were set, and in their order, whatever they state. `states_all`: the service
-/// refuses one that does not state all three.
+/// Policies are read as they were set, in their order, whatever they state. With `states_all`, each states its
+/// start, its expiry and its permissions: the service refuses others.
 pub async fn policies(connection_string: &str, states_all: bool) {
     let owner = AzureStore::from_connection_string(connection_string).unwrap();
     let subject = Subject::new(owner.clone()).await;

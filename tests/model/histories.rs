@@ -27,9 +27,7 @@ fn compare_and_set_is_linearizable_under_faults() {
     let given = std::env::var("FAULT_SEED").ok().map(|seed| seed.parse::<u64>().unwrap());
     let mut operations = 0;
     for seed in given.map_or(0..support::dose(150, 1500), |seed| seed..seed + 1) {
-        let mut builder = tokio::runtime::Builder::new_current_thread();
-        let runtime = builder.enable_time().start_paused(true).build().unwrap();
-        operations += runtime.block_on(run(seed));
+        operations += support::on_virtual_time(run(seed));
     }
     assert!(operations > 0);
 }

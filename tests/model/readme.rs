@@ -75,9 +75,7 @@ async fn row_keys(store: &Arc<dyn Store>) -> Vec<String> {
 fn nothing_is_lost_and_no_outcome_is_half_told_in_the_worst_weather() {
     let (mut faults, mut succeeded) = (0, 0);
     for seed in 0..200 {
-        let mut builder = tokio::runtime::Builder::new_current_thread();
-        let runtime = builder.enable_time().start_paused(true).build().unwrap();
-        runtime.block_on(async {
+        support::on_virtual_time(async {
             let store: Arc<dyn Store> = Arc::new(EmbeddedStore::in_memory().unwrap());
             let flaky = Faults::mixed(seed).store(Arc::clone(&store)).unwrap();
             let outcome = program::run(Tables::builder(flaky.clone()).build().unwrap()).await;

@@ -210,9 +210,7 @@ fn entities_are_whole_and_acknowledged_writes_stay_under_faults() {
     let (mut faults, mut operations) = (0, 0);
     for seed in given.map_or(0..dose(50, 500), |seed| seed..seed + 1) {
         println!("FAULT_SEED={seed}");
-        let mut builder = tokio::runtime::Builder::new_current_thread();
-        let runtime = builder.enable_time().start_paused(true).build().unwrap();
-        let (flaky, done) = runtime.block_on(run(seed));
+        let (flaky, done) = support::on_virtual_time(run(seed));
         faults += flaky.injected();
         operations += done;
     }

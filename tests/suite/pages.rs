@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use std::future::Future;
+use support::on_virtual_time;
 use table_orm::layer::Faults;
 use table_orm::query::PageToken;
 use table_orm::repo::{Pages, RowPage, Table};
@@ -26,10 +26,6 @@ struct Tag {
 #[derive(Debug, Clone, PartialEq, TableUnion)]
 enum Any {
     Note(Note),
-}
-
-fn run<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
 }
 
 fn note(id: u16) -> Note {
@@ -84,7 +80,7 @@ proptest! {
         size in 1_usize..6,
         tag in 0_u16..3,
     ) {
-        run(async {
+        on_virtual_time(async {
             let tables = Tables::in_memory().unwrap();
             let notes = notes(&tables, &ids).await;
             let ann = Note::partition("ann");
@@ -194,7 +190,7 @@ proptest! {
     fn pages_beside_each_other_share_no_row_while_others_write(
         steps in prop::collection::vec(step(), 1..30),
     ) {
-        run(walk(Tables::in_memory().unwrap(), steps));
+        on_virtual_time(walk(Tables::in_memory().unwrap(), steps));
     }
 
     #[test]
@@ -203,7 +199,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let faults = Faults::seeded(seed).empty_pages(0.2).short_pages(0.5);
-        run(walk(Tables::in_memory().unwrap().layer(faults).unwrap(), steps));
+        on_virtual_time(walk(Tables::in_memory().unwrap().layer(faults).unwrap(), steps));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use std::future::Future;
+use support::on_virtual_time;
 use support::recorder::recorded;
 use table_orm::layer::Faults;
 use table_orm::query::{PageToken, TokenError};
@@ -24,10 +24,6 @@ struct Event {
 #[component(share = shard(id, 1000))]
 struct Wide {
     id: u32,
-}
-
-fn run<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
 }
 
 async fn events(tables: &Tables, ids: BTreeSet<u32>) -> Repo<Event> {
@@ -77,7 +73,7 @@ proptest! {
         each in 0_usize..4,
         tag in 0_u32..3,
     ) {
-        run(async {
+        on_virtual_time(async {
             let events = events(&Tables::in_memory().unwrap(), ids).await;
             let all = || events.list_many(Event::partitions(1));
             assert_eq!(walk(|| all().pages(size), size).await, all().collect().await.unwrap());
@@ -97,7 +93,7 @@ proptest! {
         each in 0_usize..9,
         seed in any::<u64>(),
     ) {
-        run(async {
+        on_virtual_time(async {
             let tables = Tables::in_memory().unwrap();
             let calm = events(&tables, ids).await;
             let faults = Faults::seeded(seed).empty_pages(0.2).short_pages(0.4).throttled(0.2);

@@ -1,7 +1,7 @@
 //! Rows that are written in the order of time, over the sixty partitions of each day.
 
 use proptest::prelude::*;
-use std::future::Future;
+use support::on_virtual_time;
 use support::recorder::recorded;
 use table_orm::model::DateTime;
 use table_orm::{Error, TableEntity, Tables};
@@ -34,10 +34,6 @@ fn gun() -> OffsetDateTime {
     OffsetDateTime::from_unix_timestamp(1_320_588_600).unwrap()
 }
 
-fn run<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
@@ -48,7 +44,7 @@ proptest! {
         length in 0_i64..100_000,
         size in 1_usize..20,
     ) {
-        run(async {
+        on_virtual_time(async {
             let readings = Tables::in_memory().unwrap().repo::<Reading>();
             readings.create_table().await.unwrap();
             let at = |millis: i64| gun() + Duration::milliseconds(millis);

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use support::recorder::recorded;
+use support::stops::restless;
 use support::{dose, draw};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::layer::{Faults, Retry, Strategy};
-use table_orm::query::RowQuery;
 use table_orm::repo::{SumError, SumProblem, WrongSum};
-use table_orm::store::{Middleware, Page, Store, StoreError};
+use table_orm::store::Store;
 use table_orm::{DynamicEntity, Error, Repo, Sum, TableEntity, Tables};
 use tokio::time::sleep;
 
@@ -396,23 +396,17 @@ async fn a_transaction_without_room_for_the_totals_is_refused_whole() {
     assert_eq!(lines.sum(&acme, &Line::PIECES).await.unwrap(), 99);
 }
 
-/// A store in which an order changes whenever rows are queried.
-#[derive(Debug)]
-struct Restless {
-    store: Arc<EmbeddedStore>,
-    orders: Repo<Order>,
-}
-
-impl Middleware for Restless {
-    fn inner(&self) -> &dyn Store {
-        &*self.store
-    }
-
-    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
-        let key = Order::partition("acme").by_number().number(1);
-        self.orders.update(key, |order| order.cents += 1).await.unwrap();
-        self.store.query(query).await
-    }
+/// A client of a store in which an order changes whenever rows are queried.
+fn restless_orders(store: Arc<EmbeddedStore>, orders: &Repo<Order>) -> Repo<Order> {
+    let orders = orders.clone();
+    let restless = restless(store, move || {
+        let orders = orders.clone();
+        async move {
+            let key = Order::partition("acme").by_number().number(1);
+            orders.update(key, |order| order.cents += 1).await.unwrap();
+        }
+    });
+    Tables::new(restless).on_virtual_time(1).repo()
 }
 
 #[tokio::test(start_paused = true)]
@@ -425,8 +419,7 @@ async fn a_total_that_never_rests_is_pending_and_the_others_are_judged() {
     let count = rows.get("acme", "SUM:orders:00").await.unwrap().unwrap();
     rows.replace(&count.with("Total", 3_i64)).await.unwrap();
 
-    let restless = Restless { store, orders: orders.clone() };
-    let busy = Tables::new(restless).on_virtual_time(1).repo::<Order>();
+    let busy = restless_orders(store, &orders);
     let acme = Order::partition("acme");
     let found = |wrong: Vec<WrongSum>| -> Vec<_> {
         wrong.into_iter().map(|wrong| (wrong.name, wrong.group, wrong.problem)).collect()

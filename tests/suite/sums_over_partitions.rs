@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use support::clock::with_clock;
 use support::recorder::{recorded, recorded_around};
+use support::stops::restless;
 use table_orm::embedded::EmbeddedStore;
 use table_orm::layer::{Fault, Faults};
 use table_orm::plan::Step;
-use table_orm::query::{RowQuery, Span};
+use table_orm::query::Span;
 use table_orm::repo::{Problem, SkipReason, SumError, SumProblem};
-use table_orm::store::{ErrorCode, Middleware, Page, Store, StoreError};
+use table_orm::store::ErrorCode;
 use table_orm::{
     DynamicEntity, Error, Projection, Repo, ScanPermit, Sum, TableEntity, TableUnion, Tables,
 };
@@ -294,23 +295,17 @@ async fn a_sum_that_is_over_partitions_now_is_counted_from_stored_entities() {
     assert_eq!(check(&orders, &["acme", "bolt"], "counted again").await, 19);
 }
 
-/// A store in which an order changes whenever rows are queried.
-#[derive(Debug)]
-struct Restless {
-    store: Arc<EmbeddedStore>,
-    orders: Repo<Order>,
-}
-
-impl Middleware for Restless {
-    fn inner(&self) -> &dyn Store {
-        &*self.store
-    }
-
-    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
-        let key = Order::partition("acme").row().number(1);
-        self.orders.update(key, |order| order.cents += 1).await.unwrap();
-        self.store.query(query).await
-    }
+/// A client of a store in which an order changes whenever rows are queried.
+fn restless_orders(store: Arc<EmbeddedStore>, orders: &Repo<Order>) -> Repo<Order> {
+    let orders = orders.clone();
+    let restless = restless(store, move || {
+        let orders = orders.clone();
+        async move {
+            let key = Order::partition("acme").row().number(1);
+            orders.update(key, |order| order.cents += 1).await.unwrap();
+        }
+    });
+    Tables::new(restless).on_virtual_time(1).repo()
 }
 
 #[tokio::test(start_paused = true)]
@@ -318,8 +313,7 @@ async fn a_backfill_names_the_totals_that_never_rest() {
     let store = Arc::new(EmbeddedStore::in_memory().unwrap());
     let orders = orders_in(&Tables::new(Arc::clone(&store))).await;
     orders.insert(&order("acme", 1, 10)).await.unwrap();
-    let restless = Restless { store, orders: orders.clone() };
-    let busy = Tables::new(restless).on_virtual_time(1).repo::<Order>();
+    let busy = restless_orders(store, &orders);
     let report = busy.backfill(Order::partition("acme")).await;
     let skipped: Vec<_> =
         report.skipped.iter().map(|left| (&*left.finding.row_key, left.reason)).collect();

@@ -18,7 +18,8 @@ pub struct Distant {
 }
 
 impl Distant {
-    /// `time` is how long a way takes: of the request of that number, counted from 0, `there` or `back`.
+    /// `time` returns how long a way takes. It is given the number of the request, counted from 0, and `there` or
+    /// `back`.
     pub fn new(
         inner: Arc<dyn Store>,
         time: impl Fn(usize, &'static str) -> Duration + Send + Sync + 'static,

@@ -1,12 +1,10 @@
 //! A store that records its requests.
 
 use std::sync::{Arc, Mutex};
+use table_orm::Tables;
 use table_orm::embedded::EmbeddedStore;
-use table_orm::model::Metadata;
 use table_orm::query::RowQuery;
-use table_orm::store::Middleware;
-use table_orm::store::{Batch, Operation, Page, Store, StoreError, StoredRow};
-use table_orm::{ETag, TableName, Tables};
+use table_orm::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 
 /// Point queries by number, other queries, and writes by the number of their operations.
 #[derive(Debug, Default)]
@@ -14,6 +12,18 @@ pub struct Requests {
     pub gets: usize,
     pub queries: Vec<RowQuery>,
     pub writes: Vec<usize>,
+}
+
+impl Requests {
+    fn add(&mut self, request: &StoreRequest<'_>) {
+        match request.query {
+            Some(query) => self.queries.push(query.clone()),
+            None if request.operation == "get" => self.gets += 1,
+            None if request.partition_key.is_some() => self.writes.push(request.entities),
+            // It is about a table.
+            None => {}
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -53,39 +63,12 @@ impl Middleware for Recorder {
         &*self.inner
     }
 
-    async fn get(
+    async fn call<T: StoreAnswer>(
         &self,
-        table: &TableName,
-        partition_key: &str,
-        row_key: &str,
-        select: Option<&[&str]>,
-        metadata: Metadata,
-    ) -> Result<Option<StoredRow>, StoreError> {
-        self.requests.lock().unwrap().gets += 1;
-        self.inner.get(table, partition_key, row_key, select, metadata).await
-    }
-
-    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
-        self.requests.lock().unwrap().queries.push(query.clone());
-        self.inner.query(query).await
-    }
-
-    async fn write(
-        &self,
-        table: &TableName,
-        partition_key: &str,
-        operation: Operation,
-    ) -> Result<Option<ETag>, StoreError> {
-        self.requests.lock().unwrap().writes.push(1);
-        self.inner.write(table, partition_key, operation).await
-    }
-
-    async fn commit(
-        &self,
-        table: &TableName,
-        transaction: Batch,
-    ) -> Result<Vec<Option<ETag>>, StoreError> {
-        self.requests.lock().unwrap().writes.push(transaction.operations.len());
-        self.inner.commit(table, transaction).await
+        request: StoreRequest<'_>,
+        next: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        self.requests.lock().unwrap().add(&request);
+        next.await
     }
 }

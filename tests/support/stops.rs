@@ -76,6 +76,18 @@ impl Middleware for Stopping {
     }
 }
 
+/// The same store, which does what `change` returns just before each query.
+pub fn restless<F: Future<Output = ()> + Send + 'static>(
+    store: Arc<dyn Store>,
+    change: impl Fn() -> F + Send + 'static,
+) -> impl Store + 'static {
+    let (store, stops) = with_stops(store);
+    stops.before_each(move |_, request| {
+        request.starts_with("query ").then(|| -> Stop { Box::pin(change()) })
+    });
+    store
+}
+
 /// The same store, with stops.
 pub fn with_stops(store: Arc<dyn Store>) -> (impl Store + 'static, Stops) {
     let stops = Stops::default();

@@ -45,7 +45,7 @@ pub(super) async fn fetch(
     try_join_all(pages).await
 }
 
-/// The query of each account that is there to be read: it returns its share of the page, with the keys.
+/// The query for each account that is not read to its end: it returns a share of the page, with the keys.
 pub(super) fn ask(query: &RowQuery, positions: &[Position]) -> Answer<RowQuery> {
     let accounts = positions.iter().filter(|position| **position != Position::End).count();
     let most = MAX_PAGE_ROWS;

@@ -160,8 +160,8 @@ impl Accounts {
     /// requests or three, and a query over partitions one more for each partition that it meets on its way.
     ///
     /// A call that failed, or whose process ended, is completed by the next call, from any process, and several at
-    /// once do no harm. Until then, writes to the partitions that were under way are refused. To
-    /// delete a table fails with `ServerBusy` while accounts grow: the fences of its partitions would go with it.
+    /// once do no harm. Until then, writes to the partitions that were under way are refused. Deleting a table
+    /// fails with `ServerBusy` while accounts grow: the fences of its partitions would go with it.
     ///
     /// # Errors
     /// The accounts do not grow: [`AccountsError::Fixed`]. A request failed: [`AccountsError::Store`]; call

@@ -1,7 +1,8 @@
 //! Where a query over several accounts goes on.
 //!
 //! Invariant: the positions of one token have returned exactly the rows up to the last row of its page,
-//! each in its account. A token names no key outside the range of its query, as a client can make one up.
+//! each in its account. A token that names a key outside the range of its query is refused: a client can make
+//! one up.
 
 use super::Answer;
 use crate::entity::RowHead;

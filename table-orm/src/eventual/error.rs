@@ -14,8 +14,8 @@ pub enum SettleError {
         "the rows in other partitions are not in step yet: {0}; settle the partition again later"
     )]
     Store(#[from] Error),
-    /// A row in another partition or table cannot be written. The entity's other rows are not held up, but for
-    /// those in the same table.
+    /// A row in another partition or table cannot be written. It holds up only the entity's rows in the same
+    /// table.
     #[error(
         "{} of `{entity}` in table `{table}`, partition {partition_key:?}, is not in step yet: {source}; \
          settle the partition of the entity again later",

@@ -126,19 +126,18 @@ pub(crate) fn plan_with_settling<E: TableEntity>(
     mut plan: Plan,
     settling: &Settling,
 ) -> Plan {
-    let partitions = Vec::new;
     // Whether a total with a copy changes is not known before, and such a write makes no tickets first.
     let first = settling.tickets_first && !has_sum_copies::<E>() && !E::FOREIGN.is_empty();
-    let tickets = first.then(|| Step::MakeTickets { partitions: partitions() });
+    let tickets = first.then(|| Step::MakeTickets { partitions: Vec::new() });
     let register = register_step(client, reaches_across::<E>() || E::OUTBOX.is_some());
     let before = tickets.into_iter().chain(register).chain(client.read_first());
     let transaction = plan.steps.len().saturating_sub(1);
     plan.steps.splice(transaction..transaction, before);
+    let (partitions, cost) = (Vec::new(), Cost::UNBOUNDED);
     if first {
-        plan.steps
-            .push(Step::SettleWithTickets { partitions: partitions(), cost: Cost::UNBOUNDED });
+        plan.steps.push(Step::SettleWithTickets { partitions, cost });
     } else if reaches_across::<E>() {
-        plan.steps.push(Step::Settle { partitions: partitions(), cost: Cost::UNBOUNDED });
+        plan.steps.push(Step::Settle { partitions, cost });
     }
     plan
 }

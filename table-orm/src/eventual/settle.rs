@@ -18,7 +18,7 @@
 //! only lose one, which wait for all of the gained rows: a reader sees a moving entity rather twice than not at
 //! all.
 //!
-//! A partition that refuses a request holds up those that lose rows of the same entity and table, and no others.
+//! A partition that refuses a request holds up what is still open of the same entity and table, and nothing else.
 
 use super::error::SettleError;
 use super::foreign_rows::ForeignRows;
@@ -158,8 +158,8 @@ impl Settler<'_> {
                 }
             }
             open.retain(|share| {
-                let place = (share.canonical.clone(), share.table.clone());
-                !share.row_keys.is_empty() && !held.contains(&place)
+                let place = || (share.canonical.clone(), share.table.clone());
+                !share.row_keys.is_empty() && !held.contains(&place())
             });
             if let Some(again) = again {
                 if rounds == MAX_ROUNDS {

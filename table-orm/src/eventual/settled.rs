@@ -64,8 +64,8 @@ macro_rules! settling_methods {
         ///
         /// The entity itself is written one round trip later. A write that is refused, such as one of an entity
         /// that has changed, takes 2 requests for each partition in vain: one that reserves, and one that gives
-        /// back. So it pays where writes rarely conflict. A write that changes a sum over partitions is sent as without
-        /// it: what the copy of the total will be is known afterwards.
+        /// back. So it pays where writes rarely conflict. It has no effect on a write that changes a sum over
+        /// partitions: the copy of the total is known only after the write.
         pub fn tickets_first(mut self) -> Self {
             self.$($settling)+.tickets_first = true;
             self
@@ -75,10 +75,9 @@ macro_rules! settling_methods {
         /// ([`Written`]($crate::eventual::Written)). Comes last, as it returns another call.
         ///
         /// A call that wrote the entity succeeds, even if a row in another partition cannot be written:
-        /// `settled` is `false` then. Before it returns, it tries for about 5 s where a partition does not answer. The
-        /// process tries again for 2 minutes;
-        /// [`Repo::settle`](crate::Repo::settle) settles what is left. With
-        /// [`settle_later`](Self::settle_later) it is `false` at first.
+        /// `settled` is `false` then. Where a partition does not answer, the call tries for about 5 s before it
+        /// returns. The process tries again for 2 minutes, and [`Repo::settle`](crate::Repo::settle) settles what is
+        /// left. With [`settle_later`](Self::settle_later) it is `false` at first.
         pub fn report_settled(mut self) -> $crate::eventual::ReportSettled<Self> {
             let settled = $crate::eventual::Settled::default();
             self.$($settling)+.report = Some(settled.clone());

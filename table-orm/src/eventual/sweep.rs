@@ -28,8 +28,8 @@ pub struct SettleReport {
     pub settled: u64,
     /// The intents that were left because they are young: their writers may be settling them.
     pub young: u64,
-    /// The partitions that a register names only since a shorter time than the grace. They were not looked
-    /// through: their intents are in none of the other numbers.
+    /// The partitions that a register has named for less time than the grace. They were not looked through:
+    /// their intents are in none of the other numbers.
     pub young_partitions: u64,
     /// What was left because of an error.
     pub failures: Vec<SettleFailure>,

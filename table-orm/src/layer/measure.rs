@@ -3,7 +3,7 @@
 //! Invariants:
 //! - A request counts for the pattern of the task that sends it, whether or not it succeeds. Without a pattern it
 //!   counts for none.
-//! - A call counts once it has returned, where its first request was measured.
+//! - A call counts when it has returned, in the `Measure` that saw its first request.
 
 use super::measurements::{MeasuredPattern, Measurements};
 use super::pattern::measured_in;

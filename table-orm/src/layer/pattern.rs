@@ -15,7 +15,7 @@ tokio::task_local! {
 #[derive(Clone)]
 struct Call {
     pattern: &'static str,
-    /// Where its first request was measured.
+    /// The measurements that saw its first request.
     measured: Arc<OnceLock<Arc<Measurements>>>,
 }
 
@@ -50,7 +50,7 @@ pub async fn as_pattern<C: IntoFuture>(name: &'static str, call: C) -> C::Output
     output
 }
 
-/// The name of the pattern that this task serves, whose call ends in these measurements if it is not yet in others.
+/// The name of the pattern that this task serves. Its call counts in the measurements that ask first.
 pub(super) fn measured_in(measurements: &Arc<Measurements>) -> Option<&'static str> {
     let call = CALL.try_with(Clone::clone).ok()?;
     call.measured.get_or_init(|| Arc::clone(measurements));

@@ -19,7 +19,7 @@ pub const PRIMARY_TIME: Duration = Duration::from_secs(10);
 /// How long reads go straight to the secondary location after one that waited for the primary one in vain.
 pub const OUTAGE_TIME: Duration = Duration::from_secs(30);
 
-/// A read that got no answer of the primary location has waited in vain if it took that long.
+/// A read begins an outage if the primary location fails it after that time or later.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What the continuations of the secondary location begin with, above this store. Those of the service

@@ -2,8 +2,8 @@
 //!
 //! Entities are counted as [`Rate`](super::Rate) counts them: a transaction counts its operations, a
 //! query the rows that it looks at, and each request at least one for each KiB of its rows. A page's count
-//! is known only afterwards, so later requests pay for it. Unlike `Rate`, which waits, this layer plays the service: it answers 503 `ServerBusy`, and the
-//! request has no effect.
+//! is known only afterwards, so later requests pay for it. Unlike `Rate`, which waits, this layer plays the
+//! service: it answers 503 `ServerBusy`, and the request has no effect.
 
 use super::rate::{MAX_RATE, units, units_read};
 use super::{Layer, LayerError, error};

@@ -117,13 +117,11 @@ impl<H: Handler> Dispatch<'_, H> {
         self
     }
 
-    /// Sets how many events of a partition it removes in one transaction, 1 to 99, instead of
-    /// [`REMOVED_AT_ONCE`]; to 98 where the store adds an operation of its own. With fewer it sends more requests,
-    /// and fewer events come again after a crash.
+    /// Sets how many events of a partition it removes in one transaction, instead of [`REMOVED_AT_ONCE`]: 1 to
+    /// 99, or to 98 where the store adds an operation of its own. With fewer it sends more requests, and fewer
+    /// events come again after a crash.
     pub fn removed_at_once(mut self, events: usize) -> Self {
-        // The lease is in the same transaction.
-        let most = self.client.store().transaction_operations() - 1;
-        self.settings.removed_at_once = events.min(most).max(1);
+        self.settings.removed_at_once = events.max(1);
         self
     }
 

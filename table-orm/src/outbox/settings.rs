@@ -14,6 +14,7 @@ pub const REMOVED_AT_ONCE: usize = 16;
 pub(super) struct Settings {
     pub lease: Duration,
     pub parallelism: usize,
+    /// A transaction of the store may have room for fewer.
     pub removed_at_once: usize,
 }
 

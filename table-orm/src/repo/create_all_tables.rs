@@ -1,7 +1,7 @@
 //! Creates each table that a type has rows in.
 
-use super::Repo;
 use super::delete_table::foreign_tables;
+use super::{Repo, create_table_if_not_exists};
 use crate::entity::TableEntity;
 use crate::error::Result;
 
@@ -31,8 +31,7 @@ impl<E: TableEntity> Repo<E> {
     pub async fn create_all_tables(&self) -> Result<()> {
         self.create_table_if_not_exists().await?;
         for table in foreign_tables::<E>(self.table()) {
-            let client = self.client.in_table(&table);
-            Self { client, ..self.clone() }.create_table_if_not_exists().await?;
+            create_table_if_not_exists(&self.client.in_table(&table)).await?;
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ pub struct Explained {
     pub in_range: u64,
     /// The rows that the query returns.
     pub matching: u64,
-    /// The requests that the query takes, as it is. The service bills each.
+    /// The requests that the query takes. The service bills each. Large rows take more: this counts pages of keys.
     pub transactions: u64,
     /// The requests that it would take without its filter.
     pub transactions_unfiltered: u64,

@@ -173,8 +173,8 @@ impl<R: Row, C, T> ListMany<R, C, T> {
     /// [token](crate::query::PageToken) names the place in all of the queries.
     ///
     /// The text of a token has about 40 characters, and those of the two keys at which the page starts, in
-    /// base64. Two keys of 512 ASCII characters, the longest, make it 1,900 on Azure. The number of queries
-    /// adds at most three.
+    /// base64. Two keys of 512 ASCII characters, the longest, make it 1,900 characters long on Azure. The number
+    /// of queries adds at most three.
     pub fn pages(self, size: usize) -> ManyPages<T>
     where
         T: FromRow<R>,

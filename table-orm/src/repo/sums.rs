@@ -190,8 +190,9 @@ impl<E: TableEntity> Repo<E> {
     /// It brings the copies of sums [over partitions](Sum::over_partitions) in step, too. So it also makes the copies
     /// of a sum that had none.
     ///
-    /// A total is corrected by one write of its first row. Where another writer changed that row since the count, or
-    /// the total during the count, it is counted again, for [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME), and then returned as
+    /// A total is corrected by one write of its first row. It is counted again where another writer changed that
+    /// row since the count, or the total during the count. After
+    /// [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME) it is returned as
     /// [`Pending`](SumProblem::Pending).
     ///
     /// ```

@@ -76,9 +76,12 @@ pub struct Settle<E> {
 }
 
 impl<E: TableEntity> Settle<E> {
-    /// Sets the age below which an intent is left to its writer, instead of [`SETTLE_GRACE`]. The age is by the
-    /// service's clock; by this machine's for a store that states no time, such as the embedded one. A shorter one is safe, and costs the writer and this call some requests. What a
-    /// register names stays named for [`SETTLE_GRACE`] at least.
+    /// Sets the age below which an intent is left to its writer, instead of [`SETTLE_GRACE`]. A shorter one is
+    /// safe, and costs the writer and this call some requests. What a register names stays named for
+    /// [`SETTLE_GRACE`] at least.
+    ///
+    /// The age is by the service's clock. For a store that states no time, such as the embedded one, it is by
+    /// this machine's clock.
     pub const fn grace(mut self, age: Duration) -> Self {
         self.sweep.grace = age;
         self

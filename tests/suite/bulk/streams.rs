@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::task::{Context, Poll};
 use std::time::Duration;
-use support::dose;
+use support::{dose, on_virtual_time};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::layer::{Fault, Faults};
 use table_orm::repo::OPEN_OPERATIONS;
@@ -182,7 +182,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(dose(48, 2000)))]
 
     /// Whatever the stream's waits and the store's faults: each entity is written, failed, or in the remainder,
-    /// once; and the outcome and the requests are those of an iterator.
+    /// once; and the outcome is that of an iterator.
     #[test]
     fn a_stream_is_written_as_an_iterator_is(
         keys in prop::collection::vec((0..5_u8, 0..400_u32), 0..500),
@@ -192,11 +192,9 @@ proptest! {
         continues in any::<bool>(),
         seed in any::<u64>(),
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-        let runtime = runtime.unwrap();
         let mut outcomes = Vec::new();
         for from_stream in [false, true] {
-            outcomes.push(runtime.block_on(async {
+            outcomes.push(on_virtual_time(async {
                 let store: Arc<dyn Store> = Arc::new(EmbeddedStore::in_memory().unwrap());
                 let mut faults = Faults::seeded(seed);
                 if let Some(nth) = fails_at {

@@ -16,7 +16,7 @@ use table_orm::store::{Batch, Middleware, Operation, Store, StoreError};
 use table_orm::{ETag, Error, ScanPermit, TableName, Tables};
 use tokio::time::sleep;
 
-/// What a sender does. A call with `polls` is dropped after so many, and before it is polled again.
+/// What a sender does. A call with `polls` is polled at most that often, and then dropped.
 #[derive(Debug, Clone)]
 enum Call {
     Send { device: u32, polls: Option<usize> },

@@ -16,7 +16,7 @@
 //! last to `MADE` alone. Each step inserts `MADE` or deletes what the step before inserted, so a request
 //! that comes late, from whomever, finds a later state and fails.
 //!
-//! A new account gets the tables of the first one before any slot moves to it, when none can be deleted.
+//! A new account gets the tables of the first one before any slot moves to it. No table can be deleted then.
 //!
 //! In the table of the map, each account has a partition for each slot: the register of its partitions,
 //! with the same rows. A partition is registered before it is made. So once the mover has closed the
@@ -28,8 +28,8 @@
 //!   deleted after that.
 //! - A read that the app gets ended within [`SETTLE`] of the reading of its map, and the mover closes
 //!   nothing within [`GRACE`] of the change of the map. So no app gets a row from before a move, as
-//!   long as no reader's clock is more than a tenth slower than the mover's. The same holds for a table
-//!   that is deleted: not while slots move, as its fences would go with it.
+//!   long as no reader's clock is more than a tenth slower than the mover's.
+//! - No table is deleted while slots move: the fences of its partitions would go with it.
 
 mod fence;
 mod grow;

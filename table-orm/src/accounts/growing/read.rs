@@ -212,6 +212,7 @@ fn page(seen: &Seen, token: Option<Token>, merged: Merged) -> Page {
 }
 
 fn too_slow() -> StoreError {
-    let message = "The read took longer than a minute each time, so its map of the accounts was too old. Try again.";
+    let message = "The read took longer than a minute each time, so its map of the accounts was too \
+                   old. Try again.";
     StoreError::new(ErrorCode::SERVER_BUSY, message)
 }

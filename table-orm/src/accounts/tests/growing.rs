@@ -5,39 +5,15 @@ use crate::accounts::route::{account_of, slot_of};
 use crate::accounts::{Accounts, AccountsError};
 use crate::entity::DynamicEntity;
 use crate::error::{Error, TransactionError};
+use crate::eventual::tests::counted::Counted;
 use crate::model::{Metadata, TableName};
 use crate::query::{KeyRange, RowQuery, Span};
-use crate::store::{
-    Backend, Batch, ErrorCode, Middleware, Store, StoreAnswer, StoreError, StoreRequest,
-};
+use crate::store::{Backend, Batch, ErrorCode, Store};
 use crate::{TableEntity, Tables};
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::time::timeout;
-
-/// Counts the requests for one table.
-#[derive(Debug)]
-struct Counted {
-    inner: Arc<dyn Store>,
-    requests: Arc<AtomicUsize>,
-}
-
-impl Middleware for Counted {
-    fn inner(&self) -> &dyn Store {
-        &*self.inner
-    }
-
-    async fn call<T: StoreAnswer>(
-        &self,
-        _: StoreRequest<'_>,
-        next: impl Future<Output = Result<T, StoreError>> + Send,
-    ) -> Result<T, StoreError> {
-        self.requests.fetch_add(1, Relaxed);
-        next.await
-    }
-}
 
 fn row(partition_key: &str, row_key: &str) -> DynamicEntity {
     DynamicEntity::new(partition_key, row_key)
@@ -47,16 +23,21 @@ async fn put(accounts: &Accounts, table: &TableName, row: &DynamicEntity) {
     accounts.write(table, &row.partition_key, insert(row)).await.unwrap();
 }
 
+/// Clients with the first of two accounts, and with both.
+fn short_and_long(stores: &[Arc<dyn Store>; 2]) -> (Accounts, Accounts) {
+    let of = |stores: &[Arc<dyn Store>]| Accounts::growing(stores.to_vec(), name("map")).unwrap();
+    (of(&stores[..1]), of(stores))
+}
+
 fn keys(partition: Span) -> KeyRange {
     KeyRange { partition, row: Span::All }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_write_is_one_request_and_the_first_of_a_partition_four_or_in_a_new_slot_six() {
-    let requests = Arc::new(AtomicUsize::new(0));
-    let store = Counted { inner: memory(), requests: Arc::clone(&requests) };
-    let store: [Arc<dyn Store>; 1] = [Arc::new(store)];
-    let (accounts, table) = (Accounts::growing(store, name("map")).unwrap(), name("rows"));
+    let store = Counted::new(memory());
+    let stores: [Arc<dyn Store>; 1] = [Arc::clone(&store) as _];
+    let (accounts, table) = (Accounts::growing(stores, name("map")).unwrap(), name("rows"));
     accounts.create_table(&table).await.unwrap();
     let (one, other) = ("a", (0..).map(|n| format!("b{n}")));
     let mut other = other.filter(|key| slot_of(key) == slot_of(one));
@@ -67,13 +48,12 @@ async fn a_write_is_one_request_and_the_first_of_a_partition_four_or_in_a_new_sl
     for (row, expected) in
         [(row(one, "1"), 6), (row(&other, "1"), 4), (row(&other, "2"), 1), (row(one, "2"), 1)]
     {
-        requests.store(0, Relaxed);
+        store.take();
         put(&accounts, &table, &row).await;
-        assert_eq!(requests.load(Relaxed), expected, "{row:?}");
+        assert_eq!(store.take(), expected, "{row:?}");
     }
-    requests.store(0, Relaxed);
     accounts.get(&table, one, "1", None, Metadata::None).await.unwrap().unwrap();
-    assert_eq!(requests.load(Relaxed), 1);
+    assert_eq!(store.take(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -149,9 +129,7 @@ async fn a_new_account_takes_the_partitions_of_its_slots_and_no_other_row_is_wri
 
 #[tokio::test(start_paused = true)]
 async fn a_table_that_was_deleted_does_not_come_back_as_accounts_grow() {
-    let stores = [memory(), memory()];
-    let short = Accounts::growing([Arc::clone(&stores[0])], name("map")).unwrap();
-    let long = Accounts::growing(stores, name("map")).unwrap();
+    let (short, long) = short_and_long(&[memory(), memory()]);
     let table = name("rows");
     let rows: Vec<_> = (0..20).map(|n| row(&format!("p{n:03}"), "1")).collect();
     short.create_table(&table).await.unwrap();
@@ -175,8 +153,7 @@ async fn a_table_that_was_deleted_does_not_come_back_as_accounts_grow() {
 #[tokio::test(start_paused = true)]
 async fn a_new_account_gets_the_tables_that_were_there_before() {
     let stores = [memory(), memory()];
-    let short = Accounts::growing([Arc::clone(&stores[0])], name("map")).unwrap();
-    let long = Accounts::growing(stores.clone(), name("map")).unwrap();
+    let (short, long) = short_and_long(&stores);
     let (table, empty) = (name("rows"), name("empty"));
     for table in [&table, &empty] {
         short.create_table(table).await.unwrap();
@@ -217,9 +194,7 @@ async fn a_new_account_gets_the_tables_that_were_there_before() {
 
 #[tokio::test(start_paused = true)]
 async fn no_table_is_deleted_while_accounts_grow() {
-    let stores = [memory(), memory()];
-    let short = Accounts::growing([Arc::clone(&stores[0])], name("map")).unwrap();
-    let long = Accounts::growing(stores, name("map")).unwrap();
+    let (short, long) = short_and_long(&[memory(), memory()]);
     let table = name("rows");
     short.create_table(&table).await.unwrap();
     let rows: Vec<_> = (0..20).map(|n| row(&format!("p{n:03}"), "1")).collect();
@@ -228,10 +203,9 @@ async fn no_table_is_deleted_while_accounts_grow() {
     }
     let mut grows = pin!(long.grow());
     assert!(timeout(Duration::from_secs(1), &mut grows).await.is_err());
-    for accounts in [&short, &long] {
+    let refusals = [(&short, ErrorCode::INVALID_INPUT), (&long, ErrorCode::SERVER_BUSY)];
+    for (accounts, expected) in refusals {
         let error = accounts.delete_table(&table).await.unwrap_err();
-        let is_short = Arc::ptr_eq(&accounts.stores, &short.stores);
-        let expected = if is_short { ErrorCode::INVALID_INPUT } else { ErrorCode::SERVER_BUSY };
         assert_eq!(error.code, expected, "{error}");
     }
     grows.await.unwrap();
@@ -315,8 +289,7 @@ async fn writes_of_many_fill_the_transactions_of_accounts_that_grow_and_too_many
 #[tokio::test(start_paused = true)]
 async fn a_process_with_the_shorter_list_writes_nothing_once_the_accounts_have_grown() {
     let stores = [memory(), memory()];
-    let short = Accounts::growing([Arc::clone(&stores[0])], name("map")).unwrap();
-    let long = Accounts::growing(stores.clone(), name("map")).unwrap();
+    let (short, long) = short_and_long(&stores);
     let table = name("rows");
     short.create_table(&table).await.unwrap();
     let partitions: Vec<_> = (0..20).map(|n| format!("p{n:03}")).collect();

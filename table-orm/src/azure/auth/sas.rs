@@ -70,7 +70,8 @@ pub enum SasError {
     Key(KeyFault),
     /// The policy's id is not one that a table can have.
     #[error(
-        "the id of the stored access policy is empty, longer than 64 characters, or has control characters or spaces at an end"
+        "the id of the stored access policy is empty, is longer than 64 characters, has control characters, or \
+         has spaces at an end"
     )]
     Policy,
     /// The addresses have another form.

@@ -27,7 +27,7 @@ pub const MAX_POLICY_ID: usize = 64;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessPolicy {
-    /// Its id in its table: 1 to 64 characters, without spaces at its ends.
+    /// Its id in its table: 1 to 64 characters, no control characters, no spaces at its ends.
     pub id: String,
     /// When its signatures become valid, to the second.
     pub start: Option<OffsetDateTime>,
@@ -132,7 +132,7 @@ impl TableService {
         let mut body = "<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers>".to_owned();
         for (at, policy) in policies.iter().enumerate() {
             if !is_policy_id(&policy.id) {
-                let wrong = "an id has 1 to 64 characters, and no spaces at its ends";
+                let wrong = "an id has 1 to 64 characters, no control characters, and no spaces at its ends";
                 return Err(policy.rejected(wrong));
             }
             if policies[..at].iter().any(|other| other.id == policy.id) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 #[derive(Debug)]
-pub(in crate::eventual) struct Counted {
+pub(crate) struct Counted {
     inner: Arc<dyn Store>,
     requests: AtomicUsize,
 }

@@ -4,7 +4,7 @@
 mod bulk;
 pub(crate) mod chaos;
 mod costs;
-pub(in crate::eventual) mod counted;
+pub(crate) mod counted;
 mod derived;
 mod left_out;
 pub(in crate::eventual) mod mortal;

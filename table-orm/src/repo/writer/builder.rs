@@ -99,8 +99,8 @@ impl<E: TableEntity + 'static> OpenWriter<E> {
     /// writes what an ended process left. Calls at the same time share a sync of the disk.
     ///
     /// Open one writer at a time for a journal, a table and a type: two would number their entities alike, and
-    /// `send` fails with [`WriterError::JournalInUse`]. To open fails with [`WriterError::Journal`] while the file
-    /// has an entry that `E` cannot be read from.
+    /// `send` fails with [`WriterError::JournalInUse`]. Opening fails with [`WriterError::Journal`] while the file
+    /// has an entry that cannot be read as an `E`.
     ///
     /// Each entity is sent at least once. An insert that is sent again and finds an equal entity counts it as
     /// [`present`](crate::repo::BulkProgress::present). An upsert that is sent again may

@@ -23,7 +23,7 @@ const ROW_BYTES: usize = 16 * PIECE;
 const NAME: &str = "Row";
 /// How many rows an entry has, if it has more than one.
 const ROWS: &str = "Rows";
-/// What is between the number of an entry and that of its second row and later ones. It sorts before digits.
+/// What separates the number of an entry from that of a row after its first. It sorts before digits.
 const MORE: char = '+';
 
 /// An entry of the file.
@@ -64,9 +64,9 @@ impl Journal {
     async fn read(&self) -> Result<Vec<(Entry, Vec<u8>)>> {
         let (mut found, mut torn) = (Vec::<(Entry, Vec<DynamicEntity>)>::new(), Vec::new());
         for row in self.rows.list(&*self.partition_key, ..).collect().await? {
-            let number = row.row_key.split(MORE).next().and_then(|number| number.parse().ok());
+            let number = row.row_key.split(MORE).next().and_then(|text| text.parse::<u64>().ok());
             let Some(number) = number else { continue };
-            self.next.fetch_max(number + 1, Ordering::Relaxed);
+            self.next.fetch_max(number.saturating_add(1), Ordering::Relaxed);
             match found.last_mut() {
                 Some((entry, rows)) if entry.number == number => rows.push(row),
                 // The first row of the entry is gone.

@@ -12,26 +12,28 @@ use std::mem;
 pub(super) struct Unreported<E> {
     pub written: BulkProgress,
     failures: Vec<(WriterFailure<E>, Vec<Ticket>)>,
+    /// The bytes of the failures.
+    bytes: usize,
 }
 
 impl<E> Default for Unreported<E> {
     fn default() -> Self {
-        Self { written: BulkProgress::default(), failures: Vec::new() }
+        Self { written: BulkProgress::default(), failures: Vec::new(), bytes: 0 }
     }
 }
 
 impl<E> Unreported<E> {
     pub fn fail(&mut self, failure: WriterFailure<E>, tickets: Vec<Ticket>) {
+        self.bytes += tickets.iter().map(|ticket| ticket.share.num_permits()).sum::<usize>();
         self.failures.push((failure, tickets));
     }
 
     /// The bytes of the failures.
-    pub fn bytes(&self) -> usize {
-        let tickets = self.failures.iter().flat_map(|(_, tickets)| tickets);
-        tickets.map(|ticket| ticket.share.num_permits()).sum()
+    pub const fn bytes(&self) -> usize {
+        self.bytes
     }
 
-    /// The failures' entries in the journal, which they have no longer.
+    /// Takes from the failures their entries in the journal.
     pub fn take_entries(&mut self) -> Vec<Entry> {
         let tickets = self.failures.iter_mut().flat_map(|(_, tickets)| tickets);
         tickets.filter_map(|ticket| ticket.entry.take()).collect()
@@ -39,7 +41,8 @@ impl<E> Unreported<E> {
 
     /// The report. The failures give their room back.
     pub fn take(&mut self) -> WriterReport<E> {
-        let failures = mem::take(&mut self.failures).into_iter().map(|(failure, _)| failure);
-        WriterReport { written: mem::take(&mut self.written), failures: failures.collect() }
+        let Self { written, failures, .. } = mem::take(self);
+        let failures = failures.into_iter().map(|(failure, _)| failure).collect();
+        WriterReport { written, failures }
     }
 }

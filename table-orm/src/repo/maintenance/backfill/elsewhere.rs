@@ -29,18 +29,20 @@ pub(super) fn add<E: TableEntity>(
     Ok(())
 }
 
-/// Brings the rows in step. Returns their number, and those that other writers of their entities keep busy.
-pub(super) async fn fill<E: TableEntity>(
+/// Brings the rows in step. Returns their number, and those that other writers of their entities keep busy, with
+/// that problem.
+pub(in crate::repo::maintenance) async fn fill<E: TableEntity>(
     client: &TableClient,
     rows: BTreeMap<String, Vec<RowElsewhere>>,
+    problem: &Problem,
 ) -> Result<(u64, Vec<Skipped>)> {
     let (mut written, mut skipped) = (0, Vec::new());
     for (home, rows) in rows {
         if settle::<E>(client, &home, &rows).await? {
             written += rows.len() as u64;
         } else {
-            let lacking = |row: RowElsewhere| row.finding::<E>(None, Problem::Missing);
-            let busy = |row| Skipped { finding: lacking(row), reason: SkipReason::Changed };
+            let finding = |row: RowElsewhere| row.finding::<E>(None, problem.clone());
+            let busy = |row| Skipped { finding: finding(row), reason: SkipReason::Changed };
             skipped.extend(rows.into_iter().map(busy));
         }
     }

@@ -9,4 +9,5 @@ mod report;
 mod run;
 
 pub use builder::Backfill;
+pub(super) use elsewhere::fill;
 pub use report::{BackfillProgress, BackfillReport};

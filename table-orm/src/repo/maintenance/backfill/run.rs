@@ -97,7 +97,8 @@ impl<E: TableEntity> Backfill<'_, E> {
         drop(in_flight);
         // An unfinished page does not count: a resumed backfill reads it again.
         ended?;
-        let (filled, busy) = elsewhere::fill::<E>(&self.pages.client, elsewhere).await?;
+        let (filled, busy) =
+            elsewhere::fill::<E>(&self.pages.client, elsewhere, &Problem::Missing).await?;
         rows += filled;
         report.skipped.extend(busy);
         let (secured, taken) = elsewhere::secure::<E>(&self.pages.client, &homes).await?;

@@ -19,8 +19,8 @@ use std::marker::PhantomData;
 /// Entities of one partition share transactions of at most 100 operations and 4 MiB. Each checks the
 /// version of the canonical row and of the rows that it replaces, so a write of another client is not lost.
 ///
-/// Rows in other partitions are written where they have a former name of a property: each takes a point query
-/// more, of a type with an `alias`.
+/// For a type with an `alias`, it also reads each row in another partition, by a point query, and writes those
+/// that have a former name of a property.
 ///
 /// It neither adds nor repairs rows: [`backfill`](Repo::backfill) and [`repair`](Repo::repair) do. Rows out
 /// of step are in the report. A second rewrite writes nothing.

@@ -5,9 +5,10 @@ use crate::entity::TableEntity;
 use crate::error::Result;
 use crate::eventual::ForeignKey;
 use crate::plan::TableClient;
-use crate::repo::maintenance::repair::{SkipReason, Skipped};
+use crate::repo::maintenance::RowElsewhere;
+use crate::repo::maintenance::backfill::fill;
+use crate::repo::maintenance::repair::Skipped;
 use crate::repo::maintenance::verify::{Problem, rows_elsewhere};
-use crate::repo::maintenance::{RowElsewhere, settle};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::collections::BTreeMap;
 
@@ -31,19 +32,8 @@ pub(super) async fn rename<E: TableEntity>(
     for row in read.into_iter().flatten() {
         rows.entry(row.home.partition_key.clone()).or_default().push(row);
     }
-    let (mut written, mut skipped) = (0, Vec::new());
-    for (home, rows) in rows {
-        if settle::<E>(client, &home, &rows).await? {
-            written += rows.len() as u64;
-        } else {
-            let problem = || Problem::Stale { properties: Vec::new() };
-            skipped.extend(rows.into_iter().map(|row| Skipped {
-                finding: row.finding::<E>(None, problem()),
-                reason: SkipReason::Changed,
-            }));
-        }
-    }
-    Ok((written, skipped))
+    let stale = Problem::Stale { properties: Vec::new() };
+    fill::<E>(client, rows, &stale).await
 }
 
 /// The row, if it is stored with a former name.

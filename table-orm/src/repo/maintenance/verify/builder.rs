@@ -90,8 +90,8 @@ impl<E: TableEntity> Repo<E> {
     /// ```
     ///
     /// # Errors
-    /// When a request fails, such as with [`Error::TableNotFound`](crate::Error::TableNotFound). The absent table of
-    /// rows elsewhere is no error: each of these rows is a finding then,
+    /// When a request fails, such as with [`Error::TableNotFound`](crate::Error::TableNotFound). A missing table of
+    /// rows in other partitions is no error: each of its rows is then a finding,
     /// [`TableMissing`](crate::repo::Problem::TableMissing).
     pub fn verify<Q>(&self, partition: Q) -> Verify<E>
     where
