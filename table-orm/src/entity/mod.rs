@@ -1,6 +1,7 @@
 //! Entities: typed values that are stored as rows, and what is read from rows.
 
 mod across;
+mod bucket;
 mod dynamic;
 mod elements;
 mod event;
@@ -26,6 +27,7 @@ mod union;
 mod unique_key;
 
 pub use crate::codec::{Alias, Members};
+pub use bucket::{Bucketed, Bucketing, OtherPeriod};
 pub use dynamic::DynamicEntity;
 #[doc(hidden)]
 pub use elements::Elements;
@@ -52,6 +54,7 @@ pub(crate) use across::{
     across_keys, has_across, has_rows_elsewhere, merges_blind, patches_blind, reaches_across,
     writes_blind,
 };
+pub(crate) use bucket::check_period;
 pub(crate) use elements::too_many_elements;
 pub(crate) use event::{EVENTS, EventContent, EventRowKey, HEAD, Head, LEASE, ReportedType};
 pub(crate) use foreign::{home_key, keys_of_rows};
@@ -123,6 +126,9 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     /// How old an entity may be that `get` returns without asking the store; `None` always asks. Takes the
     /// feature `cache`.
     const CACHED_FOR: Option<Duration> = None;
+
+    /// How its entities are spread over tables, if it has one for each period.
+    const BUCKET: Option<Bucketing<Self>> = None;
 
     /// The canonical row: it holds the whole entity, and its ETag guards all rows.
     type Canonical: Row<Entity = Self>;

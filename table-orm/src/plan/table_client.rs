@@ -34,6 +34,8 @@ pub(crate) struct TableClient {
     pub moves: Vec<(String, String)>,
     /// The number that says which of its rows a total changes in; `None` for a random one.
     pub shard: Option<u64>,
+    /// Whether it is the table of a period, which only types with such tables share.
+    pub of_period: bool,
     /// How old the rows may be that `get` returns; `None` asks the store.
     #[cfg(feature = "cache")]
     pub cached_for: Option<Duration>,
@@ -59,6 +61,7 @@ impl TableClient {
             context: EntityContext::of::<E>(),
             summed,
             reported,
+            of_period: E::BUCKET.is_some(),
             #[cfg(feature = "cache")]
             cached_for: E::CACHED_FOR,
             ..Self::untyped(connection, table, E::NAME)
@@ -96,6 +99,7 @@ impl TableClient {
             reported: Vec::new(),
             moves: Vec::new(),
             shard: None,
+            of_period: false,
             #[cfg(feature = "cache")]
             cached_for: None,
         }

@@ -4,6 +4,7 @@ mod builder;
 #[cfg(feature = "cache")]
 mod cached;
 mod connect;
+mod periods;
 
 pub use builder::TablesBuilder;
 
@@ -61,6 +62,7 @@ impl Tables {
     /// ```
     #[must_use]
     pub fn repo<E: TableEntity>(&self) -> Repo<E> {
+        has_one_table::<E>();
         self.repo_in(TableName::checked(E::TABLE))
     }
 
@@ -505,5 +507,16 @@ impl Tables {
     pub async fn delete(&self, table: &TableName) -> Result<()> {
         let deleted = self.connection.delete_table(table).await;
         deleted.map_err(|cause| rejected(table.as_str(), cause))
+    }
+}
+
+/// Fails to compile for a type with a table for each period.
+const fn has_one_table<E: TableEntity>() {
+    const {
+        assert!(
+            E::BUCKET.is_none(),
+            "the type has `bucket`, so it has one table for each period, not one: use \
+             `tables.periods::<T>()`, and `.at(time)` of that for the `Repo` of one period"
+        );
     }
 }
