@@ -9,7 +9,7 @@ use crate::tokens::*;
 const LENGTHS: [(&str, usize); 4] = [("hour", 10), ("day", 8), ("month", 6), ("year", 4)];
 
 /// One period has to contain all that a promise is about.
-pub fn rules(entity: &Entity<'_>, errors: &mut Errors) {
+pub fn shape(entity: &Entity<'_>, errors: &mut Errors) {
     let Some(names) = &entity.bucket else { return };
     let [length, field] = &names[..] else {
         let at = names.first().unwrap_or(&entity.input.ident);

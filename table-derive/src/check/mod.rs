@@ -25,7 +25,7 @@ pub fn entity(entity: &Entity<'_>, errors: &mut Errors) {
     for table in entity.table.iter().chain(elsewhere).chain(guards) {
         table::name(table, errors);
     }
-    bucket::rules(entity, errors);
+    bucket::shape(entity, errors);
     fields::fields(&entity.fields, errors);
     rows::names(entity, errors);
     table::rows(entity, errors);

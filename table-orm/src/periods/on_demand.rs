@@ -1,6 +1,6 @@
 //! A store whose tables of periods are there when they are needed.
 //!
-//! Invariants: a read of an absent table reads no rows. A write creates the table only if it can then succeed,
+//! Invariants: a read of a table that is absent, or is being deleted, reads no rows. A write creates the table only if it can then succeed,
 //! and sends a request more only when it met an absent table.
 
 use crate::model::{Bucket, ETag, Metadata, Period, TableName};
@@ -37,8 +37,18 @@ impl OnDemand {
 
     /// Whether the answer says that the table of a period does not exist.
     fn is_absent(&self, table: &TableName, error: &StoreError) -> bool {
-        error.code == ErrorCode::TABLE_NOT_FOUND
-            && Period::of_table(self.bucket, &self.base, table).is_some()
+        error.code == ErrorCode::TABLE_NOT_FOUND && self.is_of_period(table)
+    }
+
+    /// Whether the answer says that the table of a period has no rows. That of a table that the service is
+    /// deleting does.
+    fn is_empty(&self, table: &TableName, error: &StoreError) -> bool {
+        let codes = [ErrorCode::TABLE_NOT_FOUND, ErrorCode::TABLE_BEING_DELETED];
+        codes.contains(&error.code) && self.is_of_period(table)
+    }
+
+    fn is_of_period(&self, table: &TableName) -> bool {
+        Period::of_table(self.bucket, &self.base, table).is_some()
     }
 
     /// Sends a write. Where the table does not exist, creates it and sends the write again.
@@ -119,7 +129,7 @@ impl Middleware for OnDemand {
         metadata: Metadata,
     ) -> Answer<Option<StoredRow>> {
         match self.inner.get(table, partition_key, row_key, select, metadata).await {
-            Err(error) if self.is_absent(table, &error) => Ok(None),
+            Err(error) if self.is_empty(table, &error) => Ok(None),
             row => row,
         }
     }
@@ -127,7 +137,7 @@ impl Middleware for OnDemand {
     async fn query(&self, query: &RowQuery) -> Answer<Page> {
         const NO_ROWS: Bytes = Bytes::from_static(br#"{"value":[]}"#);
         match self.inner.query(query).await {
-            Err(error) if self.is_absent(&query.table, &error) => {
+            Err(error) if self.is_empty(&query.table, &error) => {
                 Ok(Page { body: NO_ROWS, continuation: None, scanned: Some(0) })
             }
             page => page,

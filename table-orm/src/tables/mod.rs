@@ -167,6 +167,7 @@ impl Tables {
         &self,
         partition: impl UnionScope<Row: Row<Entity: MemberOf<U>>>,
     ) -> UnionList<U> {
+        scope_has_one_table(&partition);
         self.union_in(TableName::checked(U::TABLE), partition)
     }
 
@@ -508,6 +509,11 @@ impl Tables {
         let deleted = self.connection.delete_table(table).await;
         deleted.map_err(|cause| rejected(table.as_str(), cause))
     }
+}
+
+/// Fails to compile for a query of a type with a table for each period.
+const fn scope_has_one_table<S: UnionScope<Row: Row>>(_: &S) {
+    has_one_table::<<S::Row as Row>::Entity>();
 }
 
 /// Fails to compile for a type with a table for each period.

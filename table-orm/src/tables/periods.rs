@@ -27,6 +27,21 @@ impl Tables {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// Such a type has no single table, so [`repo`](Self::repo), [`transaction`](Self::transaction) and
+    /// [`union`](Self::union) do not compile for it:
+    ///
+    /// ```compile_fail,E0080
+    /// # use table_orm::{TableEntity, Tables};
+    /// # use time::OffsetDateTime;
+    /// # #[derive(Debug, TableEntity)]
+    /// # #[table(name = "readings", partition = "{sensor}", row = "{at}", bucket(month, at))]
+    /// # struct Reading { sensor: String, at: OffsetDateTime }
+    /// # fn main() -> table_orm::Result<()> {
+    /// let readings = Tables::in_memory()?.repo::<Reading>();
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn periods<E: Bucketed>(&self) -> Periods<E> {
         Periods::new(&self.connection, TableName::checked(E::TABLE))

@@ -11,7 +11,7 @@ struct Reading {
 }
 
 fn patch(at: OffsetDateTime) {
-    let _ = Reading::patch().celsius(20.5).at(at);
+    let _ = ReadingPatch::default().celsius(20.5).at(at);
 }
 
 fn main() {}
