@@ -60,10 +60,10 @@ impl<E> Bucketing<E> {
 )]
 pub trait Bucketed: TableEntity {}
 
-/// An entity that belongs into the table of another period. Nothing was written.
+/// An entity that belongs in the table of another period. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{entity}` does not belong into the table `{table}`: its `{field}` is in the period {period}; nothing was \
+    "`{entity}` does not belong in the table `{table}`: its `{field}` is in the period {period}; nothing was \
      written: write a new entity through `Periods`, which finds its table; to change the time of a stored one, \
      insert it with its new time, then delete the old one"
 )]
@@ -83,7 +83,7 @@ impl EntityRows {
     /// The rows that store the entity in that table.
     ///
     /// # Errors
-    /// As [`of`](Self::of). When the entity belongs into the table of another period:
+    /// As [`of`](Self::of). When the entity belongs in the table of another period:
     /// [`Invalid::OtherPeriod`].
     pub(crate) fn of_in<E: TableEntity>(entity: &E, table: &TableName) -> Result<Self, Invalid> {
         check_period(entity, table)?;

@@ -24,7 +24,7 @@ pub enum Invalid {
     /// No transaction can write a row for each element of a field.
     #[error(transparent)]
     TooManyElements(#[from] TooManyElements),
-    /// The entity belongs into the table of another period.
+    /// The entity belongs in the table of another period.
     #[error(transparent)]
     OtherPeriod(#[from] OtherPeriod),
 }

@@ -233,7 +233,7 @@ pub enum Error {
     /// A field has more elements than one transaction can write rows for. Nothing was sent.
     #[error(transparent)]
     TooManyElements(TooManyElements),
-    /// An entity belongs into the table of another period, or a `save` changed its time so that it does.
+    /// An entity belongs in the table of another period, or a `save` changed its time so that it does.
     /// Nothing was written.
     #[error(transparent)]
     OtherPeriod(OtherPeriod),

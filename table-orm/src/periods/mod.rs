@@ -105,7 +105,7 @@ impl<E: Bucketed> Periods<E> {
         self.repo(Period::of(Self::BUCKETING.bucket(), time))
     }
 
-    /// The table that the entity belongs into.
+    /// The table that the entity belongs in.
     #[must_use]
     pub fn of(&self, entity: &E) -> Repo<E> {
         match Self::BUCKETING.period_of(entity) {

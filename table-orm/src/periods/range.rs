@@ -41,7 +41,6 @@ impl<E: Bucketed> Periods<E> {
     /// # Ok(())
     /// # }
     /// ```
-    #[must_use]
     pub fn during(&self, range: impl TimeRange) -> PeriodRange<E> {
         PeriodRange { periods: self.clone(), range: self.touched(range), newest_first: false }
     }

@@ -38,9 +38,23 @@ impl<E: Bucketed> Periods<E> {
     }
 
     /// Starts a transaction that reads before it writes, in the table of the period of `time`, as
-    /// [`Tables::try_transaction_with`](crate::Tables::try_transaction_with) does in the table of a type with
-    /// one.
-    pub fn transaction_with<'a, Q, T, X, F>(
+    /// [`Tables::transaction_with`](crate::Tables::transaction_with) does in the table of a type with one.
+    pub fn transaction_with<'a, Q, T, F>(
+        &self,
+        time: impl Moment,
+        partition: Q,
+        function: impl FnMut(TransactionScope) -> F + Send + 'a,
+    ) -> TransactionWith<'a, T>
+    where
+        Q: WholePartition,
+        F: Future<Output = Result<T>> + Send + 'a,
+    {
+        self.try_transaction_with(time, partition, function)
+    }
+
+    /// The same by a function with an error type of the app's own, as
+    /// [`Tables::try_transaction_with`](crate::Tables::try_transaction_with).
+    pub fn try_transaction_with<'a, Q, T, X, F>(
         &self,
         time: impl Moment,
         partition: Q,

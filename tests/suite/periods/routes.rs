@@ -243,7 +243,7 @@ async fn a_transaction_is_of_one_period_and_of_types_with_periods() {
             tx.load(Reading::partition("roof").by_time().at(november)).await?.unwrap();
         reading.serial = Some(9);
         tx.save(reading);
-        Ok::<_, Error>(())
+        Ok(())
     });
     both.await.unwrap();
     let stored = readings.at(november).get(Reading::partition("roof").by_id().id(1)).await.unwrap();

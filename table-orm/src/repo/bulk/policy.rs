@@ -18,7 +18,7 @@ pub(in crate::repo) struct BatchPolicy<E> {
     /// The operations that write an entity. For an entity that is sent individually, they only name
     /// its rows.
     pub operations: fn(&E) -> Result<Batch>,
-    /// Whether an entity belongs into the table.
+    /// Whether an entity belongs in the table.
     place: fn(&E, &TableName) -> Result<(), OtherPeriod>,
     /// For types with rows or values in other partitions.
     pub due: Option<Elsewhere<E>>,
@@ -54,7 +54,7 @@ impl<E> BatchPolicy<E> {
         Self { operations, place: |_, _| Ok(()), due: None, individually: None }
     }
 
-    /// The same for entities that belong into the table of their period.
+    /// The same for entities that belong in the table of their period.
     fn placed(self, place: fn(&E, &TableName) -> Result<(), OtherPeriod>) -> Self {
         Self { place, ..self }
     }
