@@ -43,6 +43,7 @@ mod typed_scan;
 mod union;
 mod unique;
 mod untyped;
+mod untyped_transaction;
 mod verify;
 mod write_locks;
 mod writer;
