@@ -29,6 +29,7 @@ mod pages_of_many;
 mod profile;
 mod repo;
 mod rules;
+mod scan_explain;
 mod schema;
 mod sequence;
 mod spread;

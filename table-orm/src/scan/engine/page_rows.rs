@@ -16,6 +16,18 @@ pub(in crate::scan) fn no_rows(own: &OwnRows, body: &[u8]) -> Result<PageRows<()
     Ok(PageRows { rows: vec![(); rows.len()], left_out })
 }
 
+/// Of each row, whether it is an own one.
+pub(in crate::scan) fn whose_rows(
+    own: &OwnRows,
+    body: &[u8],
+) -> Result<PageRows<bool>, PropertyError> {
+    let PageRows { rows, left_out } = read_page::<RowHead>(own, body)?;
+    let mut others = left_out.iter().map(|(at, _)| *at).peekable();
+    let all = 0..rows.len() + left_out.len();
+    let whose = all.map(|at| others.next_if_eq(&at).is_none()).collect();
+    Ok(PageRows { rows: whose, left_out: Vec::new() })
+}
+
 /// The PartitionKeys of the rows, each once.
 pub(in crate::scan) fn partition_keys(
     own: &OwnRows,
