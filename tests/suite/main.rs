@@ -8,6 +8,7 @@ mod bulk;
 mod by_key;
 mod cached;
 mod cancel;
+mod chunked;
 mod clocks;
 mod contention;
 mod costs;
