@@ -27,6 +27,8 @@ pub struct Entity<'a> {
     pub cache: Option<LitStr>,
     /// Whether its events hold what was stored before, and what is stored after.
     pub outbox: Option<[bool; 2]>,
+    /// The type of its old form.
+    pub migrate_from: Option<Path>,
     pub allow_append_only: bool,
     pub allow_single_partition: bool,
     pub rows: Vec<Row>,
@@ -192,6 +194,7 @@ impl<'a> Entity<'a> {
             outbox: items.options(ON_OUTBOX, errors).map(|mut values| {
                 ["before", "after"].map(|value| values.flag(value, errors).is_some())
             }),
+            migrate_from: items.path("migrate_from", errors),
             allow_append_only: items.flag("allow_append_only", errors).is_some(),
             allow_single_partition: items.flag("allow_single_partition", errors).is_some(),
             rows,

@@ -71,7 +71,7 @@ pub(crate) use sum_copy::{
     COPIES, changed_copies, copied_total, copies_partition, copy_of_total, has_sum_copies,
     is_canonical_or_total,
 };
-pub(crate) use template::{first_foreign, foreign_at, name_of, rows_of};
+pub(crate) use template::{first_foreign, foreign_at, name_of, rows_of, template_at};
 
 use crate::key::{Escape, KeyError, KeyTemplate, KeyText, StoredKeys};
 use crate::model::ETag;
@@ -123,6 +123,10 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     /// How old an entity may be that `get` returns without asking the store; `None` always asks. Takes the
     /// feature `cache`.
     const CACHED_FOR: Option<Duration> = None;
+
+    /// Whether its entities are still stored under the keys of another type too:
+    /// [`Migrates`](crate::migrate::Migrates).
+    const MIGRATES: bool = false;
 
     /// The canonical row: it holds the whole entity, and its ETag guards all rows.
     type Canonical: Row<Entity = Self>;
@@ -192,4 +196,14 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     /// Sets the fields that hold the version after a write: the ETag, and no timestamp, because the
     /// service does not return the timestamp of a write.
     fn set_version(&mut self, _etag: &ETag) {}
+}
+
+/// Does not compile for a type whose entities are still stored in another form too.
+#[track_caller]
+pub(crate) const fn has_one_form<E: TableEntity>() {
+    assert!(
+        !E::MIGRATES,
+        "this type has `migrate_from`: its entities may still be stored under their old keys, which this call does \
+         not see; use `Tables::migrating`, or remove `migrate_from` when the migration has ended"
+    );
 }
