@@ -17,6 +17,7 @@ pub use crate::key::{
     Plain, PrefixFree, PrefixOf, RangeOf, Shape, Shard, Sorted, SortedLast, Spread, TemplatePart,
     TextPart, Width,
 };
+pub use crate::migrate::{Migrates, check as check_migration};
 pub use crate::model::ETag;
 pub use crate::model::Metadata;
 pub use crate::model::{DateTime, Edm, EdmType};

@@ -68,6 +68,7 @@ pub use load::Load;
 pub use load_many::{LoadMany, Reload};
 pub use load_unique::LoadUnique;
 pub use loaded_set::LoadedSet;
+pub(crate) use maintenance::CanonicalPages;
 pub use maintenance::Retire;
 pub use maintenance::{Backfill, BackfillProgress, BackfillReport};
 pub use maintenance::{
