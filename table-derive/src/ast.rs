@@ -138,6 +138,8 @@ pub enum Role {
     Property,
     Json,
     Series,
+    Chunked,
+    ChunkedJson,
     Flatten,
     Skip,
     ETag,
@@ -147,8 +149,12 @@ pub enum Role {
 impl Field<'_> {
     /// Whether a row's properties hold it.
     pub fn is_stored(&self) -> bool {
-        self.key_only.is_none()
-            && matches!(self.role, Role::Property | Role::Json | Role::Series | Role::Flatten)
+        self.key_only.is_none() && !matches!(self.role, Role::Skip | Role::ETag | Role::Timestamp)
+    }
+
+    /// Whether it is numbered properties.
+    pub fn is_numbered(&self) -> bool {
+        matches!(self.role, Role::Series | Role::Chunked | Role::ChunkedJson)
     }
 
     /// Whether it is one property.
@@ -535,7 +541,19 @@ impl<'a> Field<'a> {
             mistake!(errors, flag => "field `{name}` cannot be both `{first}` and `{flag}`", help: "keep one of them");
         }
         let alone = if slots.is_some() { Role::Series } else { Role::Property };
-        let role = given.first().map_or(alone, |(_, role)| *role);
+        let role = match (
+            given.first().map_or(alone, |(_, role)| *role),
+            items.flag("chunked", errors),
+        ) {
+            (Role::Property, Some(_)) => Role::Chunked,
+            (Role::Json, Some(_)) => Role::ChunkedJson,
+            (role, Some(at)) => {
+                let flag = Ident::new("chunked", at);
+                mistake!(errors, flag => "`chunked` splits one value, but `{name}` is not stored as one", help: "remove `chunked`");
+                role
+            }
+            (role, None) => role,
+        };
         let rename = items.text("rename", errors);
         let property_at =
             rename.as_ref().map_or(ident.to_token_stream(), ToTokens::to_token_stream);

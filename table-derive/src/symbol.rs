@@ -16,13 +16,15 @@ pub const ON_UNIQUE: Attribute = ("unique", "key across table");
 /// In `outbox(..)`.
 pub const ON_OUTBOX: Attribute = ("outbox", "before after");
 /// On a field of an entity or of a group of properties.
-pub const ON_FIELD: Attribute =
-    ("table", "rename alias skip default json series flatten key_only max_len max etag timestamp");
+pub const ON_FIELD: Attribute = (
+    "table",
+    "rename alias skip default json series chunked flatten key_only max_len max etag timestamp",
+);
 pub const ON_PROPERTIES: Attribute = ("table", "crate rename_all");
 pub const ON_KEY_PART: Attribute = ("key", "crate");
 pub const ON_UNION: Attribute = ("table", "crate");
 pub const ON_PROJECTION: Attribute = ("projection", "of crate");
-pub const ON_PROJECTED_FIELD: Attribute = ("projection", "default json series slots");
+pub const ON_PROJECTED_FIELD: Attribute = ("projection", "default json series slots chunked");
 
 /// The properties that the service writes on every row.
 pub const SYSTEM_PROPERTIES: [&str; 3] = ["PartitionKey", "RowKey", "Timestamp"];

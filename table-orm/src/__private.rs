@@ -2,7 +2,7 @@
 
 pub use crate::codec::{Alias, Members};
 pub use crate::entity::check_names as check_sums;
-pub use crate::entity::{Elements, Field, FromKeys, Query, Row, SeriesOf, Stores};
+pub use crate::entity::{ChunksOf, Elements, Field, FromKeys, Query, Row, SeriesOf, Stores};
 pub use crate::entity::{
     EventValues, ForeignTemplate, GuardTemplate, MemberOf, RowTemplate, Sum, TableEntity,
     TableUnion, UnionMember, UniqueKey,
@@ -22,9 +22,9 @@ pub use crate::model::Metadata;
 pub use crate::model::{DateTime, Edm, EdmType};
 pub use crate::property::Limit::{Max, MaxLen};
 pub use crate::property::{
-    Declared, Json, Limit, Ordered, ProjectedSeries, Properties, PropertiesWriter as Writer,
-    Property, PropertyError, PropertyFault, PropertyWriter, RowFault, Series, SlotsOf,
-    assert_aliases, assert_properties, metadata,
+    Chunked, ChunkedJson, Declared, Json, Limit, Ordered, ProjectedSeries, Properties,
+    PropertiesWriter as Writer, Property, PropertyError, PropertyFault, PropertyWriter, RowFault,
+    Series, SlotsOf, assert_aliases, assert_properties, metadata,
 };
 pub use crate::query::{Column, Complete, KeyRange, KeyState, Needs, Open, class};
 pub use crate::query::{Part, PartitionKey, RowKey};

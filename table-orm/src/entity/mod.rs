@@ -40,7 +40,7 @@ pub use keys::{EntityKey, EntityKeys, EntityPartition};
 pub use loaded::{AsLoaded, Loaded};
 pub use own_rows::Moved;
 #[doc(hidden)]
-pub use projection::{Field, FromKeys, SeriesOf, Stores};
+pub use projection::{ChunksOf, Field, FromKeys, SeriesOf, Stores};
 pub use query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, UnionScope, WholePartition};
 pub use read::{FromRow, ReadRow};
 pub use row_head::RowHead;

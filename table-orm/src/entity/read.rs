@@ -37,6 +37,13 @@ pub trait ReadRow: Sized {
     /// # Errors
     /// When a property is missing or is not a value of its field's type.
     fn read_row(row: usize, members: Members<'_, '_>) -> Result<Self, RowFault>;
+
+    /// Returns about how many bytes of memory the value takes beside itself and the text of its row, such as those
+    /// of a map's nodes. A [scan](crate::scan::Scan::buffer) counts them towards its buffer.
+    #[must_use]
+    fn extra_bytes(&self) -> usize {
+        0
+    }
 }
 
 /// A value that can be read from rows of kind `R`: they store all of it.
@@ -142,6 +149,8 @@ pub(crate) struct PageRows<T> {
     /// The indices of the others, in order: rows of other types, and own ones that cannot be read,
     /// with the reason.
     pub left_out: Vec<(usize, Option<PropertyError>)>,
+    /// The [extra bytes](ReadRow::extra_bytes) of those that were read.
+    pub extra_bytes: usize,
 }
 
 /// Reads every own row of a page's `value` array.
@@ -151,14 +160,17 @@ pub(crate) fn read_page<T: ReadRow>(
 ) -> Result<PageRows<T>, PropertyError> {
     let mut context = RowContext::new(T::NAME);
     let mut names = Some(NameCache::default());
-    let mut page = PageRows { rows: Vec::new(), left_out: Vec::new() };
+    let mut page = PageRows { rows: Vec::new(), left_out: Vec::new(), extra_bytes: 0 };
     let read = read_value(json, |json| {
         json.array(|json| {
             context = own.context(T::NAME);
             let start = json.rest;
             let read = T::read_row(own.index, Members::new(json, &mut context, &mut names));
             match read {
-                Ok(row) if own.take(&context) => page.rows.push(row),
+                Ok(row) if own.take(&context) => {
+                    page.extra_bytes += row.extra_bytes();
+                    page.rows.push(row);
+                }
                 Ok(_) => page.leave_out(None),
                 Err(fault) => {
                     json.rest = start;

@@ -7,7 +7,8 @@ use super::expiry::Expiry;
 use super::step::Step;
 use super::within::writing;
 use crate::entity::{
-    Excess, Loaded, ReportedType, Row, SummedType, TableEntity, canonical, foreign_at, name_of,
+    Excess, Loaded, ReadRow, ReportedType, Row, SummedType, TableEntity, canonical, foreign_at,
+    name_of,
 };
 use crate::error::{Error, Rejection, Result};
 use crate::model::{DateTime, ETag, MAX_COMPARISONS, MAX_TRANSACTION_BYTES, Metadata, TableName};
@@ -85,6 +86,7 @@ impl TableClient {
         let table = elsewhere.map_or_else(|| self.table.clone(), |row| row.table_of(&self.table));
         let mut query = RowQuery::new(table, keys);
         let is_canonical = R::INDEX == canonical::<R::Entity>();
+        query.mark.entity = Some(<R::Entity as ReadRow>::NAME);
         query.mark.row = (!is_canonical).then(|| name_of::<R::Entity>(R::INDEX));
         query
     }
@@ -165,7 +167,9 @@ impl TableClient {
 
     /// The point query for the canonical row of an entity.
     pub fn point_of<E: TableEntity>(&self, key: &CanonicalKey) -> RowQuery {
-        RowQuery { metadata: E::METADATA, ..self.point(key) }
+        let mut query = RowQuery { metadata: E::METADATA, ..self.point(key) };
+        query.mark.entity = Some(E::NAME);
+        query
     }
 
     /// Reads one row of any shape, with the types of its properties.

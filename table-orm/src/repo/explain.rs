@@ -9,7 +9,8 @@ use crate::query::RowQuery;
 use serde::Serialize;
 use std::fmt;
 
-/// How many rows of its range a query reads, and how many of these match: [`List::explain`].
+/// How many rows of its range a query or scan reads, and how many of these match: [`List::explain`],
+/// [`Scan::explain`](crate::scan::Scan::explain).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Explained {
@@ -17,7 +18,7 @@ pub struct Explained {
     pub in_range: u64,
     /// The rows that the query returns.
     pub matching: u64,
-    /// The requests that the query takes. The service bills each. Large rows take more: this counts pages of keys.
+    /// The requests that the query or scan takes. The service bills each. Large rows take more: this counts pages of keys.
     pub transactions: u64,
     /// The requests that it would take without its filter.
     pub transactions_unfiltered: u64,

@@ -87,7 +87,9 @@ pub use save::{Delete, Save};
 pub use sequence::{MAX_BLOCK, Sequence};
 pub use sums::{SumProblem, WrongSum};
 pub use table::Table;
-pub use transaction::{Required, Room, Transaction, TransactionScope, TransactionWith};
+pub use transaction::{
+    Required, Room, TableTransaction, Transaction, TransactionScope, TransactionWith,
+};
 pub use union::UnionList;
 pub use update::Update;
 pub use write::Write;

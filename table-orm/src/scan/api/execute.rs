@@ -74,12 +74,12 @@ impl<T, R> Scan<T, R> {
     }
 
     /// These properties, and those that tell own rows.
-    fn keys(&self, names: &[&'static str]) -> Names {
+    pub(super) fn keys(&self, names: &[&'static str]) -> Names {
         names.iter().copied().chain(self.own.marks()).map(Into::into).collect()
     }
 
     /// The scan without types of properties, because it reads no properties.
-    fn bare(mut self) -> Self {
+    pub(super) fn bare(mut self) -> Self {
         self.query = self.query.map(|query| RowQuery { metadata: Metadata::None, ..query });
         self
     }
@@ -90,7 +90,7 @@ impl<T, R> Scan<T, R> {
         ScanSource { store, entity: self.entity, own: self.own, alive }
     }
 
-    fn run<U: Send + 'static>(
+    pub(super) fn run<U: Send + 'static>(
         self,
         select: Option<Names>,
         read: ReadRows<U>,

@@ -233,7 +233,8 @@ impl<T, R> Scan<T, R> {
 
     /// Limits the memory of an [`ordered`](Self::ordered) scan, in bytes: of the pages that wait for
     /// earlier ones or for the consumer, and of those in flight. Default: [`DEFAULT_BUFFER`]. A page
-    /// counts with its JSON and with the structs read from it. A page in flight counts like the largest
+    /// counts with its JSON, with the structs read from it and, of a [`DynamicEntity`], with the map of its
+    /// properties. A page in flight counts like the largest
     /// of late, so a scan whose pages grow may exceed the limit by what those in flight grow. The page
     /// that the consumer waits for is read in any case.
     ///

@@ -68,10 +68,11 @@ async fn page<T: Send>(shared: &Shared<T>, start: &Position) -> Result<Option<Po
         state.answered(partition.as_deref(), keys.len());
         state.commit(start, &keys, page.continuation)?
     };
+    let bytes = page.body.len() + read.extra_bytes;
     let rows = read.first(committed.keep, usize::MAX, shared.skip.as_ref())?;
     let then = {
         let mut state = shared.lock();
-        state.push(start, &committed, rows, page.body.len());
+        state.push(start, &committed, rows, bytes);
         if committed.ended { committed.then } else { Some(start.clone()) }
     };
     shared.wake();
