@@ -1,7 +1,7 @@
 //! Queries as types: which entity and row they read, and their class.
 
-use super::{FromRow, TableEntity};
 use super::template::template_at;
+use super::{FromRow, TableEntity};
 use crate::key::KeyError;
 use crate::query::class::{self, Class};
 use crate::query::{Below, KeyRange, RowRange, Span};

@@ -1,6 +1,9 @@
 //! How a series numbers its properties: `Splits00` to `Splits08`, or `Splits000` onwards.
 
-use crate::model::starts_with;
+use crate::model::{MAX_BINARY_BYTES, MAX_ENTITY_BYTES, starts_with};
+
+/// The chunks of a value: as many as an entity has room for.
+pub(super) const CHUNKS: Slots = Slots::UpTo(MAX_ENTITY_BYTES / MAX_BINARY_BYTES + 1);
 
 /// How many values a series has.
 #[derive(Debug, Clone, Copy)]
