@@ -31,7 +31,7 @@ impl Declared {
 }
 
 /// Whether one of these declares that property, whether or not it has a value.
-fn declares(declared: &[Declared], property: &str) -> bool {
+pub(crate) fn declares(declared: &[Declared], property: &str) -> bool {
     declared.iter().any(|declared| match declared {
         Declared::One(name, ..) => *name == property,
         Declared::Series(series, slots, _) => is_slot(property, series, *slots),

@@ -40,4 +40,5 @@ pub use series::{Series, SeriesSlots};
 #[doc(hidden)]
 pub use slots::Slots;
 
+pub(crate) use declared::declares;
 pub(crate) use slots::series_slot;
