@@ -28,6 +28,7 @@ mod pages;
 mod pages_of_many;
 mod profile;
 mod repo;
+mod rolling_series;
 mod rules;
 mod schema;
 mod sequence;

@@ -131,6 +131,8 @@ pub struct PropertySchema {
     pub max: Option<u64>,
     /// The most properties of a series; `None` for a single property.
     pub slots: Option<usize>,
+    /// Whether each slot has a stamp beside it, as those of a [`Ring`](crate::property::Ring) do.
+    pub stamps: bool,
 }
 
 fn as_text<T: fmt::Display, S: Serializer>(value: &T, out: S) -> Result<S::Ok, S::Error> {
@@ -260,8 +262,8 @@ fn of_field(declared: &'static Declared) -> Vec<PropertySchema> {
     match *declared {
         Declared::One(name, edm, limit) => vec![property(name, edm, limit)],
         Declared::Series(name, slots, edm) => {
-            let slots = Some(slots.most());
-            vec![PropertySchema { slots, ..property(name, edm, None) }]
+            let (stamps, slots) = (slots.has_stamps(), Some(slots.most()));
+            vec![PropertySchema { slots, stamps, ..property(name, edm, None) }]
         }
         Declared::Group(field, group) => {
             let of_group = |property| PropertySchema { field, ..property };
@@ -281,7 +283,8 @@ fn property(name: &'static str, edm: Option<EdmType>, limit: Option<Limit>) -> P
         Some(Limit::Max(max)) => Some(max),
         _ => None,
     };
-    PropertySchema { name, aliases: Vec::new(), field: name, edm, max_bytes, max, slots: None }
+    let (slots, stamps) = (None, false);
+    PropertySchema { name, aliases: Vec::new(), field: name, edm, max_bytes, max, slots, stamps }
 }
 
 fn is_open(declared: &[Declared]) -> bool {
@@ -361,6 +364,9 @@ impl fmt::Display for PropertySchema {
         write!(f, "{}", self.name)?;
         if let Some(slots) = self.slots {
             write!(f, ", numbered, at most {slots}")?;
+        }
+        if self.stamps {
+            f.write_str(", each with a stamp")?;
         }
         if self.field != self.name {
             write!(f, " of {}", self.field)?;

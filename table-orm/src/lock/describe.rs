@@ -23,6 +23,9 @@ pub(super) fn entity<E: TableEntity>(samples: &[E]) -> Result<Entity, LockError>
         if let Some(slots) = property.slots {
             item = item.fact("slots", slots);
         }
+        if property.stamps {
+            item = item.fact("stamps", "yes");
+        }
         if let Some(limit) = limit(property) {
             item = item.fact("limit", limit);
         }

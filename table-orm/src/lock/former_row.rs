@@ -3,7 +3,7 @@
 use super::describe::CODES;
 use super::text::{Entity, Item, parse};
 use crate::key::{Escape, FormerKey, FormerShape, Shape};
-use crate::property::series_slot;
+use crate::property::series_names;
 use crate::repo::{FormerMarks, FormerProperties, FormerRow, FormerRowError};
 
 impl FormerRow {
@@ -82,8 +82,8 @@ fn properties(entity: &Entity, stores: &str) -> FormerProperties {
         let formerly: Vec<_> = formerly.map(|(_, name)| name.clone()).collect();
         match item.get("slots").and_then(|slots| slots.parse().ok()) {
             Some(slots) => {
-                let names = (0..slots).map(|slot| series_slot(&item.name, slot, slots));
-                properties.names.extend(names);
+                let stamps = item.get("stamps") == Some("yes");
+                properties.names.extend(series_names(&item.name, slots, stamps));
             }
             None if formerly.is_empty() && item.get("in every row") == Some("yes") => {
                 properties.required.insert(item.name.clone());

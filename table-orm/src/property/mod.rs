@@ -16,6 +16,8 @@ mod json;
 mod newtype;
 mod open;
 mod ordered;
+mod period;
+mod ring;
 mod scalar;
 mod series;
 mod slots;
@@ -34,6 +36,10 @@ pub use declared::{Declared, assert_aliases, assert_properties, metadata};
 pub use group::Properties;
 pub use json::Json;
 pub use ordered::Ordered;
+pub use period::{Days, Every, Hours, Minutes, Numbered, Period, Place};
+pub use ring::Ring;
+#[doc(hidden)]
+pub use ring::{RingSlots, Rolling};
 #[doc(hidden)]
 pub use series::{ProjectedSeries, SlotsOf};
 pub use series::{Series, SeriesSlots};
@@ -41,4 +47,4 @@ pub use series::{Series, SeriesSlots};
 pub use slots::Slots;
 
 pub(crate) use declared::declares;
-pub(crate) use slots::series_slot;
+pub(crate) use slots::{series_names, series_slot};

@@ -6,7 +6,7 @@ use crate::entity::{
 };
 use crate::key::{Escape, FormerKey, FormerKeyFault};
 use crate::model::reserved_start;
-use crate::property::series_slot;
+use crate::property::series_names;
 use std::collections::BTreeSet;
 
 /// A kind of row that a type had, for [`Repo::drop_row`](crate::Repo::drop_row): how its keys read, and which
@@ -220,7 +220,7 @@ impl FormerRow {
 /// The names under which a property is stored: those of all slots for a series.
 fn stored_names(property: &PropertySchema) -> Vec<String> {
     match property.slots {
-        Some(slots) => (0..slots).map(|slot| series_slot(property.name, slot, slots)).collect(),
+        Some(slots) => series_names(property.name, slots, property.stamps).collect(),
         None => property.aliases.iter().chain([&property.name]).map(ToString::to_string).collect(),
     }
 }
