@@ -47,9 +47,13 @@ fn migrates(model: &Model<'_>, types: &Types<'_>) -> Option<TokenStream> {
             const TELLS: &'static [&'static _orm::str] = &[#(#tells),*];
         },
     );
-    let check = model.entity.input.generics.params.is_empty().then(
-        || quote_spanned!(old.span()=> const _: () = _orm::check_migration::<#ty>();),
-    );
+    let check = model
+        .entity
+        .input
+        .generics
+        .params
+        .is_empty()
+        .then(|| quote_spanned!(old.span()=> const _: () = _orm::check_migration::<#ty>();));
     Some(quote!(#implement #check))
 }
 

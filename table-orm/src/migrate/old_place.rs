@@ -107,10 +107,7 @@ impl<E: Migrates> OldEntity<E> {
 /// The key of the canonical row.
 pub(super) fn canonical_key(rows: &EntityRows) -> CanonicalKey {
     let row_key = rows.canonical().map(|row| row.row_key.clone());
-    CanonicalKey {
-        partition_key: rows.partition_key.clone(),
-        row_key: row_key.unwrap_or_default(),
-    }
+    CanonicalKey { partition_key: rows.partition_key.clone(), row_key: row_key.unwrap_or_default() }
 }
 
 /// Fails unless the old key of the entity with these new rows is that one.

@@ -110,9 +110,8 @@ impl<E: Migrates> Parcel<E> {
     pub fn read(place: CanonicalKey, json: &[u8]) -> Result<Option<Self>> {
         let unreadable = || unknown::<E>(&place, json);
         let mut members = members_by_name(json).map_err(|_| unreadable())?;
-        let mut text = |name: &str| -> Option<String> {
-            serde_json::from_str(members.remove(name)?).ok()
-        };
+        let mut text =
+            |name: &str| -> Option<String> { serde_json::from_str(members.remove(name)?).ok() };
         let (Some(from), Some(made_from)) = (text(MOVED_FROM), text(MOVED_ETAG)) else {
             return Err(unreadable());
         };
@@ -132,10 +131,8 @@ impl<E: Migrates> Parcel<E> {
 
     /// The transaction that inserts the new rows and consumes the parcel.
     pub fn landing(place: &CanonicalKey, rows: &EntityRows) -> Batch {
-        let consume = Operation {
-            row_key: place.row_key.clone(),
-            action: Action::Delete(IfMatch::Any),
-        };
+        let consume =
+            Operation { row_key: place.row_key.clone(), action: Action::Delete(IfMatch::Any) };
         let rows_in = rows.rows.iter().enumerate().map(|(at, row)| {
             let insert = if at == 0 { Action::Insert } else { Action::InsertOrReplace };
             Operation { row_key: row.row_key.clone(), action: insert(row.body.clone()) }
