@@ -3,10 +3,12 @@
 use super::canonical_key::CanonicalKey;
 use super::connection::Connection;
 use super::entity_context::EntityContext;
+use super::expiry::Expiry;
 use super::step::Step;
 use super::within::writing;
 use crate::entity::{
-    Excess, Loaded, ReportedType, Row, SummedType, TableEntity, canonical, foreign_at, name_of,
+    Excess, Loaded, ReadRow, ReportedType, Row, SummedType, TableEntity, canonical, foreign_at,
+    name_of,
 };
 use crate::error::{Error, Rejection, Result};
 use crate::model::{DateTime, ETag, MAX_COMPARISONS, MAX_TRANSACTION_BYTES, Metadata, TableName};
@@ -36,6 +38,8 @@ pub(crate) struct TableClient {
     pub shard: Option<u64>,
     /// Whether it is the table of a period, which only types with such tables share.
     pub of_period: bool,
+    /// Which reads leave out expired entities, and what stands in the way of a write if it has expired.
+    pub expiry: Expiry,
     /// How old the rows may be that `get` returns; `None` asks the store.
     #[cfg(feature = "cache")]
     pub cached_for: Option<Duration>,
@@ -62,6 +66,7 @@ impl TableClient {
             summed,
             reported,
             of_period: E::BUCKET.is_some(),
+            expiry: Expiry { property: E::EXPIRES, ..Expiry::default() },
             #[cfg(feature = "cache")]
             cached_for: E::CACHED_FOR,
             ..Self::untyped(connection, table, E::NAME)
@@ -84,6 +89,7 @@ impl TableClient {
         let table = elsewhere.map_or_else(|| self.table.clone(), |row| row.table_of(&self.table));
         let mut query = RowQuery::new(table, keys);
         let is_canonical = R::INDEX == canonical::<R::Entity>();
+        query.mark.entity = Some(<R::Entity as ReadRow>::NAME);
         query.mark.row = (!is_canonical).then(|| name_of::<R::Entity>(R::INDEX));
         query
     }
@@ -100,6 +106,7 @@ impl TableClient {
             moves: Vec::new(),
             shard: None,
             of_period: false,
+            expiry: Expiry::default(),
             #[cfg(feature = "cache")]
             cached_for: None,
         }
@@ -164,7 +171,9 @@ impl TableClient {
 
     /// The point query for the canonical row of an entity.
     pub fn point_of<E: TableEntity>(&self, key: &CanonicalKey) -> RowQuery {
-        RowQuery { metadata: E::METADATA, ..self.point(key) }
+        let mut query = RowQuery { metadata: E::METADATA, ..self.point(key) };
+        query.mark.entity = Some(E::NAME);
+        query
     }
 
     /// Reads one row of any shape, with the types of its properties.
@@ -196,7 +205,16 @@ impl TableClient {
     /// ETags in order.
     ///
     /// Where entities are added up or reported, totals and events are written in the same transaction.
+    ///
+    /// An expired entity that is in the way is deleted first.
     pub async fn send(&self, batch: Batch) -> Result<Vec<Option<ETag>>> {
+        if self.expiry.evict.is_empty() {
+            return self.send_whole(batch).await;
+        }
+        Box::pin(self.send_evicting(batch)).await
+    }
+
+    pub(super) async fn send_whole(&self, batch: Batch) -> Result<Vec<Option<ETag>>> {
         if self.is_accompanied(&batch) {
             // Boxed: most types have neither.
             return Box::pin(self.send_accompanied(batch)).await;
