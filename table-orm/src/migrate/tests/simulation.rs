@@ -26,7 +26,7 @@ use tokio::time::sleep;
 
 const FAULTS: f64 = 0.06;
 const DEATHS: f64 = 0.2;
-const CALLS: u64 = 7;
+const CALLS: u64 = 14;
 /// The longest time that a client works on one call before it ends.
 const LONGEST_LIFE: Duration = Duration::from_secs(3);
 
@@ -263,7 +263,8 @@ impl<E: Subject> Client<E> {
             return Ok(Err(format!("a mover alone leaves {report:?}")));
         }
         let compare = async || -> Result<Wrong> {
-            let mut all = self.migrating.new.scan(permit()).collect().await?;
+            let mut all = Vec::new();
+            self.migrating.new_pass(|loaded| all.push(loaded.into_inner())).await?;
             for number in 0..ENTITIES {
                 let found = all.iter_mut().find(|entity| entity.number() == number).map(stamp_of);
                 let truth = lock(&self.history).now(number);
