@@ -101,6 +101,9 @@ pub mod run {
     )]
     pub mod accounts {}
 
+    #[doc = include_str!("../guide/run/large_values.md")]
+    pub mod large_values {}
+
     #[doc = include_str!("../guide/run/caching.md")]
     pub mod caching {}
 

@@ -23,6 +23,9 @@ pub(super) fn entity<E: TableEntity>(samples: &[E]) -> Result<Entity, LockError>
         if let Some(slots) = property.slots {
             item = item.fact("slots", slots);
         }
+        if property.chunked {
+            item = item.fact("chunked", "one value");
+        }
         if let Some(limit) = limit(property) {
             item = item.fact("limit", limit);
         }
