@@ -66,7 +66,8 @@ impl<E: Migrates> Migrating<E> {
         let marker = Marker::new(self.new.table(), &rows.partition_key, None).body(&key)?;
         let together = self.is_together(&key, &rows.partition_key);
         let insert = Operation { row_key: key.row_key.clone(), action: Action::Insert(marker) };
-        let mut batch = Batch { partition_key: key.partition_key.clone(), operations: vec![insert] };
+        let mut batch =
+            Batch { partition_key: key.partition_key.clone(), operations: vec![insert] };
         if together {
             batch.operations.extend(insert_all(rows.clone()).operations);
         }

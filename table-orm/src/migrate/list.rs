@@ -5,8 +5,8 @@
 
 use super::migrates::Migrates;
 use super::migrating::Migrating;
-use super::old_place::{AtOld, OldEntity, canonical_key};
 use super::old_key::old_partition;
+use super::old_place::{AtOld, OldEntity, canonical_key};
 use crate::entity::{EntityRows, FromRow, Query, Row, RowHead, RowOf, keys_of};
 use crate::error::{MigrationError, Result};
 use crate::plan::CanonicalKey;

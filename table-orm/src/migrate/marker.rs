@@ -52,13 +52,21 @@ mod tests {
         let table = TableName::new("orders").unwrap();
         let key = CanonicalKey { partition_key: "north".to_owned(), row_key: "ORD:1".to_owned() };
         for (parcel, text) in [
-            (None, r#"{"PartitionKey":"north","RowKey":"ORD:1","Moved_To":"[\"orders\",\"n\\\"o\",null]"}"#),
-            (Some("MOV:x"), r#"{"PartitionKey":"north","RowKey":"ORD:1","Moved_To":"[\"orders\",\"n\\\"o\",\"MOV:x\"]"}"#),
+            (
+                None,
+                r#"{"PartitionKey":"north","RowKey":"ORD:1","Moved_To":"[\"orders\",\"n\\\"o\",null]"}"#,
+            ),
+            (
+                Some("MOV:x"),
+                r#"{"PartitionKey":"north","RowKey":"ORD:1","Moved_To":"[\"orders\",\"n\\\"o\",\"MOV:x\"]"}"#,
+            ),
         ] {
             let marker = Marker::new(&table, "n\"o", parcel);
             assert_eq!(marker.body(&key).unwrap(), text);
             let row = DynamicEntity::from_json(text).unwrap();
-            let Some(crate::model::Edm::String(said)) = row.properties.get(MOVED_TO) else { panic!() };
+            let Some(crate::model::Edm::String(said)) = row.properties.get(MOVED_TO) else {
+                panic!()
+            };
             assert_eq!(Marker::parse(said), Some(marker));
         }
         assert_eq!(Marker::parse("[\"orders\"]"), None);

@@ -39,7 +39,10 @@ impl<E: Migrates> Clone for Migrating<E> {
 
 impl<E: Migrates> fmt::Debug for Migrating<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Migrating").field("table", self.new.table()).field("form", &self.form).finish_non_exhaustive()
+        f.debug_struct("Migrating")
+            .field("table", self.new.table())
+            .field("form", &self.form)
+            .finish_non_exhaustive()
     }
 }
 

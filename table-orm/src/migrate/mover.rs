@@ -241,7 +241,8 @@ impl<E: Migrates> Migrating<E> {
                 Ok(_) => return Ok(true),
                 Err(error) => error,
             };
-            let is_open = error.is_unanswered() || matches!(error, Error::Conflict(_) | Error::NotFound(_));
+            let is_open =
+                error.is_unanswered() || matches!(error, Error::Conflict(_) | Error::NotFound(_));
             if !is_open || !attempts.next().await {
                 return Err(error);
             }

@@ -52,8 +52,8 @@ impl Template {
         let mut index = 0;
         while index < old.parts.len() {
             let placeholder = old.placeholder(index);
-            let told = new[0].telling(&placeholder).is_some()
-                || new[1].telling(&placeholder).is_some();
+            let told =
+                new[0].telling(&placeholder).is_some() || new[1].telling(&placeholder).is_some();
             if !told || !holds(names, placeholder.part.name) {
                 return false;
             }
@@ -68,7 +68,8 @@ impl Template {
         let mut written = self.start.to_owned();
         for (index, part) in self.parts.iter().enumerate() {
             let placeholder = self.placeholder(index);
-            let told = keys.iter().find_map(|(new, key)| Some((new, *key, new.telling(&placeholder)?)));
+            let told =
+                keys.iter().find_map(|(new, key)| Some((new, *key, new.telling(&placeholder)?)));
             let (new, key, at) = told?;
             let text = KeyTemplate { start: new.start, parts: new.parts }.text(at, key)?;
             written.push_str(&placeholder.text_for(&new.placeholder(at), text)?);
@@ -97,7 +98,9 @@ pub(super) fn old_key<E: Migrates>(new: &CanonicalKey) -> Option<CanonicalKey> {
     ];
     let row_key = Template::row::<E::Old>().written_from(&keys)?;
     let partition_key = Template::partition::<E::Old>().written_from(&keys)?;
-    OwnRows::canonical::<E::Old>().takes_key(&row_key).then_some(CanonicalKey { partition_key, row_key })
+    OwnRows::canonical::<E::Old>()
+        .takes_key(&row_key)
+        .then_some(CanonicalKey { partition_key, row_key })
 }
 
 /// The old partition of the entities of a new one; `None` where its key does not tell it.

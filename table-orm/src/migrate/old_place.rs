@@ -107,10 +107,7 @@ impl<E: Migrates> OldEntity<E> {
 /// The key of the canonical row.
 pub(super) fn canonical_key(rows: &EntityRows) -> CanonicalKey {
     let row_key = rows.canonical().map(|row| row.row_key.clone());
-    CanonicalKey {
-        partition_key: rows.partition_key.clone(),
-        row_key: row_key.unwrap_or_default(),
-    }
+    CanonicalKey { partition_key: rows.partition_key.clone(), row_key: row_key.unwrap_or_default() }
 }
 
 /// Fails unless the old key of the entity with these new rows is that one.
@@ -123,11 +120,11 @@ pub(super) fn has_old_key<E: Migrates>(
     if old.as_ref() == Some(made) {
         return Ok(());
     }
-    let pair = |key: CanonicalKey| (key.partition_key, key.row_key);
-    Err(MigrationError::KeyDiffers {
-        entity: E::NAME,
-        new: pair(new),
-        old: old.map(pair).unwrap_or_default(),
-        made: pair(made.clone()),
-    })
+    let old = old.map_or_else(|| "none".to_owned(), |old| shown(&old));
+    Err(MigrationError::KeyDiffers { entity: E::NAME, new: shown(&new), old, made: shown(made) })
+}
+
+/// A key as errors show it.
+pub(super) fn shown(key: &CanonicalKey) -> String {
+    format!("{:?} / {:?}", key.partition_key, key.row_key)
 }

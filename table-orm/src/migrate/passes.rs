@@ -70,12 +70,15 @@ impl<E: Migrates> Migrating<E> {
     pub(super) async fn new_pass(&self, mut each: impl FnMut(Loaded<E>) + Send) -> Result<()> {
         let client = &self.new.client;
         let keys = KeyRange { partition: Span::All, row: canonical_rows::<E>() };
-        let mut pages = client.pages(RowQuery { metadata: Metadata::Minimal, ..client.query(keys) });
+        let mut pages =
+            client.pages(RowQuery { metadata: Metadata::Minimal, ..client.query(keys) });
         while let Some(body) = pages.next().await? {
             for row in split_page(&body)? {
                 let json = row.get().as_bytes();
                 if is_in_partition_of::<E>(&key_of(json)?) {
-                    Loaded::read(Bytes::copy_from_slice(json), None)?.into_iter().for_each(&mut each);
+                    Loaded::read(Bytes::copy_from_slice(json), None)?
+                        .into_iter()
+                        .for_each(&mut each);
                 }
             }
         }

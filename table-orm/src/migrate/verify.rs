@@ -46,7 +46,8 @@ impl<E: Migrates> Migrating<E> {
             match row.is {
                 Ok(AtOld::Marker(_)) => report.markers += 1,
                 Ok(AtOld::Entity(stored)) => {
-                    unmoved.push((row.key, OldEntity::<E>::of(&stored).ok().map(|old| old.new_key())));
+                    unmoved
+                        .push((row.key, OldEntity::<E>::of(&stored).ok().map(|old| old.new_key())));
                 }
                 _ => unmoved.push((row.key, None)),
             }
@@ -55,7 +56,9 @@ impl<E: Migrates> Migrating<E> {
         .await?;
         for (key, new) in unmoved {
             let twice = match new {
-                Some(new) => matches!(self.locate(&new).await?, Located::New(_)) && self.is_old(&new).await?,
+                Some(new) => {
+                    matches!(self.locate(&new).await?, Located::New(_)) && self.is_old(&new).await?
+                }
                 None => false,
             };
             let found = if twice { &mut report.twice } else { &mut report.unmoved };

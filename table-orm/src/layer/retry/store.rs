@@ -12,7 +12,8 @@ use super::write_id::WriteIdProperty;
 use crate::model::{ETag, Metadata, PARCEL_START, TableName};
 use crate::query::RowQuery;
 use crate::store::{
-    Action, Ambiguity, Batch, ErrorCode, Middleware, Operation, Page, Store, StoreError, StoredRow, tally,
+    Action, Ambiguity, Batch, ErrorCode, Middleware, Operation, Page, Store, StoreError, StoredRow,
+    tally,
 };
 use crate::sync::{Flight, Random};
 use futures_util::future::{Either, select};

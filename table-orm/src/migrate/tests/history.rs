@@ -45,7 +45,12 @@ impl History {
     }
 
     /// Whether the entity was so at some time since.
-    pub fn was(&mut self, number: u64, since: usize, what: impl Fn(&Option<String>) -> bool) -> bool {
+    pub fn was(
+        &mut self,
+        number: u64,
+        since: usize,
+        what: impl Fn(&Option<String>) -> bool,
+    ) -> bool {
         self.of(number)[since..].iter().any(what)
     }
 
@@ -159,7 +164,8 @@ fn truth<E: Subject>(rows: &Rows, number: u64) -> Result<Option<(String, String)
     };
     let stamps = |row: &DynamicEntity| text(row, "Stamp").zip(text(row, "Base"));
     let (new, old) = keys::<E>(number);
-    let (new, old) = (row(E::TABLE, &new).and_then(stamps), row(<E::Old as crate::TableEntity>::TABLE, &old));
+    let (new, old) =
+        (row(E::TABLE, &new).and_then(stamps), row(<E::Old as crate::TableEntity>::TABLE, &old));
     let marker = old.and_then(|row| Marker::parse(&text(row, MOVED_TO)?));
     let parcel = marker.as_ref().and_then(|marker| {
         let (partition_key, row_key) = (marker.partition_key.clone(), marker.parcel.clone()?);

@@ -4,6 +4,7 @@
 use super::history::{ENTITIES, History, NOTHING, Watch, keys, lock};
 use super::subjects::{Apart, Away, Subject, Within};
 use super::tampering::{LeftOut, Tampering};
+use crate::Tables;
 use crate::dose::dose;
 use crate::embedded::EmbeddedStore;
 use crate::entity::Loaded;
@@ -17,7 +18,6 @@ use crate::migrate::{Form, Held};
 use crate::model::TableName;
 use crate::query::ScanPermit;
 use crate::store::Store;
-use crate::Tables;
 use futures_util::future::join;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
@@ -44,7 +44,8 @@ async fn run<E: Subject + Debug>(seed: u64, left_out: Option<LeftOut>) -> Result
     let observer = Observer::of(Watch::<E>::of(Arc::clone(&history)), Arc::new(memory));
     let network = network(seed, FAULTS, FAULTS, observer.clone());
     let wrong = Mutex::new(None);
-    let client = |number, version| Client::<E>::start(seed, number, version, &network, &history, left_out);
+    let client =
+        |number, version| Client::<E>::start(seed, number, version, &network, &history, left_out);
     // Two of each version, and movers from a time on.
     let clients = (0..6).map(|number| client(number, number % 3).calls(&wrong));
     let movers = (6..8).map(|number| client(number, 2).moves());
@@ -177,13 +178,19 @@ impl<E: Subject> Client<E> {
         };
         let is_gone = lock(&self.history).was(number, since, Option::is_none);
         match deleted {
-            Ok(()) if !is_gone => Err(format!("the delete of {stamp} was acknowledged, and it was there")),
+            Ok(()) if !is_gone => {
+                Err(format!("the delete of {stamp} was acknowledged, and it was there"))
+            }
             _ => Ok(()),
         }
     }
 
     /// Loads an entity, and checks what it is told.
-    async fn load(&self, number: u64, since: usize) -> std::result::Result<Option<AnyLoaded<E>>, String> {
+    async fn load(
+        &self,
+        number: u64,
+        since: usize,
+    ) -> std::result::Result<Option<AnyLoaded<E>>, String> {
         let (new, old) = keys::<E>(number);
         let loaded = match self.version {
             0 => match self.migrating.old.client.load::<E::Old>(&old).await {
@@ -273,7 +280,9 @@ impl<E: Subject> Client<E> {
                 let found = all.iter_mut().find(|entity| entity.number() == number).map(stamp_of);
                 let truth = lock(&self.history).now(number);
                 if found != truth {
-                    return Ok(Err(format!("entity {number} is {found:?} at the end, and was {truth:?}")));
+                    return Ok(Err(format!(
+                        "entity {number} is {found:?} at the end, and was {truth:?}"
+                    )));
                 }
             }
             Ok(Ok(()))

@@ -47,13 +47,20 @@ impl Tampering {
     /// The operation as it is sent; `None` for one that is not sent.
     fn tampered(&self, mut operation: Operation) -> Option<Operation> {
         let Operation { row_key, action } = &mut operation;
-        if self.leaves_out(LeftOut::Marker) && matches!(action, Action::Insert(_)) && is_marker(action) {
+        if self.leaves_out(LeftOut::Marker)
+            && matches!(action, Action::Insert(_))
+            && is_marker(action)
+        {
             return None;
         }
-        if self.leaves_out(LeftOut::Consumed) && row_key.starts_with(PARCEL_START) && matches!(action, Action::Delete(_)) {
+        if self.leaves_out(LeftOut::Consumed)
+            && row_key.starts_with(PARCEL_START)
+            && matches!(action, Action::Delete(_))
+        {
             return None;
         }
-        if self.leaves_out(LeftOut::SwitchVersion) && is_marker(action)
+        if self.leaves_out(LeftOut::SwitchVersion)
+            && is_marker(action)
             && let Action::Replace(body, _) = action
         {
             *action = Action::Replace(body.clone(), IfMatch::Any);
@@ -80,7 +87,8 @@ impl Middleware for Tampering {
         metadata: Metadata,
     ) -> Result<Option<StoredRow>, StoreError> {
         let key = (partition_key.to_owned(), row_key.to_owned());
-        let again = self.leaves_out(LeftOut::SecondLook) && self.nothing.lock().unwrap().remove(&key);
+        let again =
+            self.leaves_out(LeftOut::SecondLook) && self.nothing.lock().unwrap().remove(&key);
         if again || self.leaves_out(LeftOut::ParcelLook) && row_key.starts_with(PARCEL_START) {
             return Ok(None);
         }
@@ -93,7 +101,10 @@ impl Middleware for Tampering {
 
     async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
         let mut page = self.inner.query(query).await?;
-        if self.leaves_out(LeftOut::ParcelList) && query.keys.row.contains("MOV:0") && !query.keys.row.contains("ROW:") {
+        if self.leaves_out(LeftOut::ParcelList)
+            && query.keys.row.contains("MOV:0")
+            && !query.keys.row.contains("ROW:")
+        {
             page.body = "{\"value\":[]}".into();
         }
         Ok(page)

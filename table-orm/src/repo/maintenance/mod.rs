@@ -11,8 +11,8 @@ mod rewrite;
 pub(super) mod rows_elsewhere;
 pub(super) mod verify;
 
-pub(crate) use canonical_pages::CanonicalPages;
 pub use backfill::{Backfill, BackfillProgress, BackfillReport};
+pub(crate) use canonical_pages::CanonicalPages;
 pub use repair::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use retire::Retire;
 pub use rewrite::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
