@@ -24,8 +24,8 @@ pub use crate::model::{DateTime, Edm, EdmType};
 pub use crate::property::Limit::{Max, MaxLen};
 pub use crate::property::{
     Chunked, ChunkedJson, Declared, Json, Limit, Ordered, ProjectedSeries, Properties,
-    PropertiesWriter as Writer, Property, PropertyError, PropertyFault, PropertyWriter, RowFault,
-    Series, SlotsOf, assert_aliases, assert_properties, metadata,
+    PropertiesWriter as Writer, Property, PropertyError, PropertyFault, PropertyWriter, Rolling,
+    RowFault, Series, SlotsOf, assert_aliases, assert_properties, metadata,
 };
 pub use crate::query::{Column, Complete, KeyRange, KeyState, Needs, Open, class};
 pub use crate::query::{Part, PartitionKey, RowKey};
