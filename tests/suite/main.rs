@@ -23,6 +23,7 @@ mod load;
 mod loaded;
 mod lock;
 mod merge;
+mod migrating;
 mod other_client;
 mod outbox;
 mod pages;

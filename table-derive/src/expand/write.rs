@@ -38,7 +38,9 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
 /// `Migrates`, of a type that has an old form: which fields its canonical key tells.
 fn migrates(model: &Model<'_>, types: &Types<'_>) -> Option<TokenStream> {
     let (old, ty) = (model.entity.migrate_from.as_ref()?, &types.ty);
-    let keys = model.partition.parts.iter().chain(&model.rows[model.canonical].parts);
+    // After a mistake there are no rows.
+    let canonical = model.rows.get(model.canonical);
+    let keys = canonical.into_iter().chain([&model.partition]).flat_map(|key| &key.parts);
     let tells = keys.filter(|part| {
         matches!(part.encoder, Encoder::Plain | Encoder::Padded(_))
             && part.field().is_some_and(|field| field.name == part.name)
@@ -51,12 +53,8 @@ fn migrates(model: &Model<'_>, types: &Types<'_>) -> Option<TokenStream> {
             const TELLS: &'static [&'static _orm::str] = &[#(#tells),*];
         },
     );
-    let check = model
-        .entity
-        .input
-        .generics
-        .params
-        .is_empty()
+    let is_checked = canonical.is_some() && !types.is_generic();
+    let check = is_checked
         .then(|| quote_spanned!(old.span()=> const _: () = _orm::check_migration::<#ty>();));
     Some(quote!(#implement #check))
 }
