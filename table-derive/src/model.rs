@@ -288,7 +288,7 @@ impl<'a> Model<'a> {
     /// The fields that a patch can set: of one property or of slots, and in no key.
     pub fn settable(&self) -> impl Iterator<Item = &Field<'a>> {
         let has_setter = |field: &Field<'_>| match field.role {
-            Role::Property | Role::Json => field.is_stored(),
+            Role::Property | Role::Json | Role::Chunked | Role::ChunkedJson => field.is_stored(),
             Role::Series => field.is_stored() && kind::has_slots(field.ty),
             Role::Flatten | Role::Skip | Role::ETag | Role::Timestamp => false,
         };

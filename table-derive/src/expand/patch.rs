@@ -89,6 +89,8 @@ fn setter(types: &Types<'_>, field: &Field<'_>) -> TokenStream {
     }
     let docs = doc(format!("Sets `{property}`."));
     let set = match (field.role, limit(field)) {
+        (Role::Chunked, _) => hygienic!(self.0.set_chunked::<#ty>(#property, #ident)),
+        (Role::ChunkedJson, _) => hygienic!(self.0.set_chunked_json::<#ty>(#property, #ident)),
         (Role::Json, _) => hygienic!(self.0.set_json::<#ty>(#property, #ident)),
         (_, Some(limit)) => {
             hygienic!(<#ty as _orm::Stored>::set_limited(self.0, #property, #ident, #limit))

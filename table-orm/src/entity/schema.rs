@@ -6,8 +6,8 @@
 use super::query::canonical;
 use super::{CopyKind, EventValues, ForeignTemplate, GuardTemplate, RowTemplate, TableEntity};
 use crate::key::{Escape, KeyTemplate, Shape, TemplatePart};
-use crate::model::{EdmType, MAX_STRING_UNITS};
-use crate::property::{Declared, Limit};
+use crate::model::{EdmType, MAX_ENTITY_BYTES, MAX_STRING_UNITS};
+use crate::property::{Declared, Limit, MAX_CHUNKS};
 use crate::query::QueryClass;
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -129,8 +129,10 @@ pub struct PropertySchema {
     pub max_bytes: Option<usize>,
     /// The largest number that its field allows.
     pub max: Option<u64>,
-    /// The most properties of a series; `None` for a single property.
+    /// The most properties of a series or of a chunked value; `None` for a single property.
     pub slots: Option<usize>,
+    /// Whether the numbered properties are the chunks of one value.
+    pub chunked: bool,
     /// Whether each slot has a stamp beside it, as those of a [`Ring`](crate::property::Ring) do.
     pub stamps: bool,
 }
@@ -265,6 +267,11 @@ fn of_field(declared: &'static Declared) -> Vec<PropertySchema> {
             let (stamps, slots) = (slots.has_stamps(), Some(slots.most()));
             vec![PropertySchema { slots, stamps, ..property(name, edm, None) }]
         }
+        Declared::Chunked(name, edm) => {
+            let (slots, max_bytes) = (Some(MAX_CHUNKS), Some(MAX_ENTITY_BYTES));
+            let whole = property(name, Some(edm), None);
+            vec![PropertySchema { slots, max_bytes, chunked: true, ..whole }]
+        }
         Declared::Group(field, group) => {
             let of_group = |property| PropertySchema { field, ..property };
             properties(group).into_iter().map(of_group).collect()
@@ -283,8 +290,8 @@ fn property(name: &'static str, edm: Option<EdmType>, limit: Option<Limit>) -> P
         Some(Limit::Max(max)) => Some(max),
         _ => None,
     };
-    let (slots, stamps) = (None, false);
-    PropertySchema { name, aliases: Vec::new(), field: name, edm, max_bytes, max, slots, stamps }
+    let (aliases, slots, chunked, stamps) = (Vec::new(), None, false, false);
+    PropertySchema { name, aliases, field: name, edm, max_bytes, max, slots, chunked, stamps }
 }
 
 fn is_open(declared: &[Declared]) -> bool {
@@ -363,7 +370,8 @@ impl fmt::Display for PropertySchema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.name)?;
         if let Some(slots) = self.slots {
-            write!(f, ", numbered, at most {slots}")?;
+            let what = if self.chunked { "in chunks" } else { "numbered" };
+            write!(f, ", {what}, at most {slots}")?;
         }
         if self.stamps {
             f.write_str(", each with a stamp")?;

@@ -1,13 +1,14 @@
 //! Properties: how a field's value is written into a row's JSON object, and read back.
 //!
 //! [`Property`] is one value under one name. A field with several properties is a flattened group
-//! ([`Properties`]) or a numbered [`Series`].
+//! ([`Properties`]), a numbered [`Series`] or one large [`Chunked`] value.
 //!
 //! Invariants:
 //! - Every value is written with its exact EDM type, annotated where JSON alone would lose it.
 //! - A written value reads back as the same value (instants at 100 ns).
 //! - A value that the service would reject is a typed error before anything is sent.
 
+mod chunked;
 mod codes;
 mod declared;
 mod finite;
@@ -32,6 +33,9 @@ pub use crate::codec::{
     Limit, PropertiesWriter, Property, PropertyError, PropertyFault, PropertyWriter, RowFault,
 };
 #[doc(hidden)]
+pub use chunked::ChunkSlots;
+pub use chunked::{Chunked, ChunkedJson};
+#[doc(hidden)]
 pub use declared::{Declared, assert_aliases, assert_properties, metadata};
 pub use group::Properties;
 pub use json::Json;
@@ -46,5 +50,6 @@ pub use series::{Series, SeriesSlots};
 #[doc(hidden)]
 pub use slots::Slots;
 
-pub(crate) use declared::declares;
+pub(crate) use chunked::MAX_CHUNKS;
+pub(crate) use declared::{declares, is_chunk};
 pub(crate) use slots::{series_names, series_slot};

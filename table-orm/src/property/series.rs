@@ -4,7 +4,7 @@
 //! digits from `Splits000`. One request reads or writes the whole series; a row for each value
 //! would cost one request each.
 
-use super::slots::{Slots, slot, slot_name, stamp_name};
+use super::slots::{CHUNKS, Slots, slot, slot_name, stamp_name};
 use super::{PropertiesWriter, Property, PropertyError, PropertyFault, RowFault};
 use crate::codec::Members;
 use crate::model::{EdmType, MAX_PROPERTIES};
@@ -225,6 +225,8 @@ impl<T: Property, const N: usize> SlotsOf<Vec<T>> for [Option<T>; N] {}
 #[derive(Debug, Clone, Copy)]
 pub struct ProjectedSeries {
     property: &'static str,
+    /// Whether the row has a property without a number, too: the length of a chunked value.
+    length: bool,
     slots: Slots,
     from: usize,
     to: usize,
@@ -234,7 +236,7 @@ impl ProjectedSeries {
     /// All slots of a series.
     #[must_use]
     pub const fn whole<T: Series>(property: &'static str) -> Self {
-        Self { property, slots: T::SLOTS, from: 0, to: T::SLOTS.most() }
+        Self { property, length: false, slots: T::SLOTS, from: 0, to: T::SLOTS.most() }
     }
 
     /// The slots `from..to` of the series `S`, in a field of type `T`.
@@ -252,7 +254,13 @@ impl ProjectedSeries {
             "the field has another number of slots than the range; make it `[Option<T>; N]` with as \
              many as the range holds"
         );
-        Self { property, slots: S::SLOTS, from, to }
+        Self { property, length: false, slots: S::SLOTS, from, to }
+    }
+
+    /// All chunks of a value, and its length.
+    #[must_use]
+    pub const fn chunked(property: &'static str) -> Self {
+        Self { property, length: true, slots: CHUNKS, from: 0, to: CHUNKS.most() }
     }
 
     /// The name of the stored series.
@@ -262,13 +270,14 @@ impl ProjectedSeries {
     }
 
     fn names(self) -> impl Iterator<Item = String> {
-        let names = (self.from..self.to)
-            .map(move |slot| slot_name(self.property, slot, self.slots.digits()));
-        let stamps = self.slots.has_stamps().then(|| {
-            (self.from..self.to)
-                .map(move |slot| stamp_name(self.property, slot, self.slots.digits()))
+        let length = self.length.then(|| self.property.to_owned());
+        let digits = self.slots.digits();
+        let slots = (self.from..self.to).flat_map(move |slot| {
+            let stamp = self.slots.has_stamps();
+            let stamp = stamp.then(|| stamp_name(self.property, slot, digits));
+            std::iter::once(slot_name(self.property, slot, digits)).chain(stamp)
         });
-        names.chain(stamps.into_iter().flatten())
+        length.into_iter().chain(slots)
     }
 
     /// The properties to ask for, beside these; `None` for all when they are more than a row can have.

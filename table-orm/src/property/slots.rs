@@ -1,5 +1,10 @@
 //! How a series numbers its properties: `Splits00` to `Splits08`, or `Splits000` onwards.
 
+use crate::model::{MAX_BINARY_BYTES, MAX_ENTITY_BYTES, starts_with};
+
+/// The chunks of a value: as many as an entity has room for.
+pub(super) const CHUNKS: Slots = Slots::UpTo(MAX_ENTITY_BYTES / MAX_BINARY_BYTES + 1);
+
 /// How many values a series has.
 #[derive(Debug, Clone, Copy)]
 pub enum Slots {
@@ -47,7 +52,7 @@ pub(super) fn stamp_name(name: &str, index: usize, digits: usize) -> String {
     format!("{}{STAMP}", slot_name(name, index, digits))
 }
 
-/// The names of all properties of a series of `slots` values, and of their stamps.
+/// The names of all numbered properties of a series of `slots` values or of a chunked value, and of stamps.
 pub(crate) fn series_names(name: &str, slots: usize, stamps: bool) -> impl Iterator<Item = String> {
     let digits = digits(slots);
     (0..slots).flat_map(move |slot| {
@@ -70,10 +75,9 @@ pub(super) fn slot(name: &str, property: &str, digits: usize) -> Option<usize> {
 
 /// Whether `name` is the property of a slot of the series `series`, or its stamp.
 pub(super) const fn is_slot(name: &str, series: &str, slots: Slots) -> bool {
-    let stamped = series.len() + slots.digits() + STAMP.len();
-    let is_stamp = slots.has_stamps() && name.len() == stamped && ends_in_stamp(name);
-    let more = slots.digits() + if is_stamp { STAMP.len() } else { 0 };
-    if !is_extended(name, series, more) {
+    let numbered = series.len() + slots.digits();
+    let stamped = slots.has_stamps() && ends_in_stamp(name) && name.len() == numbered + STAMP.len();
+    if name.len() != numbered && !stamped || !starts_with(name, series) {
         return false;
     }
     let name = name.as_bytes();
@@ -90,14 +94,4 @@ pub(super) const fn is_slot(name: &str, series: &str, slots: Slots) -> bool {
 
 const fn ends_in_stamp(name: &str) -> bool {
     matches!(name.as_bytes(), [.., b'A', b't'])
-}
-
-/// Whether `left` is `right` with `more` bytes behind it.
-pub(super) const fn is_extended(left: &str, right: &str, more: usize) -> bool {
-    let (left, right) = (left.as_bytes(), right.as_bytes());
-    let mut at = 0;
-    while at < right.len() && at < left.len() && left[at] == right[at] {
-        at += 1;
-    }
-    at == right.len() && left.len() == right.len() + more
 }

@@ -3,7 +3,7 @@
 use crate::entity::{TableEntity, body, mark};
 use crate::key::IntoValue;
 use crate::property::{
-    PropertiesWriter, Property, PropertyError, PropertyFault, Rolling, series_slot,
+    Chunked, PropertiesWriter, Property, PropertyError, PropertyFault, Rolling, series_slot,
 };
 use bytes::Bytes;
 use serde::Serialize;
@@ -63,6 +63,16 @@ impl<E: TableEntity> Patch<E> {
     pub fn set_json<T: Serialize>(self, name: &str, value: impl IntoValue<T>) -> Self {
         let value = value.into_value();
         self.write(name, |out| out.json(name, &value))
+    }
+
+    pub fn set_chunked<T: Chunked>(self, name: &str, value: impl IntoValue<T>) -> Self {
+        let value = value.into_value();
+        self.write(name, |out| value.write(name, out))
+    }
+
+    pub fn set_chunked_json<T: Serialize>(self, name: &str, value: impl IntoValue<T>) -> Self {
+        let value = value.into_value();
+        self.write(name, |out| out.chunked_json(name, &value))
     }
 
     pub fn set_slot<T: Property>(

@@ -13,7 +13,7 @@ use crate::store::Page;
 
 /// A read of canonical rows that can be resumed.
 #[derive(Debug)]
-pub(super) struct CanonicalPages {
+pub(crate) struct CanonicalPages {
     pub client: TableClient,
     query: Result<RowQuery, KeyError>,
     reason: Option<String>,

@@ -14,6 +14,7 @@ pub(super) mod rows_elsewhere;
 pub(super) mod verify;
 
 pub use backfill::{Backfill, BackfillProgress, BackfillReport};
+pub(crate) use canonical_pages::CanonicalPages;
 pub use drop_row::{
     DropRow, DropRowProgress, DropRowReport, FormerRow, FormerRowError, KeptReason, KeptRow,
     MAX_KEPT_ROWS,

@@ -9,7 +9,7 @@ use crate::entity::{
     WholePartition, body as row_body, merges_blind, patches_blind, writes_blind,
 };
 use crate::error::{Result, TransactionError};
-use crate::eventual::{Intents, Settling};
+use crate::eventual::{ExpiringType, Intents, Settling};
 use crate::key::KeyError;
 use crate::model::ETag;
 use crate::plan::{EntityContext, Plan, TableClient, combine, merge_all};
@@ -397,6 +397,7 @@ impl<'a> Writes<'a> {
         };
         let reported = ReportedType::of::<E>().filter(is_new);
         self.client.reported.extend(reported);
+        self.client.expiry.add(ExpiringType::of::<E>());
         let last = self.batch.operations.last();
         let in_order = last.into_iter().chain(&new.operations);
         self.ascends &= in_order.is_sorted_by(|one, next| one.row_key < next.row_key);
