@@ -31,6 +31,8 @@ pub struct Entity<'a> {
     pub expires: Option<Ident>,
     /// Whether a row elsewhere finds those that have expired.
     pub purge_index: Option<Span>,
+    /// The type of its old form.
+    pub migrate_from: Option<Path>,
     pub allow_append_only: bool,
     pub allow_single_partition: bool,
     pub rows: Vec<Row>,
@@ -204,6 +206,7 @@ impl<'a> Entity<'a> {
             }),
             expires: items.field("expires", errors),
             purge_index: items.flag("purge_index", errors),
+            migrate_from: items.path("migrate_from", errors),
             allow_append_only: items.flag("allow_append_only", errors).is_some(),
             allow_single_partition: items.flag("allow_single_partition", errors).is_some(),
             rows,

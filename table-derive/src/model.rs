@@ -289,7 +289,7 @@ impl<'a> Model<'a> {
     pub fn settable(&self) -> impl Iterator<Item = &Field<'a>> {
         let has_setter = |field: &Field<'_>| match field.role {
             Role::Property | Role::Json | Role::Chunked | Role::ChunkedJson => field.is_stored(),
-            Role::Series => field.is_stored() && kind::slots(field.ty).is_some(),
+            Role::Series => field.is_stored() && kind::has_slots(field.ty),
             Role::Flatten | Role::Skip | Role::ETag | Role::Timestamp => false,
         };
         let in_key =

@@ -126,6 +126,9 @@ pub mod run {
     #[doc = include_str!("../guide/run/profile.md")]
     pub mod profile {}
 
+    #[doc = include_str!("../guide/run/migrating.md")]
+    pub mod migrating {}
+
     #[doc = include_str!("../guide/run/versions.md")]
     pub mod versions {}
 

@@ -29,6 +29,7 @@ mod pages;
 mod pages_of_many;
 mod profile;
 mod repo;
+mod rolling_series;
 mod rules;
 mod scan_explain;
 mod schema;

@@ -26,6 +26,9 @@ pub(super) fn entity<E: TableEntity>(samples: &[E]) -> Result<Entity, LockError>
         if property.chunked {
             item = item.fact("chunked", "one value");
         }
+        if property.stamps {
+            item = item.fact("stamps", "yes");
+        }
         if let Some(limit) = limit(property) {
             item = item.fact("limit", limit);
         }

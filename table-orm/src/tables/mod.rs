@@ -4,10 +4,12 @@ mod builder;
 #[cfg(feature = "cache")]
 mod cached;
 mod connect;
+mod migrating;
 mod transactions;
 
 pub use builder::TablesBuilder;
 
+use crate::entity::has_one_form;
 use crate::entity::{
     DynamicEntity, MemberOf, Row, TableEntity, TableUnion, UnionScope, WholePartition,
 };
@@ -81,6 +83,7 @@ impl Tables {
     /// ```
     #[must_use]
     pub fn repo_in<E: TableEntity>(&self, table: TableName) -> Repo<E> {
+        const { has_one_form::<E>() };
         Repo::new(Arc::clone(&self.connection), table)
     }
 
