@@ -214,4 +214,7 @@ pub mod reference {
 
     #[doc = include_str!("../guide/reference/query_errors.md")]
     pub mod query_errors {}
+
+    #[doc = include_str!("../guide/reference/call_errors.md")]
+    pub mod call_errors {}
 }
