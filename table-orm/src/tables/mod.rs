@@ -8,9 +8,9 @@ mod migrating;
 
 pub use builder::TablesBuilder;
 
-use crate::entity::has_one_form;
 use crate::entity::{
-    DynamicEntity, MemberOf, Row, TableEntity, TableUnion, UnionScope, WholePartition,
+    DynamicEntity, MemberOf, Row, TableEntity, TableUnion, UnionMember, UnionScope, WholePartition,
+    has_one_form,
 };
 use crate::error::{Error, Result, rejected};
 use crate::model::TableName;
@@ -195,6 +195,7 @@ impl Tables {
         table: TableName,
         partition: impl UnionScope<Row: Row<Entity: MemberOf<U>>>,
     ) -> UnionList<U> {
+        const { UnionMember::have_one_form(U::MEMBERS) };
         UnionList::new(Arc::clone(&self.connection), table, partition)
     }
 
