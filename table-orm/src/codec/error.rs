@@ -106,6 +106,12 @@ pub enum PropertyFault {
          may be missing"
     )]
     MissingSlot,
+    /// The stored row lacks a chunk of a value.
+    #[error(
+        "is missing, and its row states a longer value; another program changed the row: write the \
+         value again"
+    )]
+    MissingChunk,
     /// The stored row has a value in a slot of a ring, and no stamp that says which period it is of.
     #[error(
         "is missing beside a value of its ring, so nobody knows of which period the value is: write both"
@@ -116,12 +122,6 @@ pub enum PropertyFault {
         "has a value that stores nothing, and a merge cannot empty the slot of a ring; leave it out"
     )]
     NothingForSlot,
-    /// The stored row lacks a chunk of a value.
-    #[error(
-        "is missing, and its row states a longer value; another program changed the row: write the \
-         value again"
-    )]
-    MissingChunk,
     /// The stored value is not of the field's type.
     #[error("cannot be read: {0}")]
     Unreadable(String),

@@ -290,8 +290,17 @@ fn property(name: &'static str, edm: Option<EdmType>, limit: Option<Limit>) -> P
         Some(Limit::Max(max)) => Some(max),
         _ => None,
     };
-    let (aliases, slots, chunked, stamps) = (Vec::new(), None, false, false);
-    PropertySchema { name, aliases, field: name, edm, max_bytes, max, slots, chunked, stamps }
+    PropertySchema {
+        name,
+        aliases: Vec::new(),
+        field: name,
+        edm,
+        max_bytes,
+        max,
+        slots: None,
+        chunked: false,
+        stamps: false,
+    }
 }
 
 fn is_open(declared: &[Declared]) -> bool {
