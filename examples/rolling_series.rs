@@ -49,3 +49,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 // Prints:
+// ["Hours00", "Hours00At", "Hours26", "Hours26At"]
+// 2026-11-22T23:00:00.0000000Z None
+// 2026-11-23T00:00:00.0000000Z Some(6.0)
+// 2026-11-23T01:00:00.0000000Z Some(5.0)
+// 2026-11-23T02:00:00.0000000Z None
+// Some((2026-11-23T00:00:00.0000000Z, 5.5))
