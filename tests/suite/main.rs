@@ -21,6 +21,8 @@ mod isolation;
 mod load;
 mod loaded;
 mod lock;
+mod lock_pairs;
+mod lock_unions;
 mod merge;
 mod other_client;
 mod outbox;

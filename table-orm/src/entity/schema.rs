@@ -7,7 +7,7 @@ use super::query::canonical;
 use super::{CopyKind, EventValues, ForeignTemplate, GuardTemplate, RowTemplate, TableEntity};
 use crate::key::{Escape, KeyTemplate, Shape, TemplatePart};
 use crate::model::{EdmType, MAX_STRING_UNITS};
-use crate::property::{Declared, Limit};
+use crate::property::{Declared, Limit, ValueType};
 use crate::query::QueryClass;
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -125,6 +125,9 @@ pub struct PropertySchema {
     /// The type of every value; `None` where the property's type has no `TYPE`.
     #[serde(serialize_with = "as_optional_text")]
     pub edm: Option<EdmType>,
+    /// The codes of an enum, in the order of its variants; empty for another type.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub codes: &'static [&'static str],
     /// The most bytes of a value, as the service counts them: two for a UTF-16 unit of a text.
     pub max_bytes: Option<usize>,
     /// The largest number that its field allows.
@@ -258,10 +261,10 @@ fn properties(declared: &'static [Declared]) -> Vec<PropertySchema> {
 
 fn of_field(declared: &'static Declared) -> Vec<PropertySchema> {
     match *declared {
-        Declared::One(name, edm, limit) => vec![property(name, edm, limit)],
-        Declared::Series(name, slots, edm) => {
+        Declared::One(name, values, limit) => vec![property(name, values, limit)],
+        Declared::Series(name, slots, values) => {
             let slots = Some(slots.most());
-            vec![PropertySchema { slots, ..property(name, edm, None) }]
+            vec![PropertySchema { slots, ..property(name, values, None) }]
         }
         Declared::Group(field, group) => {
             let of_group = |property| PropertySchema { field, ..property };
@@ -271,7 +274,8 @@ fn of_field(declared: &'static Declared) -> Vec<PropertySchema> {
     }
 }
 
-fn property(name: &'static str, edm: Option<EdmType>, limit: Option<Limit>) -> PropertySchema {
+fn property(name: &'static str, values: ValueType, limit: Option<Limit>) -> PropertySchema {
+    let ValueType { edm, codes } = values;
     let max_bytes = edm.map(|edm| match (edm, limit) {
         (EdmType::String, Some(Limit::MaxLen(units))) => 2 * units.min(MAX_STRING_UNITS),
         (EdmType::String | EdmType::Binary, _) => 2 * MAX_STRING_UNITS,
@@ -281,7 +285,8 @@ fn property(name: &'static str, edm: Option<EdmType>, limit: Option<Limit>) -> P
         Some(Limit::Max(max)) => Some(max),
         _ => None,
     };
-    PropertySchema { name, aliases: Vec::new(), field: name, edm, max_bytes, max, slots: None }
+    let (aliases, field, slots) = (Vec::new(), name, None);
+    PropertySchema { name, aliases, field, edm, codes, max_bytes, max, slots }
 }
 
 fn is_open(declared: &[Declared]) -> bool {

@@ -113,7 +113,18 @@ pub const fn check_names<E>(sums: &[Sum<E>]) {
     }
 }
 
-const fn is_same(one: &str, other: &str) -> bool {
+/// The names of a type's sums, whose number is `N`.
+#[must_use]
+pub const fn sum_names<E, const N: usize>(sums: &[Sum<E>]) -> [&'static str; N] {
+    let (mut names, mut at) = ([""; N], 0);
+    while at < N {
+        names[at] = sums[at].name;
+        at += 1;
+    }
+    names
+}
+
+pub(super) const fn is_same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     let mut at = 0;
     while at < one.len() && at < other.len() && one[at] == other[at] {

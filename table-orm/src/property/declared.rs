@@ -2,17 +2,37 @@
 //! time, compared with the open properties that are written beside them, and listed in a schema.
 
 use super::slots::{Slots, is_extended, is_slot};
-use super::{Limit, PropertiesWriter, PropertyError, PropertyFault};
+use super::{Limit, PropertiesWriter, Property, PropertyError, PropertyFault};
 use crate::codec::Alias;
 use crate::model::{EdmType, MAX_PROPERTIES, Metadata, RESERVED_PROPERTIES};
+
+/// The values that a property can have, as far as its type says.
+#[derive(Debug, Clone, Copy)]
+pub struct ValueType {
+    /// The EDM type of every stored value, where all have one.
+    pub edm: Option<EdmType>,
+    /// All texts that it can store, where these are codes; else empty.
+    pub codes: &'static [&'static str],
+}
+
+impl ValueType {
+    /// Any value.
+    pub const ANY: Self = Self { edm: None, codes: &[] };
+
+    /// The values of a property's type.
+    #[must_use]
+    pub const fn of<T: Property>() -> Self {
+        Self { edm: T::TYPE, codes: T::CODES }
+    }
+}
 
 /// The properties of one field.
 #[derive(Debug, Clone, Copy)]
 pub enum Declared {
     /// One of that name.
-    One(&'static str, Option<EdmType>, Option<Limit>),
+    One(&'static str, ValueType, Option<Limit>),
     /// Numbered ones.
-    Series(&'static str, Slots, Option<EdmType>),
+    Series(&'static str, Slots, ValueType),
     /// Those of a flattened struct.
     Group(&'static str, &'static [Self]),
     /// Any that no other field has. Only annotations state their types.
@@ -24,7 +44,7 @@ impl Declared {
     #[must_use]
     pub const fn limit(self, limit: Limit) -> Self {
         match self {
-            Self::One(name, edm, _) => Self::One(name, edm, Some(limit)),
+            Self::One(name, values, _) => Self::One(name, values, Some(limit)),
             other => other,
         }
     }
@@ -99,7 +119,7 @@ pub const fn assert_aliases(aliases: &[Alias], declared: &[Declared]) {
         let (former, _) = aliases[at];
         let message = Message::new("alias `").and(former);
         let message = message.and("` is the name of another property of the row; remove it");
-        let taken = clashes(&Declared::One(former, None, None), declared);
+        let taken = clashes(&Declared::One(former, ValueType::ANY, None), declared);
         assert!(taken == 0, "{}", message.text());
         at += 1;
     }
@@ -201,11 +221,11 @@ mod tests {
     const ADDRESS: &[Declared] = &[one("Street"), one("City")];
 
     const fn one(name: &'static str) -> Declared {
-        Declared::One(name, None, None)
+        Declared::One(name, ValueType::ANY, None)
     }
 
     const fn series(name: &'static str, slots: Slots) -> Declared {
-        Declared::Series(name, slots, None)
+        Declared::Series(name, slots, ValueType::ANY)
     }
 
     const fn group(declared: &'static [Declared]) -> Declared {

@@ -30,7 +30,7 @@ pub use crate::codec::{
     Limit, PropertiesWriter, Property, PropertyError, PropertyFault, PropertyWriter, RowFault,
 };
 #[doc(hidden)]
-pub use declared::{Declared, assert_aliases, assert_properties, metadata};
+pub use declared::{Declared, ValueType, assert_aliases, assert_properties, metadata};
 pub use group::Properties;
 pub use json::Json;
 pub use ordered::Ordered;
