@@ -27,6 +27,12 @@ pub struct Entity<'a> {
     pub cache: Option<LitStr>,
     /// Whether its events hold what was stored before, and what is stored after.
     pub outbox: Option<[bool; 2]>,
+    /// The field that says when it expires.
+    pub expires: Option<Ident>,
+    /// Whether a row elsewhere finds those that have expired.
+    pub purge_index: Option<Span>,
+    /// The type of its old form.
+    pub migrate_from: Option<Path>,
     pub allow_append_only: bool,
     pub allow_single_partition: bool,
     pub rows: Vec<Row>,
@@ -134,6 +140,8 @@ pub enum Role {
     Property,
     Json,
     Series,
+    Chunked,
+    ChunkedJson,
     Flatten,
     Skip,
     ETag,
@@ -143,8 +151,12 @@ pub enum Role {
 impl Field<'_> {
     /// Whether a row's properties hold it.
     pub fn is_stored(&self) -> bool {
-        self.key_only.is_none()
-            && matches!(self.role, Role::Property | Role::Json | Role::Series | Role::Flatten)
+        self.key_only.is_none() && !matches!(self.role, Role::Skip | Role::ETag | Role::Timestamp)
+    }
+
+    /// Whether it is numbered properties.
+    pub fn is_numbered(&self) -> bool {
+        matches!(self.role, Role::Series | Role::Chunked | Role::ChunkedJson)
     }
 
     /// Whether it is one property.
@@ -192,6 +204,9 @@ impl<'a> Entity<'a> {
             outbox: items.options(ON_OUTBOX, errors).map(|mut values| {
                 ["before", "after"].map(|value| values.flag(value, errors).is_some())
             }),
+            expires: items.field("expires", errors),
+            purge_index: items.flag("purge_index", errors),
+            migrate_from: items.path("migrate_from", errors),
             allow_append_only: items.flag("allow_append_only", errors).is_some(),
             allow_single_partition: items.flag("allow_single_partition", errors).is_some(),
             rows,
@@ -529,7 +544,19 @@ impl<'a> Field<'a> {
             mistake!(errors, flag => "field `{name}` cannot be both `{first}` and `{flag}`", help: "keep one of them");
         }
         let alone = if slots.is_some() { Role::Series } else { Role::Property };
-        let role = given.first().map_or(alone, |(_, role)| *role);
+        let role = match (
+            given.first().map_or(alone, |(_, role)| *role),
+            items.flag("chunked", errors),
+        ) {
+            (Role::Property, Some(_)) => Role::Chunked,
+            (Role::Json, Some(_)) => Role::ChunkedJson,
+            (role, Some(at)) => {
+                let flag = Ident::new("chunked", at);
+                mistake!(errors, flag => "`chunked` splits one value, but `{name}` is not stored as one", help: "remove `chunked`");
+                role
+            }
+            (role, None) => role,
+        };
         let rename = items.text("rename", errors);
         let property_at =
             rename.as_ref().map_or(ident.to_token_stream(), ToTokens::to_token_stream);

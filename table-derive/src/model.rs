@@ -288,8 +288,8 @@ impl<'a> Model<'a> {
     /// The fields that a patch can set: of one property or of slots, and in no key.
     pub fn settable(&self) -> impl Iterator<Item = &Field<'a>> {
         let has_setter = |field: &Field<'_>| match field.role {
-            Role::Property | Role::Json => field.is_stored(),
-            Role::Series => field.is_stored() && kind::slots(field.ty).is_some(),
+            Role::Property | Role::Json | Role::Chunked | Role::ChunkedJson => field.is_stored(),
+            Role::Series => field.is_stored() && kind::has_slots(field.ty),
             Role::Flatten | Role::Skip | Role::ETag | Role::Timestamp => false,
         };
         let in_key =

@@ -6,7 +6,7 @@ pub type Attribute = (&'static str, &'static str);
 pub const ON_ENTITY: Attribute = (
     "table",
     "name partition row unique kind sums outbox cache crate escape rename_all allow_append_only \
-     allow_single_partition",
+     allow_single_partition expires purge_index migrate_from",
 );
 /// After the name of a row.
 pub const ON_ROW: Attribute =
@@ -16,13 +16,15 @@ pub const ON_UNIQUE: Attribute = ("unique", "key across table");
 /// In `outbox(..)`.
 pub const ON_OUTBOX: Attribute = ("outbox", "before after");
 /// On a field of an entity or of a group of properties.
-pub const ON_FIELD: Attribute =
-    ("table", "rename alias skip default json series flatten key_only max_len max etag timestamp");
+pub const ON_FIELD: Attribute = (
+    "table",
+    "rename alias skip default json series chunked flatten key_only max_len max etag timestamp",
+);
 pub const ON_PROPERTIES: Attribute = ("table", "crate rename_all");
 pub const ON_KEY_PART: Attribute = ("key", "crate grows");
 pub const ON_UNION: Attribute = ("table", "crate");
 pub const ON_PROJECTION: Attribute = ("projection", "of crate");
-pub const ON_PROJECTED_FIELD: Attribute = ("projection", "default json series slots");
+pub const ON_PROJECTED_FIELD: Attribute = ("projection", "default json series slots chunked");
 
 /// The properties that the service writes on every row.
 pub const SYSTEM_PROPERTIES: [&str; 3] = ["PartitionKey", "RowKey", "Timestamp"];
@@ -30,5 +32,8 @@ pub const SYSTEM_PROPERTIES: [&str; 3] = ["PartitionKey", "RowKey", "Timestamp"]
 pub const RESERVED_PROPERTIES: [&str; 4] = ["Moved_To", "Moved_From", "Moved_Etag", "Entity_Kind"];
 /// What the RowKeys of guard rows begin with, unless they have a template of their own.
 pub const GUARD_START: &str = "UNQ:";
+/// What the keys of rows begin with that find expired entities, and the name of these rows.
+pub const EXPIRY_START: &str = "EXP:";
+pub const EXPIRY_ROW: &str = "expiry";
 /// What the RowKeys of other helper rows begin with.
-pub const HELPER_STARTS: [&str; 6] = ["DUE:", "MOV:", "OUT:", "SEQ:", "SUM:", "TKT:"];
+pub const HELPER_STARTS: [&str; 7] = ["DUE:", "EXP:", "MOV:", "OUT:", "SEQ:", "SUM:", "TKT:"];

@@ -3,11 +3,12 @@
 pub use crate::codec::{Alias, Members};
 pub use crate::entity::check_names as check_sums;
 pub use crate::entity::sum_names;
-pub use crate::entity::{Elements, Field, FromKeys, Query, Row, SeriesOf, Stores};
+pub use crate::entity::{ChunksOf, Elements, Field, FromKeys, Query, Row, SeriesOf, Stores};
 pub use crate::entity::{
     EventValues, ForeignTemplate, GuardTemplate, MemberOf, RowTemplate, Sum, TableEntity,
     TableUnion, UnionMember, UniqueKey,
 };
+pub use crate::entity::{ExpiryTime, expiry_shard};
 pub use crate::entity::{FromRow, ReadRow};
 pub use crate::key::IntoValue as Value;
 pub use crate::key::StoredKeys;
@@ -17,14 +18,15 @@ pub use crate::key::{
     Plain, PrefixFree, PrefixOf, RangeOf, Shape, Shard, Sorted, SortedLast, Spread, TemplatePart,
     TextPart, Width,
 };
+pub use crate::migrate::{Migrates, check as check_migration};
 pub use crate::model::ETag;
 pub use crate::model::Metadata;
 pub use crate::model::{DateTime, Edm, EdmType};
 pub use crate::property::Limit::{Max, MaxLen};
 pub use crate::property::{
-    Declared, Json, Limit, Ordered, ProjectedSeries, Properties, PropertiesWriter as Writer,
-    Property, PropertyError, PropertyFault, PropertyWriter, RowFault, Series, SlotsOf, ValueType,
-    assert_aliases, assert_properties, metadata,
+    Chunked, ChunkedJson, Declared, Json, Limit, Ordered, ProjectedSeries, Properties,
+    PropertiesWriter as Writer, Property, PropertyError, PropertyFault, PropertyWriter, Rolling,
+    RowFault, Series, SlotsOf, ValueType, assert_aliases, assert_properties, metadata,
 };
 pub use crate::query::{Column, Complete, KeyRange, KeyState, Needs, Open, class};
 pub use crate::query::{Part, PartitionKey, RowKey};
@@ -73,6 +75,12 @@ pub const fn cached_for(text: &str) -> Duration {
         "`cache` is a number and its unit, `ms`, `s`, `m` or `h`, such as \"30s\""
     );
     Duration::from_millis(number * millis)
+}
+
+/// The property that says when an entity expires: one of an instant.
+#[must_use]
+pub const fn expires<T: ExpiryTime>(property: &'static str) -> Option<&'static str> {
+    Some(property)
 }
 
 /// The query `K` with a range of its next component.

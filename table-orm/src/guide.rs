@@ -101,6 +101,9 @@ pub mod run {
     )]
     pub mod accounts {}
 
+    #[doc = include_str!("../guide/run/large_values.md")]
+    pub mod large_values {}
+
     #[doc = include_str!("../guide/run/caching.md")]
     pub mod caching {}
 
@@ -122,6 +125,9 @@ pub mod run {
 
     #[doc = include_str!("../guide/run/profile.md")]
     pub mod profile {}
+
+    #[doc = include_str!("../guide/run/migrating.md")]
+    pub mod migrating {}
 
     #[doc = include_str!("../guide/run/versions.md")]
     pub mod versions {}

@@ -85,6 +85,7 @@
 //! | [`eventual`] | how an entity's rows in other partitions follow it |
 //! | [`repo`] | [`Repo`] and its calls, and the upkeep of rows: verify, repair, backfill |
 //! | [`scan`] | scans of whole tables, in one process or distributed |
+//! | [`migrate`] | new keys for stored entities, while clients write |
 //! | [`outbox`] | what was written, handed on to handlers and queues |
 //! | [`transfer`] | rows out to text, and back: exports and imports |
 //! | [`lock`] | the schemas of an app's types in a file, which a test checks |
@@ -163,6 +164,8 @@ pub mod eventual;
 pub mod repo;
 
 pub mod scan;
+
+pub mod migrate;
 
 pub mod outbox;
 

@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 
 /// The most properties of a row (service documentation).
 const MAX_PROPERTIES: usize = 252;
+/// The most properties of a chunked value, besides its length.
+const MAX_CHUNKS: usize = 17;
 /// A longer series would take most of a row.
 const MAX_SLOTS: usize = MAX_PROPERTIES / 2;
 
@@ -211,6 +213,9 @@ fn stored_names(field: &Field<'_>) -> Vec<String> {
     match (field.role, kind::array(field.ty)) {
         (Role::Flatten, _) => Vec::new(),
         (Role::Series, slots) => numbered(slots.unwrap_or(MAX_PROPERTIES)),
+        (Role::Chunked | Role::ChunkedJson, _) => {
+            [numbered(MAX_CHUNKS), vec![property.clone()]].concat()
+        }
         _ => vec![property.clone()],
     }
 }
@@ -271,9 +276,12 @@ fn distinct_aliases<'f>(
     }
 }
 
-/// The service stores no row with more properties. A `Vec` may have no slots, so it counts as 0.
+/// The service stores no row with more properties. A `Vec` may have no slots, and a chunked value few
+/// chunks, so they count as 0.
 fn property_count(fields: &[Field<'_>], errors: &mut Errors) {
-    let is_vec = |field: &Field<'_>| field.role == Role::Series && kind::array(field.ty).is_none();
+    let is_vec = |field: &Field<'_>| {
+        field.is_numbered() && (field.role != Role::Series || kind::array(field.ty).is_none())
+    };
     let stored = fields.iter().filter(|field| field.is_stored() && !is_vec(field));
     let count: usize = stored.map(|field| stored_names(field).len()).sum();
     let series = fields.iter().find(|field| {

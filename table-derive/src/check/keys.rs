@@ -138,8 +138,9 @@ fn stored(Field { ident, name, role, .. }: &Field<'_>, errors: &mut Errors) {
 }
 
 /// A component is one value.
-fn one_value(Field { ident, name, role, .. }: &Field<'_>, errors: &mut Errors) {
-    if matches!(role, Role::Series | Role::Flatten) {
+fn one_value(field: &Field<'_>, errors: &mut Errors) {
+    let Field { ident, name, role, .. } = field;
+    if *role == Role::Flatten || field.is_numbered() {
         mistake!(errors, ident => "field `{name}` is stored as several properties, so it cannot be part of a key",
             help: "use a field of one value");
     }

@@ -62,7 +62,7 @@ pub fn traits(types: &Types<'_>) -> TokenStream {
     quote!(#default #entity_patch)
 }
 
-/// The setter of a field: of its property, or of one slot of a series that is an array.
+/// The setter of a field: of its property, or of one slot of a series that is an array or a ring.
 fn setter(types: &Types<'_>, field: &Field<'_>) -> TokenStream {
     let Field { ident, property, .. } = field;
     let (vis, method, slots) = (&types.input.vis, names::setter(field), kind::slots(field.ty));
@@ -77,8 +77,20 @@ fn setter(types: &Types<'_>, field: &Field<'_>) -> TokenStream {
             #vis fn #method(self, slot: _orm::usize, value: #value) -> Self { Self(#set) }
         };
     }
+    if field.role == Role::Series {
+        let docs =
+            doc(format!("Sets the value of that time in the ring `{property}`, and its stamp."));
+        let ring = quote_spanned!(field.ty.span()=> <#ty as _orm::Rolling>);
+        let set = hygienic!(self.0.set_ring::<#ty>(#property, at, value));
+        return hygienic! {
+            #docs
+            #vis fn #method(self, at: #ring::At, value: impl _orm::Value<#ring::Value>) -> Self { Self(#set) }
+        };
+    }
     let docs = doc(format!("Sets `{property}`."));
     let set = match (field.role, limit(field)) {
+        (Role::Chunked, _) => hygienic!(self.0.set_chunked::<#ty>(#property, #ident)),
+        (Role::ChunkedJson, _) => hygienic!(self.0.set_chunked_json::<#ty>(#property, #ident)),
         (Role::Json, _) => hygienic!(self.0.set_json::<#ty>(#property, #ident)),
         (_, Some(limit)) => {
             hygienic!(<#ty as _orm::Stored>::set_limited(self.0, #property, #ident, #limit))

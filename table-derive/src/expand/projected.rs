@@ -12,8 +12,8 @@ use crate::tokens::*;
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let fields = projected(model.entity).map(|field| {
-        if field.role == Role::Series {
-            return series(field, types);
+        if field.is_numbered() {
+            return numbered(field, types);
         }
         let property = if field.is_stored() { &*field.property } else { "" };
         let keys = keys(model, field);
@@ -29,13 +29,15 @@ fn projected<'e>(entity: &'e Entity<'_>) -> impl Iterator<Item = &'e Field<'e>> 
     entity
         .fields
         .iter()
-        .filter(|field| field.is_column() || field.role == Role::Series || field.key_only.is_some())
+        .filter(|field| field.is_column() || field.is_numbered() || field.key_only.is_some())
 }
 
-fn series(field: &Field<'_>, types: &Types<'_>) -> TokenStream {
-    let (id, ty, property) = (id(field), field.ty, &field.property);
-    let body = quote!(type Series = #ty; const PROPERTY: &'static _orm::str = #property;);
-    types.implement(quote!(_orm::SeriesOf<#id>), body)
+fn numbered(field: &Field<'_>, types: &Types<'_>) -> TokenStream {
+    let (id, ty, property) = (id(field), read_type(field), &field.property);
+    let name = if field.role == Role::Series { "Series" } else { "Chunks" };
+    let (of, name) = (format_ident!("{name}Of"), format_ident!("{name}"));
+    let body = quote!(type #name = #ty; const PROPERTY: &'static _orm::str = #property;);
+    types.implement(quote!(_orm::#of<#id>), body)
 }
 
 fn id(field: &Field<'_>) -> Literal {

@@ -1,7 +1,7 @@
 //! `ReadRow` and `FromRow` for a projection: a smaller struct that an entity's rows are read into.
 
 use crate::ast::{Field, Role};
-use crate::expand::property::{finish, read_type, slot};
+use crate::expand::property::{finish, group_trait, read_type, slot};
 use crate::expand::read::{other, read_row_impl};
 use crate::expand::scope::{hygienic, located, located_tokens};
 use crate::expand::types::Types;
@@ -21,11 +21,11 @@ pub fn impls(input: &DeriveInput, of: &Path, fields: &[Field<'_>]) -> TokenStrea
 }
 
 fn series<'f, 'a>(fields: &'f [Field<'a>]) -> impl Iterator<Item = (usize, &'f Field<'a>)> {
-    fields.iter().enumerate().filter(|(_, field)| field.role == Role::Series)
+    fields.iter().enumerate().filter(|(_, field)| field.is_numbered())
 }
 
 fn columns<'f, 'a>(fields: &'f [Field<'a>]) -> impl Iterator<Item = (usize, &'f Field<'a>)> {
-    fields.iter().enumerate().filter(|(_, field)| field.role != Role::Series)
+    fields.iter().enumerate().filter(|(_, field)| !field.is_numbered())
 }
 
 /// An item that the entity has for a field. Its span is the field, where rustc reports once what the
@@ -76,9 +76,16 @@ fn read_row(of: &Path, fields: &[Field<'_>]) -> TokenStream {
     for (index, field) in series(fields) {
         let (ident, ty, slot) = (field.ident, field.ty, slot(index));
         let (series, of) = (quote!(_orm::ProjectedSeries), entity_item(of, field, "SERIES"));
-        slots.push(hygienic!(let mut #slot = <#ty as _orm::Series>::empty();));
-        reads.push(hygienic!(#series::read::<#ty>(#of, &mut #slot, other, &mut m)?));
-        let value = hygienic!(<#ty as _orm::Series>::finish(#slot, #series::property(#of))?);
+        let group = group_trait(field);
+        slots.push(hygienic!(let mut #slot = <#ty as _orm::#group>::empty();));
+        reads.push(match field.role {
+            Role::Series => hygienic!(#series::read::<#ty>(#of, &mut #slot, other, &mut m)?),
+            _ => {
+                let name = hygienic!(#series::property(#of));
+                hygienic!(<#ty as _orm::#group>::read(&mut #slot, #name, other, &mut m)?)
+            }
+        });
+        let value = hygienic!(<#ty as _orm::#group>::finish(#slot, #series::property(#of))?);
         values.push(quote!(#ident: #value));
     }
     let other = other(reads.into_iter());
@@ -123,6 +130,10 @@ fn traits(input: &DeriveInput, field: &Field<'_>) -> TokenStream {
             let message = format!("`{{Self}}` has no series `{name}` for `{{T}}`");
             let (bounds, value) = projected_series(field, &id);
             quote!(_orm::projected!(series #has, #message, [#bounds], #value);)
+        }
+        Role::Chunked | Role::ChunkedJson => {
+            let message = format!("`{{Self}}` has no chunked `{name}` of type `{{T}}`");
+            quote!(_orm::projected!(chunked #has, #id, #message);)
         }
         _ => {
             let message = format!("`{{Self}}` stores no field `{name}` of type `{{T}}`");

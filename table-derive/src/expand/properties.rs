@@ -99,7 +99,7 @@ fn finish(index: usize, field: &Field<'_>) -> TokenStream {
     let (slot, property) = (slot(index), &field.property);
     match field.role {
         Role::Skip => hygienic!(_orm::Default::default()),
-        Role::Series | Role::Flatten => {
+        _ if field.is_numbered() || field.role == Role::Flatten => {
             let (ty, group) = (field.ty, group_trait(field));
             hygienic!(<#ty as _orm::#group>::finish(slots.#slot, #property)?)
         }

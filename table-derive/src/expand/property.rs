@@ -36,13 +36,21 @@ pub fn write(field: &Field<'_>) -> Option<TokenStream> {
         },
         Role::Json => hygienic!(out.json(#property, #value)?;),
         Role::Series => hygienic!(out.series(#property, #value)?;),
-        Role::Flatten => hygienic!(<#ty as _orm::Properties>::write(#value, #property, out)?;),
+        Role::Flatten | Role::Chunked | Role::ChunkedJson => {
+            let group = group_trait(field);
+            hygienic!(<#ty as _orm::#group>::write(#value, #property, out)?;)
+        }
         Role::Skip | Role::ETag | Role::Timestamp => return None,
     })
 }
 
 pub fn group_trait(field: &Field<'_>) -> Ident {
-    let name = if field.role == Role::Series { "Series" } else { "Properties" };
+    let name = match field.role {
+        Role::Series => "Series",
+        Role::Chunked => "Chunked",
+        Role::ChunkedJson => "ChunkedJson",
+        _ => "Properties",
+    };
     Ident::new(name, field.ty.span())
 }
 
@@ -71,7 +79,8 @@ pub fn slot(index: usize) -> Ident {
 
 pub fn read_type(field: &Field<'_>) -> TokenStream {
     let (ty, value) = (field.ty, field.value_type());
-    if field.role == Role::Json { quote!(_orm::Json<#value>) } else { quote!(#ty) }
+    let json = matches!(field.role, Role::Json | Role::ChunkedJson);
+    if json { quote!(_orm::Json<#value>) } else { quote!(#ty) }
 }
 
 /// The value of a field of one property, from what was read for it.
@@ -109,6 +118,10 @@ pub fn declared(fields: &[Field<'_>]) -> TokenStream {
                 let series = quote!(<#ty as _orm::Series>);
                 quote!(_orm::Declared::Series(#property, #series::SLOTS, #series::TYPE))
             }
+            Role::Chunked | Role::ChunkedJson => {
+                let group = group_trait(field);
+                quote!(_orm::Declared::Chunked(#property, <#ty as _orm::#group>::TYPE))
+            }
             _ => {
                 let (ty, limit) = (read_type(field), limit(field).into_iter());
                 quote!(_orm::property(#property, <#ty as _orm::Stored>::TYPE) #(.limit(#limit))*)
@@ -122,7 +135,7 @@ pub fn declared(fields: &[Field<'_>]) -> TokenStream {
 pub fn is_open(field: &Field<'_>) -> bool {
     match field.role {
         Role::Flatten => !kind::is_map(field.ty),
-        Role::Series => kind::slots(field.ty).is_some() && kind::array(field.ty).is_none(),
+        Role::Series => kind::has_slots(field.ty) && kind::array(field.ty).is_none(),
         _ => false,
     }
 }

@@ -115,7 +115,7 @@ fn finish(model: &Model<'_>, index: usize, field: &Field<'_>) -> TokenStream {
             hygienic!(_orm::Members::key_value(&m, row, #name, <Self as _orm::Field<#id, #ty>>::KEYS)?)
         }
         Role::Property | Role::Json => property::finish(&hygienic!(#property), &slot, field),
-        Role::Series | Role::Flatten => {
+        Role::Series | Role::Chunked | Role::ChunkedJson | Role::Flatten => {
             let group = group_call(field, hygienic!(finish(#slot, #property)));
             hygienic!(#group?)
         }

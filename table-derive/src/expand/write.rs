@@ -1,9 +1,9 @@
 //! `TableEntity`: the templates of an entity, and how it is written into rows.
 
-use crate::ast::{Entity, Field, Role, Row};
+use crate::ast::{Encoder, Entity, Field, Role, Row};
 use crate::expand::key::{self, parts};
 use crate::expand::property;
-use crate::expand::scope::hygienic;
+use crate::expand::scope::{hygienic, located};
 use crate::expand::types::Types;
 use crate::kind::Kind;
 use crate::model::{Key, Model, Width};
@@ -21,13 +21,41 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let table_entity =
         types.implement(quote!(_orm::TableEntity), table_entity(model, types, inside));
     let full_rows = full_rows(model, types);
+    let migrates = migrates(model, types);
     quote! {
         #(const _: () = #outside)*
         #[automatically_derived]
         #[diagnostic::do_not_recommend]
         #table_entity
         #full_rows
+        #migrates
     }
+}
+
+/// `Migrates`, of a type that has an old form: which fields its canonical key tells.
+fn migrates(model: &Model<'_>, types: &Types<'_>) -> Option<TokenStream> {
+    let (old, ty) = (model.entity.migrate_from.as_ref()?, &types.ty);
+    let keys = model.partition.parts.iter().chain(&model.rows[model.canonical].parts);
+    let tells = keys.filter(|part| {
+        matches!(part.encoder, Encoder::Plain | Encoder::Padded(_))
+            && part.field().is_some_and(|field| field.name == part.name)
+    });
+    let tells = tells.map(|part| &part.name);
+    let implement = types.implement(
+        quote!(_orm::Migrates),
+        hygienic! {
+            type Old = #old;
+            const TELLS: &'static [&'static _orm::str] = &[#(#tells),*];
+        },
+    );
+    let check = model
+        .entity
+        .input
+        .generics
+        .params
+        .is_empty()
+        .then(|| quote_spanned!(old.span()=> const _: () = _orm::check_migration::<#ty>();));
+    Some(quote!(#implement #check))
 }
 
 fn table_entity(
@@ -143,6 +171,11 @@ fn options(model: &Model<'_>) -> TokenStream {
     let outbox = entity.outbox.iter().map(
         |[before, after]| quote!(_orm::Some(_orm::EventValues { before: #before, after: #after })),
     );
+    let expires = entity.expires.iter().filter_map(|name| {
+        let field = entity.field(&name.unraw().to_string())?;
+        let (property, ty) = (&field.property, field.value_type());
+        Some(quote_spanned!(located(ty)=> _orm::expires::<#ty>(#property)))
+    });
     let guards = entity.uniques.iter().zip(guards);
     let guards = guards.map(|(unique, key)| {
         let guard = template(("guard", None), &unique.name, key, entity.encode);
@@ -167,7 +200,8 @@ fn options(model: &Model<'_>) -> TokenStream {
     let tells = entity.kind.is_none();
     let follow = (tells && model.keys_follow_canonical()).then(|| quote!(KEYS_FOLLOW_CANONICAL));
     let one_row = (tells && model.patch_is_one_row()).then(|| quote!(PATCHES_ONE_ROW));
-    let flags = follow.iter().chain(&one_row);
+    let migrates = entity.migrate_from.as_ref().map(|_| quote!(MIGRATES));
+    let flags = follow.iter().chain(&one_row).chain(&migrates);
     quote! {
         #escape
         #(const KIND: _orm::Option<&'static str> = _orm::Some(#kind);)*
@@ -178,6 +212,7 @@ fn options(model: &Model<'_>) -> TokenStream {
             const TIME: _orm::Duration = #cache;
             _orm::Some(TIME)
         };)*
+        #(const EXPIRES: _orm::Option<&'static str> = #expires;)*
         #guards
         #foreign
         #(const #flags: _orm::bool = true;)*

@@ -106,6 +106,22 @@ pub enum PropertyFault {
          may be missing"
     )]
     MissingSlot,
+    /// The stored row lacks a chunk of a value.
+    #[error(
+        "is missing, and its row states a longer value; another program changed the row: write the \
+         value again"
+    )]
+    MissingChunk,
+    /// The stored row has a value in a slot of a ring, and no stamp that says which period it is of.
+    #[error(
+        "is missing beside a value of its ring, so nobody knows of which period the value is: write both"
+    )]
+    MissingStamp,
+    /// A value for a slot of a ring stores nothing.
+    #[error(
+        "has a value that stores nothing, and a merge cannot empty the slot of a ring; leave it out"
+    )]
+    NothingForSlot,
     /// The stored value is not of the field's type.
     #[error("cannot be read: {0}")]
     Unreadable(String),
@@ -115,8 +131,9 @@ pub enum PropertyFault {
 }
 
 /// What to do about a value of more than 64 KiB.
-pub(crate) const LARGE_VALUE_HELP: &str = "compress it with `Zstd`, split it into several fields \
-                                           or rows, or keep it in a blob and store its name";
+pub(crate) const LARGE_VALUE_HELP: &str = "mark its field `#[table(chunked)]`, compress it with \
+                                           `Zstd`, split it into several fields or rows, or keep it \
+                                           in a blob and store its name";
 
 /// What to do about an entity of more than 1 MiB.
 pub(crate) const LARGE_ENTITY_HELP: &str = "compress large fields with `Zstd`, split it into several entities with a number in their keys, \

@@ -79,7 +79,16 @@ impl PropertiesWriter {
     /// # Errors
     /// When the service cannot store the value.
     pub fn property<T: Property>(&mut self, name: &str, value: &T) -> Result<(), PropertyError> {
-        value.write(PropertyWriter { name, out: self }).map_err(|fault| self.error(name, fault))
+        self.property_by(name, |out| value.write(out))
+    }
+
+    /// Writes one property by the function that writes its value.
+    pub(crate) fn property_by(
+        &mut self,
+        name: &str,
+        write: impl FnOnce(PropertyWriter<'_>) -> Result<(), PropertyFault>,
+    ) -> Result<(), PropertyError> {
+        write(PropertyWriter { name, out: self }).map_err(|fault| self.error(name, fault))
     }
 
     /// Writes one property, and checks its field's limit.

@@ -28,6 +28,13 @@ pub trait SeriesOf<const ID: u64> {
     const PROPERTY: &'static str;
 }
 
+/// The chunked value of that field.
+#[doc(hidden)]
+pub trait ChunksOf<const ID: u64> {
+    type Chunks;
+    const PROPERTY: &'static str;
+}
+
 /// Implemented where rows of kind `Self` store that field, or their keys hold it. The derive writes
 /// the implementations.
 #[doc(hidden)]
@@ -149,6 +156,24 @@ macro_rules! __projected {
         #[diagnostic::do_not_recommend]
         impl<$($bounds)*> $has<T> for E {
             const SERIES: $crate::__private::ProjectedSeries = $series;
+        }
+    };
+    (chunked $has:ident, $id:tt, $message:tt) => {
+        #[diagnostic::on_unimplemented(
+            message = $message,
+            label = "not such a chunked field of `{Self}`",
+            note = "name and type it as the entity does; json is `#[projection(json, chunked)]`"
+        )]
+        #[allow(non_camel_case_types)]
+        trait $has<T> {
+            const SERIES: $crate::__private::ProjectedSeries;
+        }
+        #[diagnostic::do_not_recommend]
+        impl<E: $crate::__private::ChunksOf<$id, Chunks = T>, T> $has<T> for E {
+            const SERIES: $crate::__private::ProjectedSeries =
+                $crate::__private::ProjectedSeries::chunked(
+                    <E as $crate::__private::ChunksOf<$id>>::PROPERTY,
+                );
         }
     };
     (rows $stores:ident, $id:tt, $message:tt, $label:tt, $help:tt) => {

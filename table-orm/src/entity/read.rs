@@ -70,16 +70,15 @@ pub(crate) fn read_row_in_context<'a, T: ReadRow>(
     json: &'a [u8],
     stated: Option<&ETag>,
 ) -> Result<(T, RowContext<'a>), PropertyError> {
-    read_aliased(row, json, stated, T::ALIASES)
+    read_with(RowContext::with_aliases(T::NAME, T::ALIASES), row, json, stated)
 }
 
-fn read_aliased<'a, T: ReadRow>(
+fn read_with<'a, T: ReadRow>(
+    mut context: RowContext<'a>,
     row: usize,
     json: &'a [u8],
     stated: Option<&ETag>,
-    aliases: &'static [Alias],
 ) -> Result<(T, RowContext<'a>), PropertyError> {
-    let mut context = RowContext::with_aliases(T::NAME, aliases);
     if let Some(etag) = stated {
         context.stated_etag = etag.as_str().to_owned().into();
     }
@@ -164,7 +163,7 @@ pub(crate) fn read_page<T: ReadRow>(
     let mut page = PageRows { rows: Vec::new(), left_out: Vec::new(), extra_bytes: 0 };
     let read = read_value(json, |json| {
         json.array(|json| {
-            context = RowContext::with_aliases(T::NAME, own.aliases);
+            context = own.context(T::NAME);
             let start = json.rest;
             let read = T::read_row(own.index, Members::new(json, &mut context, &mut names));
             match read {
@@ -175,7 +174,7 @@ pub(crate) fn read_page<T: ReadRow>(
                 Ok(_) => page.leave_out(None),
                 Err(fault) => {
                     json.rest = start;
-                    context = RowContext::new(T::NAME);
+                    context = own.context(T::NAME);
                     skip(json, &mut context)?;
                     page.leave_out(own.take(&context).then(|| context.error(fault)));
                 }
@@ -200,17 +199,25 @@ fn skip<'de>(json: &mut Json<'de>, context: &mut RowContext<'de>) -> Result<(), 
     Members::new(json, context, &mut None).skip()
 }
 
-/// Reads the row of a key; `None` for a row of another type.
+/// Reads the keys and marks of a row.
+pub(super) fn read_head<'a>(
+    own: &OwnRows,
+    json: &'a [u8],
+) -> Result<RowContext<'a>, PropertyError> {
+    read_with::<RowHead>(own.context(RowHead::NAME), own.index, json, None).map(|(_, head)| head)
+}
+
+/// Reads the row of a key; `None` for a row of another type, and for one that has expired.
 pub(crate) fn read_own<'a, T: ReadRow>(
     own: &OwnRows,
     json: &'a [u8],
     stated: Option<&ETag>,
 ) -> Result<Option<(T, RowContext<'a>)>, OwnRowError> {
-    let read = read_aliased::<T>(own.index, json, stated, own.aliases);
+    let read = read_with::<T>(own.context(T::NAME), own.index, json, stated);
     let ownership = match &read {
         Ok((_, context)) => own.judge(context),
-        Err(_) => match read_row_in_context::<RowHead>(own.index, json, None) {
-            Ok((_, head)) => own.judge(&head),
+        Err(_) => match read_head(own, json) {
+            Ok(head) => own.judge(&head),
             Err(_) => Ownership::Own,
         },
     };

@@ -6,8 +6,8 @@
 use super::query::canonical;
 use super::{CopyKind, EventValues, ForeignTemplate, GuardTemplate, RowTemplate, TableEntity};
 use crate::key::{Escape, KeyTemplate, Shape, TemplatePart};
-use crate::model::{EdmType, MAX_STRING_UNITS};
-use crate::property::{Declared, Limit, ValueType};
+use crate::model::{EdmType, MAX_ENTITY_BYTES, MAX_STRING_UNITS};
+use crate::property::{Declared, Limit, MAX_CHUNKS, ValueType};
 use crate::query::QueryClass;
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -132,8 +132,12 @@ pub struct PropertySchema {
     pub max_bytes: Option<usize>,
     /// The largest number that its field allows.
     pub max: Option<u64>,
-    /// The most properties of a series; `None` for a single property.
+    /// The most properties of a series or of a chunked value; `None` for a single property.
     pub slots: Option<usize>,
+    /// Whether the numbered properties are the chunks of one value.
+    pub chunked: bool,
+    /// Whether each slot has a stamp beside it, as those of a [`Ring`](crate::property::Ring) do.
+    pub stamps: bool,
 }
 
 fn as_text<T: fmt::Display, S: Serializer>(value: &T, out: S) -> Result<S::Ok, S::Error> {
@@ -263,8 +267,13 @@ fn of_field(declared: &'static Declared) -> Vec<PropertySchema> {
     match *declared {
         Declared::One(name, values, limit) => vec![property(name, values, limit)],
         Declared::Series(name, slots, values) => {
-            let slots = Some(slots.most());
-            vec![PropertySchema { slots, ..property(name, values, None) }]
+            let (stamps, slots) = (slots.has_stamps(), Some(slots.most()));
+            vec![PropertySchema { slots, stamps, ..property(name, values, None) }]
+        }
+        Declared::Chunked(name, edm) => {
+            let (slots, max_bytes) = (Some(MAX_CHUNKS), Some(MAX_ENTITY_BYTES));
+            let whole = property(name, ValueType { edm: Some(edm), ..ValueType::ANY }, None);
+            vec![PropertySchema { slots, max_bytes, chunked: true, ..whole }]
         }
         Declared::Group(field, group) => {
             let of_group = |property| PropertySchema { field, ..property };
@@ -285,8 +294,18 @@ fn property(name: &'static str, values: ValueType, limit: Option<Limit>) -> Prop
         Some(Limit::Max(max)) => Some(max),
         _ => None,
     };
-    let (aliases, field, slots) = (Vec::new(), name, None);
-    PropertySchema { name, aliases, field, edm, codes, max_bytes, max, slots }
+    PropertySchema {
+        name,
+        aliases: Vec::new(),
+        field: name,
+        edm,
+        codes,
+        max_bytes,
+        max,
+        slots: None,
+        chunked: false,
+        stamps: false,
+    }
 }
 
 fn is_open(declared: &[Declared]) -> bool {
@@ -365,7 +384,11 @@ impl fmt::Display for PropertySchema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.name)?;
         if let Some(slots) = self.slots {
-            write!(f, ", numbered, at most {slots}")?;
+            let what = if self.chunked { "in chunks" } else { "numbered" };
+            write!(f, ", {what}, at most {slots}")?;
+        }
+        if self.stamps {
+            f.write_str(", each with a stamp")?;
         }
         if self.field != self.name {
             write!(f, " of {}", self.field)?;

@@ -2,11 +2,10 @@
 
 use super::across::any_across;
 use super::own_rows::OwnRows;
-use super::sum::is_same;
 use super::{ForeignTemplate, GuardTemplate, RowTemplate, TableEntity};
 use crate::entity::Row;
 use crate::key::KeyTemplate;
-use crate::model::{Metadata, reserved_start};
+use crate::model::{Metadata, is_same, reserved_start};
 use crate::property::PropertyError;
 
 /// An enum with one entity type in each variant: `#[derive(TableUnion)]`.

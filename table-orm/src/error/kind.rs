@@ -55,6 +55,7 @@ impl Error {
                 ErrorKind::ServerError
             }
             Self::Property(error) if error.is_of_stored_row() => ErrorKind::ServerError,
+            Self::Migration(error) if error.is_of_call() => ErrorKind::ClientError,
             Self::Key(_)
             | Self::Property(_)
             | Self::Token(_)
@@ -100,6 +101,7 @@ impl Error {
             | Self::Rejected(_)
             | Self::KeyMismatch(_)
             | Self::Moved(_)
+            | Self::Migration(_)
             | Self::ForeignRows { .. }
             | Self::RowCount(_)
             | Self::Layer(_) => ErrorKind::ServerError,

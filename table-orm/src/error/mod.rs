@@ -8,6 +8,7 @@ mod deadline;
 mod distributed_scan;
 mod incomplete_entity;
 mod kind;
+mod migration;
 mod rejection;
 mod row_count;
 mod scan;
@@ -22,6 +23,7 @@ pub use deadline::DeadlineExceeded;
 pub use distributed_scan::DistributedScanError;
 pub use incomplete_entity::IncompleteEntity;
 pub use kind::ErrorKind;
+pub use migration::MigrationError;
 pub use rejection::{Holder, Rejection};
 pub use row_count::RowCount;
 pub use scan::ScanError;
@@ -219,6 +221,9 @@ pub enum Error {
     /// A total of a [`Sum`](crate::Sum) cannot be kept or read. Nothing was written.
     #[error(transparent)]
     Sum(#[from] SumError),
+    /// An entity whose stored key changes cannot be read or written. Nothing was written.
+    #[error(transparent)]
+    Migration(#[from] MigrationError),
     /// A writer takes no more entities.
     #[error(transparent)]
     Writer(#[from] WriterError),
@@ -390,6 +395,7 @@ impl Error {
             | Self::TooManyElements(_)
             | Self::IncompleteEntity(_)
             | Self::KeyMismatch(_)
+            | Self::Migration(_)
             | Self::Moved(_) => true,
             Self::Rejected(rejection) => {
                 rejection.cause.status == 400 && rejection.cause.code != ErrorCode::NO_ERROR_CODE

@@ -28,14 +28,14 @@ const fn unread(remedy: &'static str) -> Verdict {
 
 const NEW_TABLE: &str = "keep it, or store the entities in a new table and copy them";
 const NEW_ROW: &str = "keep it, and add a row of another name beside it: `backfill` that, move queries to it, \
-                       then `retire` this one";
+                       then `drop_row` or `retire` this one";
 const NEW_UNIQUE: &str =
     "keep it until a `unique` with another `key` beside it is filled by `backfill`";
 const REWRITE: &str = "run `rewrite`: until then, `verify` reports the rows";
 const KEEP_VALUES: &str = "read it into the new field with `alias`, keep the field, or keep the values in \
                            `#[table(flatten)] rest: BTreeMap<String, Edm>`: else the next write drops them";
 
-/// The lock as it has to be now, and the changes since it was written.
+/// The lock as it has to be now, and the changes since it was written: none exactly if each type is the same.
 pub(super) fn all(before: &[Entity], types: Vec<Type>) -> (Vec<Entity>, Vec<SchemaChange>) {
     let mut changes = Vec::new();
     let is_gone = |old: &&Entity| {
@@ -52,14 +52,27 @@ pub(super) fn all(before: &[Entity], types: Vec<Type>) -> (Vec<Entity>, Vec<Sche
             Some(old) => {
                 let stored = old.items(STORED).next();
                 let samples = stored.map(read).unwrap_or_default();
-                changes.extend(items(old, &entity, &samples));
-                changes.extend(samples.changes);
+                let mut found = items(old, &entity, &samples);
+                found.extend(samples.changes);
                 keep_samples(&mut entity, stored);
+                if found.is_empty() && entity != *old {
+                    found.push(change(&entity.name, unlike(stored, &entity), &fine("")));
+                }
+                changes.extend(found);
             }
         }
         now.push(entity);
     }
     (now, changes)
+}
+
+/// What is not the same where no item means something else.
+fn unlike(stored: Option<&Item>, now: &Entity) -> &'static str {
+    if stored == now.items(STORED).next() {
+        "its rows and properties have other names or another order"
+    } else {
+        "the lock lacks some of its samples"
+    }
 }
 
 /// Puts the sample rows of earlier versions before those that are new.
@@ -109,6 +122,9 @@ fn gone(item: &Item, new: &Entity) -> Option<Verdict> {
     Some(match &*item.what {
         "row" if new.items("row").any(same) => return None,
         "row" if item.get("place") == Some("canonical") => unread(NEW_TABLE),
+        "row" if item.get("place") == Some("in the partition") => fine(
+            "run `drop_row` with this text of the lock: its rows stay, and no write changes them",
+        ),
         "row" => {
             fine("run `retire` with the former type: its rows stay, and no write changes them")
         }

@@ -26,6 +26,12 @@ pub(super) fn entity<E: TableEntity>(samples: &[E]) -> Result<Entity, LockError>
         if !property.codes.is_empty() {
             item = item.fact("codes", shape(Shape::OneOf(property.codes)));
         }
+        if property.chunked {
+            item = item.fact("chunked", "one value");
+        }
+        if property.stamps {
+            item = item.fact("stamps", "yes");
+        }
         if let Some(limit) = limit(property) {
             item = item.fact("limit", limit);
         }

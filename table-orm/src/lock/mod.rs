@@ -13,6 +13,7 @@ mod change;
 mod compare;
 mod describe;
 mod error;
+mod former_row;
 mod samples;
 mod text;
 
@@ -151,8 +152,7 @@ impl SchemaLock {
         }
         compare_pairs(&types)?;
         let locked = match fs::read_to_string(&path) {
-            // Git writes the file with other line ends on Windows.
-            Ok(text) => Some(text.replace("\r\n", "\n")),
+            Ok(text) => Some(text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(LockError::Io { path, error }),
         };
@@ -166,14 +166,13 @@ impl SchemaLock {
             let changes = changes.into_iter().filter(breaking).collect();
             return Err(LockError::Breaking { path, changes });
         }
-        let now = text::write(&now);
-        if locked.as_ref() == Some(&now) {
+        if locked.is_some() && changes.is_empty() {
             return Ok(());
         }
         if !update {
             return Err(LockError::Outdated { path, changes });
         }
-        fs::write(&path, now).map_err(|error| LockError::Io { path, error })
+        fs::write(&path, text::write(&now)).map_err(|error| LockError::Io { path, error })
     }
 }
 

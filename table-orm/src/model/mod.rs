@@ -5,6 +5,7 @@
 //! the place where the next page of a query starts. The service's limits are constants here, each
 //! with its source.
 
+mod const_text;
 mod continuation;
 mod datetime;
 mod edm;
@@ -28,9 +29,11 @@ pub use limits::{
 pub use metadata::Metadata;
 pub use table_name::{TableName, TableNameError};
 
+pub(crate) use const_text::{is_same, starts_with};
 pub(crate) use limits::{entity_size, property_size};
 pub(crate) use printable::Printable;
 pub(crate) use system::{
-    ACROSS_GUARD, ETAG_MEMBER, KIND, METADATA_PREFIX, MOVED_TO, PARTITION_KEY, RESERVED_PROPERTIES,
-    ROW_KEY, SYSTEM_PROPERTIES, TIMESTAMP, TYPE_ANNOTATION, is_system_property, reserved_start,
+    ACROSS_GUARD, ETAG_MEMBER, KIND, METADATA_PREFIX, MOVED_ETAG, MOVED_FROM, MOVED_TO,
+    PARCEL_START, PARTITION_KEY, RESERVED_PROPERTIES, ROW_KEY, SYSTEM_PROPERTIES, TIMESTAMP,
+    TYPE_ANNOTATION, is_system_property, reserved_start,
 };

@@ -1,10 +1,10 @@
 //! The properties that a type declares, with those of the groups it flattens: checked at compile
 //! time, compared with the open properties that are written beside them, and listed in a schema.
 
-use super::slots::{Slots, is_extended, is_slot};
+use super::slots::{CHUNKS, Slots, is_slot};
 use super::{Limit, PropertiesWriter, Property, PropertyError, PropertyFault};
 use crate::codec::Alias;
-use crate::model::{EdmType, MAX_PROPERTIES, Metadata, RESERVED_PROPERTIES};
+use crate::model::{EdmType, MAX_PROPERTIES, Metadata, RESERVED_PROPERTIES, is_same};
 
 /// The values that a property can have, as far as its type says.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +33,8 @@ pub enum Declared {
     One(&'static str, ValueType, Option<Limit>),
     /// Numbered ones.
     Series(&'static str, Slots, ValueType),
+    /// One value in numbered properties, with its length under the name.
+    Chunked(&'static str, EdmType),
     /// Those of a flattened struct.
     Group(&'static str, &'static [Self]),
     /// Any that no other field has. Only annotations state their types.
@@ -51,10 +53,11 @@ impl Declared {
 }
 
 /// Whether one of these declares that property, whether or not it has a value.
-fn declares(declared: &[Declared], property: &str) -> bool {
+pub(crate) fn declares(declared: &[Declared], property: &str) -> bool {
     declared.iter().any(|declared| match declared {
         Declared::One(name, ..) => *name == property,
         Declared::Series(series, slots, _) => is_slot(property, series, *slots),
+        Declared::Chunked(name, _) => *name == property || is_slot(property, name, CHUNKS),
         Declared::Group(_, group) => declares(group, property),
         Declared::Open => false,
     })
@@ -76,6 +79,16 @@ impl PropertiesWriter {
     }
 }
 
+/// Whether that property is a chunk of a value. A merge of a shorter value leaves chunks that nobody
+/// reads.
+pub(crate) fn is_chunk(declared: &[Declared], property: &str) -> bool {
+    declared.iter().any(|declared| match declared {
+        Declared::Chunked(name, _) => is_slot(property, name, CHUNKS),
+        Declared::Group(_, group) => is_chunk(group, property),
+        _ => false,
+    })
+}
+
 /// The metadata that a query must ask for, so that values of these properties keep their types.
 pub const fn metadata(declared: &[Declared]) -> Metadata {
     let mut at = 0;
@@ -83,7 +96,7 @@ pub const fn metadata(declared: &[Declared]) -> Metadata {
         let metadata = match declared[at] {
             Declared::Open => Metadata::Minimal,
             Declared::Group(_, group) => metadata(group),
-            Declared::One(..) | Declared::Series(..) => Metadata::None,
+            Declared::One(..) | Declared::Series(..) | Declared::Chunked(..) => Metadata::None,
         };
         if matches!(metadata, Metadata::Minimal) {
             return metadata;
@@ -132,7 +145,8 @@ const fn count(declared: &[Declared]) -> usize {
         properties += match declared[at] {
             Declared::One(..) => 1,
             Declared::Series(_, Slots::Fixed(slots), _) => slots,
-            Declared::Series(_, Slots::UpTo(_), _) | Declared::Open => 0,
+            Declared::Series(_, Slots::Ring(slots), _) => 2 * slots,
+            Declared::Series(_, Slots::UpTo(_), _) | Declared::Chunked(..) | Declared::Open => 0,
             Declared::Group(_, group) => count(group),
         };
         at += 1;
@@ -144,14 +158,17 @@ const fn count(declared: &[Declared]) -> usize {
 const fn repeated(some: &[Declared], all: &[Declared]) -> Option<&'static str> {
     let mut at = 0;
     while at < some.len() {
-        let name =
-            match some[at] {
-                Declared::One(name, ..) | Declared::Series(name, ..) => {
-                    if clashes(&some[at], all) > 1 { Some(name) } else { None }
+        let name = match some[at] {
+            Declared::One(name, ..) | Declared::Series(name, ..) | Declared::Chunked(name, ..) => {
+                if clashes(&some[at], all) > 1 {
+                    Some(name)
+                } else {
+                    None
                 }
-                Declared::Group(_, group) => repeated(group, all),
-                Declared::Open => None,
-            };
+            }
+            Declared::Group(_, group) => repeated(group, all),
+            Declared::Open => None,
+        };
         if name.is_some() {
             return name;
         }
@@ -167,16 +184,24 @@ const fn clashes(own: &Declared, all: &[Declared]) -> usize {
     while at < all.len() {
         times += match (own, &all[at]) {
             (_, Declared::Group(_, group)) => clashes(own, group),
-            (Declared::One(left, ..), Declared::One(right, ..)) => {
-                is_extended(left, right, 0) as usize
-            }
+            (Declared::One(left, ..), Declared::One(right, ..)) => is_same(left, right) as usize,
             (Declared::One(one, ..), Declared::Series(series, slots, _))
             | (Declared::Series(series, slots, _), Declared::One(one, ..)) => {
                 is_slot(one, series, *slots) as usize
             }
             (Declared::Series(left, some, _), Declared::Series(right, others, _)) => {
-                (is_extended(left, right, 0) && some.digits() == others.digits()) as usize
+                (is_same(left, right) && some.digits() == others.digits()) as usize
             }
+            (Declared::Chunked(name, _), other) => {
+                let parts = [
+                    Declared::One(name, ValueType::ANY, None),
+                    Declared::Series(name, CHUNKS, ValueType::ANY),
+                ];
+                let other = std::slice::from_ref(other);
+                let shared = clashes(&parts[0], other) + clashes(&parts[1], other);
+                if shared > 1 { 1 } else { shared }
+            }
+            (other, Declared::Chunked(..)) => clashes(&all[at], std::slice::from_ref(other)),
             (Declared::Group(..) | Declared::Open, _) | (_, Declared::Open) => 0,
         };
         at += 1;

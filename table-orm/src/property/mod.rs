@@ -1,13 +1,14 @@
 //! Properties: how a field's value is written into a row's JSON object, and read back.
 //!
 //! [`Property`] is one value under one name. A field with several properties is a flattened group
-//! ([`Properties`]) or a numbered [`Series`].
+//! ([`Properties`]), a numbered [`Series`] or one large [`Chunked`] value.
 //!
 //! Invariants:
 //! - Every value is written with its exact EDM type, annotated where JSON alone would lose it.
 //! - A written value reads back as the same value (instants at 100 ns).
 //! - A value that the service would reject is a typed error before anything is sent.
 
+mod chunked;
 mod codes;
 mod declared;
 mod finite;
@@ -16,6 +17,8 @@ mod json;
 mod newtype;
 mod open;
 mod ordered;
+mod period;
+mod ring;
 mod scalar;
 mod series;
 mod slots;
@@ -30,14 +33,23 @@ pub use crate::codec::{
     Limit, PropertiesWriter, Property, PropertyError, PropertyFault, PropertyWriter, RowFault,
 };
 #[doc(hidden)]
+pub use chunked::ChunkSlots;
+pub use chunked::{Chunked, ChunkedJson};
+#[doc(hidden)]
 pub use declared::{Declared, ValueType, assert_aliases, assert_properties, metadata};
 pub use group::Properties;
 pub use json::Json;
 pub use ordered::Ordered;
+pub use period::{Days, Every, Hours, Minutes, Numbered, Period, Place};
+pub use ring::Ring;
+#[doc(hidden)]
+pub use ring::{RingSlots, Rolling};
 #[doc(hidden)]
 pub use series::{ProjectedSeries, SlotsOf};
 pub use series::{Series, SeriesSlots};
 #[doc(hidden)]
 pub use slots::Slots;
 
-pub(crate) use slots::series_slot;
+pub(crate) use chunked::MAX_CHUNKS;
+pub(crate) use declared::{declares, is_chunk};
+pub(crate) use slots::{series_names, series_slot};

@@ -5,18 +5,18 @@
 //! would cost one request each.
 
 use super::ValueType;
-use super::slots::{Slots, slot, slot_name};
+use super::slots::{CHUNKS, Slots, slot, slot_name, stamp_name};
 use super::{PropertiesWriter, Property, PropertyError, PropertyFault, RowFault};
 use crate::codec::Members;
 use crate::model::MAX_PROPERTIES;
 use std::borrow::Cow;
 
-/// A group of properties numbered from 0: `[Option<T>; N]`, whose empty slots are not stored, or
-/// `Vec<T>`, which has no empty slots.
+/// A group of properties numbered from 0: `[Option<T>; N]`, whose empty slots are not stored,
+/// `Vec<T>`, which has no empty slots, or a [`Ring`](super::Ring), whose slots are used again.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a series",
     label = "not a series",
-    note = "a series is `[Option<T>; N]` or `Vec<T>`"
+    note = "a series is `[Option<T>; N]`, `Vec<T>` or a `Ring`"
 )]
 pub trait Series: Sized {
     /// How many values it has.
@@ -89,8 +89,15 @@ impl<T> Default for SeriesSlots<T> {
     }
 }
 
+impl<T> SeriesSlots<T> {
+    /// The values of the slots up to the last one that was read.
+    pub(super) fn into_values(self) -> std::vec::IntoIter<Option<T>> {
+        self.0.into_iter()
+    }
+}
+
 impl<T: Property> SeriesSlots<T> {
-    fn read(
+    pub(super) fn read(
         &mut self,
         index: usize,
         property: &str,
@@ -219,6 +226,8 @@ impl<T: Property, const N: usize> SlotsOf<Vec<T>> for [Option<T>; N] {}
 #[derive(Debug, Clone, Copy)]
 pub struct ProjectedSeries {
     property: &'static str,
+    /// Whether the row has a property without a number, too: the length of a chunked value.
+    length: bool,
     slots: Slots,
     from: usize,
     to: usize,
@@ -228,7 +237,7 @@ impl ProjectedSeries {
     /// All slots of a series.
     #[must_use]
     pub const fn whole<T: Series>(property: &'static str) -> Self {
-        Self { property, slots: T::SLOTS, from: 0, to: T::SLOTS.most() }
+        Self { property, length: false, slots: T::SLOTS, from: 0, to: T::SLOTS.most() }
     }
 
     /// The slots `from..to` of the series `S`, in a field of type `T`.
@@ -246,7 +255,13 @@ impl ProjectedSeries {
             "the field has another number of slots than the range; make it `[Option<T>; N]` with as \
              many as the range holds"
         );
-        Self { property, slots: S::SLOTS, from, to }
+        Self { property, length: false, slots: S::SLOTS, from, to }
+    }
+
+    /// All chunks of a value, and its length.
+    #[must_use]
+    pub const fn chunked(property: &'static str) -> Self {
+        Self { property, length: true, slots: CHUNKS, from: 0, to: CHUNKS.most() }
     }
 
     /// The name of the stored series.
@@ -256,7 +271,14 @@ impl ProjectedSeries {
     }
 
     fn names(self) -> impl Iterator<Item = String> {
-        (self.from..self.to).map(move |slot| slot_name(self.property, slot, self.slots.digits()))
+        let length = self.length.then(|| self.property.to_owned());
+        let slots = self.from..self.to;
+        let names = slots.map(move |slot| slot_name(self.property, slot, self.slots.digits()));
+        let stamps = self.slots.has_stamps().then(|| {
+            (self.from..self.to)
+                .map(move |slot| stamp_name(self.property, slot, self.slots.digits()))
+        });
+        length.into_iter().chain(names).chain(stamps.into_iter().flatten())
     }
 
     /// The properties to ask for, beside these; `None` for all when they are more than a row can have.
@@ -280,6 +302,10 @@ impl ProjectedSeries {
         property: &str,
         members: &mut Members<'_, '_>,
     ) -> Result<bool, RowFault> {
+        if self.slots.has_stamps() {
+            // A ring is projected whole.
+            return T::read(slots, self.property, property, members);
+        }
         match slot(self.property, property, self.slots.digits()) {
             Some(index) if (self.from..self.to).contains(&index) => {
                 T::read_slot(slots, index - self.from, property, members).map(|()| true)

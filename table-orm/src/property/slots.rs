@@ -1,5 +1,10 @@
 //! How a series numbers its properties: `Splits00` to `Splits08`, or `Splits000` onwards.
 
+use crate::model::{MAX_BINARY_BYTES, MAX_ENTITY_BYTES, starts_with};
+
+/// The chunks of a value: as many as an entity has room for.
+pub(super) const CHUNKS: Slots = Slots::UpTo(MAX_ENTITY_BYTES / MAX_BINARY_BYTES + 1);
+
 /// How many values a series has.
 #[derive(Debug, Clone, Copy)]
 pub enum Slots {
@@ -7,14 +12,21 @@ pub enum Slots {
     Fixed(usize),
     /// At most that many.
     UpTo(usize),
+    /// Exactly that many; each may be empty, and has a stamp beside it.
+    Ring(usize),
 }
 
 impl Slots {
     /// The most values.
     pub(crate) const fn most(self) -> usize {
         match self {
-            Self::Fixed(slots) | Self::UpTo(slots) => slots,
+            Self::Fixed(slots) | Self::UpTo(slots) | Self::Ring(slots) => slots,
         }
+    }
+
+    /// Whether each slot has a stamp beside it.
+    pub(crate) const fn has_stamps(self) -> bool {
+        matches!(self, Self::Ring(_))
     }
 
     /// The digits that number the slots: at least two.
@@ -32,6 +44,23 @@ pub(super) fn slot_name(name: &str, index: usize, digits: usize) -> String {
     format!("{name}{index:0digits$}")
 }
 
+/// What the name of a stamp ends in.
+pub(super) const STAMP: &str = "At";
+
+/// The name of the property that says which period the value of a slot is of.
+pub(super) fn stamp_name(name: &str, index: usize, digits: usize) -> String {
+    format!("{}{STAMP}", slot_name(name, index, digits))
+}
+
+/// The names of all properties of a series of `slots` values, and of their stamps.
+pub(crate) fn series_names(name: &str, slots: usize, stamps: bool) -> impl Iterator<Item = String> {
+    let digits = digits(slots);
+    (0..slots).flat_map(move |slot| {
+        let stamp = stamps.then(|| stamp_name(name, slot, digits));
+        std::iter::once(slot_name(name, slot, digits)).chain(stamp)
+    })
+}
+
 /// The name of a slot's property in a series of `slots` values.
 pub(crate) fn series_slot(name: &str, slot: usize, slots: usize) -> String {
     slot_name(name, slot, digits(slots))
@@ -44,14 +73,17 @@ pub(super) fn slot(name: &str, property: &str, digits: usize) -> Option<usize> {
     if numbered { number.parse().ok() } else { None }
 }
 
-/// Whether `name` is the property of a slot of the series `series`.
+/// Whether `name` is the property of a slot of the series `series`, or its stamp.
 pub(super) const fn is_slot(name: &str, series: &str, slots: Slots) -> bool {
-    if !is_extended(name, series, slots.digits()) {
+    let stamped = series.len() + slots.digits() + STAMP.len();
+    let is_stamp = slots.has_stamps() && name.len() == stamped && ends_in_stamp(name);
+    let more = slots.digits() + if is_stamp { STAMP.len() } else { 0 };
+    if name.len() != series.len() + more || !starts_with(name, series) {
         return false;
     }
     let name = name.as_bytes();
     let (mut number, mut at) = (0, series.len());
-    while at < name.len() {
+    while at < series.len() + slots.digits() {
         if !name[at].is_ascii_digit() {
             return false;
         }
@@ -61,12 +93,6 @@ pub(super) const fn is_slot(name: &str, series: &str, slots: Slots) -> bool {
     number < slots.most()
 }
 
-/// Whether `left` is `right` with `more` bytes behind it.
-pub(super) const fn is_extended(left: &str, right: &str, more: usize) -> bool {
-    let (left, right) = (left.as_bytes(), right.as_bytes());
-    let mut at = 0;
-    while at < right.len() && at < left.len() && left[at] == right[at] {
-        at += 1;
-    }
-    at == right.len() && left.len() == right.len() + more
+const fn ends_in_stamp(name: &str) -> bool {
+    matches!(name.as_bytes(), [.., b'A', b't'])
 }

@@ -97,13 +97,13 @@ impl<R: Row, C, T> List<R, C, T> {
     where
         R: 'static,
     {
-        let own = const { OwnRows::of::<R>() };
         let ListParts { client, query, .. } = self.into_parts();
+        let own = client.alive(const { OwnRows::of::<R>() });
         let query = query?;
-        let matching = counted(&client, &own, query.clone()).await?;
-        let whole = match query.filter {
-            None => None,
-            Some(_) => Some(counted(&client, &own, RowQuery { filter: None, ..query }).await?),
+        let matching = counted(&client, &own, client.only_alive(query.clone())).await?;
+        let whole = match query.filter.is_some() || client.expiry.property.is_some() {
+            false => None,
+            true => Some(counted(&client, &own, RowQuery { filter: None, ..query }).await?),
         };
         let range = whole.as_ref().unwrap_or(&matching);
         Ok(Explained {

@@ -10,6 +10,7 @@ mod delete_if;
 mod delete_partition;
 mod delete_table;
 mod dynamic_list;
+mod expired;
 mod explain;
 mod fault;
 mod get;
@@ -28,6 +29,7 @@ mod merge;
 mod merged;
 mod pages;
 mod patch;
+mod purge;
 mod register;
 mod save;
 mod sequence;
@@ -67,11 +69,17 @@ pub use load::Load;
 pub use load_many::{LoadMany, Reload};
 pub use load_unique::LoadUnique;
 pub use loaded_set::LoadedSet;
+pub(crate) use maintenance::CanonicalPages;
 pub use maintenance::Retire;
 pub use maintenance::{Backfill, BackfillProgress, BackfillReport};
 pub use maintenance::{
+    DropRow, DropRowProgress, DropRowReport, FormerRow, FormerRowError, KeptReason, KeptRow,
+    MAX_KEPT_ROWS,
+};
+pub use maintenance::{
     Elsewhere, Finding, Problem, Verify, VerifyEventual, VerifyGuards, VerifyReport,
 };
+pub(crate) use maintenance::{FormerMarks, FormerProperties};
 pub use maintenance::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use maintenance::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
 pub use many_pages::ManyPages;
@@ -79,12 +87,15 @@ pub use merge::Merge;
 pub(crate) use pages::PageReader;
 pub use pages::{Pages, RowPage, RowStream};
 pub use patch::{EntityPatch, Patch};
+pub use purge::{Purge, PurgeFailure, PurgeReport};
 pub use register::Register;
 pub use save::{Delete, Save};
 pub use sequence::{MAX_BLOCK, Sequence};
 pub use sums::{SumProblem, WrongSum};
 pub use table::Table;
-pub use transaction::{Required, Room, Transaction, TransactionScope, TransactionWith};
+pub use transaction::{
+    Required, Room, TableTransaction, Transaction, TransactionScope, TransactionWith,
+};
 pub use union::UnionList;
 pub use update::Update;
 pub use write::Write;
@@ -92,6 +103,7 @@ pub use writer::{OpenWriter, Writer, WriterFailure, WriterReport};
 
 use crate::entity::TableEntity;
 use crate::error::{Error, Result, rejected};
+use crate::eventual::ExpiringType;
 use crate::model::TableName;
 use crate::plan::{Connection, TableClient, writing};
 use crate::store::{ErrorCode, StoreError};
@@ -142,7 +154,9 @@ impl<E> Clone for Repo<E> {
 
 impl<E: TableEntity> Repo<E> {
     pub(crate) fn new(connection: Arc<Connection>, table: TableName) -> Self {
-        Self { client: TableClient::new::<E>(connection, table), entity: PhantomData }
+        let mut client = TableClient::new::<E>(connection, table);
+        client.expiry.add(ExpiringType::of::<E>());
+        Self { client, entity: PhantomData }
     }
 
     /// Returns the name of the table.

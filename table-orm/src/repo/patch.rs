@@ -2,7 +2,9 @@
 
 use crate::entity::{TableEntity, body, mark};
 use crate::key::IntoValue;
-use crate::property::{PropertiesWriter, Property, PropertyError, PropertyFault, series_slot};
+use crate::property::{
+    Chunked, PropertiesWriter, Property, PropertyError, PropertyFault, Rolling, series_slot,
+};
 use bytes::Bytes;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -63,6 +65,16 @@ impl<E: TableEntity> Patch<E> {
         self.write(name, |out| out.json(name, &value))
     }
 
+    pub fn set_chunked<T: Chunked>(self, name: &str, value: impl IntoValue<T>) -> Self {
+        let value = value.into_value();
+        self.write(name, |out| value.write(name, out))
+    }
+
+    pub fn set_chunked_json<T: Serialize>(self, name: &str, value: impl IntoValue<T>) -> Self {
+        let value = value.into_value();
+        self.write(name, |out| out.chunked_json(name, &value))
+    }
+
     pub fn set_slot<T: Property>(
         self,
         name: &str,
@@ -79,6 +91,17 @@ impl<E: TableEntity> Patch<E> {
                 Err(out.error(name, PropertyFault::NoSuchSlot { slot, slots }))
             }
         })
+    }
+
+    pub fn set_ring<R: Rolling>(
+        self,
+        name: &str,
+        at: R::At,
+        value: impl IntoValue<R::Value>,
+    ) -> Self {
+        let value = value.into_value();
+        let slot = series_slot(name, R::slot(&at), R::SLOTS.most());
+        self.write(&slot, |out| R::write_slot(at, &value, name, out))
     }
 
     /// Sets a property by the function that writes it.

@@ -4,9 +4,11 @@ mod builder;
 #[cfg(feature = "cache")]
 mod cached;
 mod connect;
+mod migrating;
 
 pub use builder::TablesBuilder;
 
+use crate::entity::has_one_form;
 use crate::entity::{
     DynamicEntity, MemberOf, Row, TableEntity, TableUnion, UnionScope, WholePartition,
 };
@@ -82,6 +84,7 @@ impl Tables {
     /// ```
     #[must_use]
     pub fn repo_in<E: TableEntity>(&self, table: TableName) -> Repo<E> {
+        const { has_one_form::<E>() };
         Repo::new(Arc::clone(&self.connection), table)
     }
 

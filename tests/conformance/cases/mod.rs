@@ -2,6 +2,7 @@
 
 mod across;
 mod aliases;
+mod chunked;
 mod elements;
 mod entities;
 mod eventual;
@@ -48,6 +49,7 @@ cases! {
         the_service_refuses_are_refused;
     types: come_back_with_their_extremes, of_whole_doubles_stay_double, of_nulls_are_absent;
     aliases: are_read_filtered_and_replaced;
+    chunked: are_stored_shortened_and_read;
     across: values_have_one_holder_among_32_contenders, values_go_from_entity_to_entity;
     elements: have_rows_that_come_and_go_with_them, fill_a_transaction_and_no_more;
     entities: are_stored_under_every_key_and_read_back, are_found_by_range_filter_and_projection,

@@ -86,7 +86,8 @@ impl<T, R> Scan<T, R> {
 
     /// The rows that the scan reads.
     pub(in crate::scan) fn source(&self) -> ScanSource {
-        ScanSource { store: Arc::clone(&self.store), entity: self.entity, own: self.own }
+        let (store, alive) = (Arc::clone(&self.store), self.alive.clone());
+        ScanSource { store, entity: self.entity, own: self.own, alive }
     }
 
     pub(super) fn run<U: Send + 'static>(

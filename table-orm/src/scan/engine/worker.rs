@@ -61,7 +61,7 @@ async fn page<T: Send>(shared: &Shared<T>, start: &Position) -> Result<Option<Po
     };
     let page = fetch(shared, &request, partition.as_deref()).await?;
     let keys = PageKeys::read(&page.body)?;
-    let read = (shared.read)(&shared.source.own, &page.body)?;
+    let read = (shared.read)(&shared.source.own(), &page.body)?;
     let keys = keys.without(read.unread());
     let committed = {
         let mut state = shared.lock();
