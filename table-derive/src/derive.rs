@@ -33,8 +33,9 @@ fn resolved(entity: &Entity<'_>, errors: &mut Errors) -> Option<TokenStream> {
 }
 
 pub fn key_part(input: &DeriveInput) -> TokenStream {
-    scoped(input, ON_KEY_PART, |_, errors| {
-        let parsed = KeyPart::parse(input, errors);
+    scoped(input, ON_KEY_PART, |items, errors| {
+        let grows = items.flag("grows", errors);
+        let parsed = KeyPart::parse(input, grows, errors);
         if let Some(KeyPart::Codes(codes)) = &parsed {
             check::codes(codes, errors);
         }

@@ -21,7 +21,7 @@ pub const ON_FIELD: Attribute = (
     "rename alias skip default json series chunked flatten key_only max_len max etag timestamp",
 );
 pub const ON_PROPERTIES: Attribute = ("table", "crate rename_all");
-pub const ON_KEY_PART: Attribute = ("key", "crate");
+pub const ON_KEY_PART: Attribute = ("key", "crate grows");
 pub const ON_UNION: Attribute = ("table", "crate");
 pub const ON_PROJECTION: Attribute = ("projection", "of crate");
 pub const ON_PROJECTED_FIELD: Attribute = ("projection", "default json series slots chunked");

@@ -6,7 +6,8 @@ use syn::{Attribute, Data, Field, Fields, Member, Variant};
 
 pub enum KeyPart<'a> {
     Codes(Vec<Code<'a>>),
-    Newtype(&'a Field, Member),
+    /// With its field, and whether the type has `#[key(grows)]`.
+    Newtype(&'a Field, Member, bool),
 }
 
 /// A variant and the code that keys and properties hold for it.
@@ -19,9 +20,12 @@ pub struct Code<'a> {
 
 impl<'a> KeyPart<'a> {
     /// The type, or `None` when it is neither an enum nor a newtype.
-    pub fn parse(input: &'a DeriveInput, errors: &mut Errors) -> Option<Self> {
+    pub fn parse(input: &'a DeriveInput, grows: Option<Span>, errors: &mut Errors) -> Option<Self> {
         match &input.data {
             Data::Enum(data) if !data.variants.is_empty() => {
+                if let Some(at) = grows {
+                    mistake!(errors, Ident::new("grows", at) => "the codes of an enum do not grow", help: "remove `grows`");
+                }
                 let codes = data.variants.iter();
                 let codes = codes.filter_map(|variant| Code::parse(variant, errors));
                 Some(Self::Codes(codes.collect()))
@@ -32,7 +36,7 @@ impl<'a> KeyPart<'a> {
                     mistake!(errors, attr.path() => "a newtype is stored as its field, so the field has no code",
                         help: "remove `#[key(..)]`");
                 }
-                Some(Self::Newtype(field, member))
+                Some(Self::Newtype(field, member, grows.is_some()))
             }
             _ => {
                 let ident = &input.ident;

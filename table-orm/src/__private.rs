@@ -2,6 +2,7 @@
 
 pub use crate::codec::{Alias, Members};
 pub use crate::entity::check_names as check_sums;
+pub use crate::entity::sum_names;
 pub use crate::entity::{Bucketed, Bucketing};
 pub use crate::entity::{ChunksOf, Elements, Field, FromKeys, Query, Row, SeriesOf, Stores};
 pub use crate::entity::{
@@ -27,7 +28,7 @@ pub use crate::property::Limit::{Max, MaxLen};
 pub use crate::property::{
     Chunked, ChunkedJson, Declared, Json, Limit, Ordered, ProjectedSeries, Properties,
     PropertiesWriter as Writer, Property, PropertyError, PropertyFault, PropertyWriter, Rolling,
-    RowFault, Series, SlotsOf, assert_aliases, assert_properties, metadata,
+    RowFault, Series, SlotsOf, ValueType, assert_aliases, assert_properties, metadata,
 };
 pub use crate::query::{Column, Complete, KeyRange, KeyState, Needs, Open, class};
 pub use crate::query::{Part, PartitionKey, RowKey};
@@ -109,8 +110,8 @@ pub type Read<T = ()> = Result<T, RowFault>;
             of `table-orm` with that crate's name"
 )]
 pub trait Stored: Sized {
-    /// The EDM type of every stored value, where all have one.
-    const TYPE: Option<EdmType>;
+    /// The values that it can have.
+    const TYPE: ValueType;
 
     /// Writes it.
     ///
@@ -157,7 +158,7 @@ pub trait Stored: Sized {
 
 #[diagnostic::do_not_recommend]
 impl<T: Property> Stored for T {
-    const TYPE: Option<EdmType> = T::TYPE;
+    const TYPE: ValueType = ValueType::of::<T>();
 
     fn put(&self, out: &mut Writer, name: &str) -> Written {
         out.property(name, self)
@@ -269,8 +270,8 @@ pub const fn partial(
 
 /// The property of a field.
 #[must_use]
-pub const fn property(name: &'static str, edm: Option<EdmType>) -> Declared {
-    Declared::One(name, edm, None)
+pub const fn property(name: &'static str, values: ValueType) -> Declared {
+    Declared::One(name, values, None)
 }
 
 /// A guard row without components.
@@ -342,6 +343,17 @@ impl<E: TableEntity> Variant for E {
     fn read(row: &[u8]) -> Result<Self, PropertyError> {
         crate::entity::read_row(<E::Canonical as Row>::INDEX, row)
     }
+}
+
+/// Does not compile when a PartitionKey starts with a component that grows.
+#[track_caller]
+pub const fn assert_spreads(grows: bool) {
+    assert!(
+        !grows,
+        "the PartitionKey starts with a value that grows with time, so all writes go to one partition server \
+         (append-only hot partition); start it with a value that spreads the load, or add `allow_append_only` to \
+         accept that"
+    );
 }
 
 /// Does not compile when a rule of unions is broken, with that message.

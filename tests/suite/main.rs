@@ -22,6 +22,8 @@ mod isolation;
 mod load;
 mod loaded;
 mod lock;
+mod lock_pairs;
+mod lock_unions;
 mod merge;
 mod migrating;
 mod other_client;

@@ -10,7 +10,7 @@ pub fn impls(input: &DeriveInput, parsed: &KeyPart<'_>) -> TokenStream {
     let types = &Types::of(input);
     match parsed {
         KeyPart::Codes(codes) => coded(types, codes),
-        KeyPart::Newtype(field, member) => newtype(types, field, member),
+        KeyPart::Newtype(field, member, grows) => newtype(types, field, member, *grows),
     }
 }
 
@@ -40,7 +40,8 @@ pub fn coded(types: &Types<'_>, codes: &[Code<'_>]) -> TokenStream {
 }
 
 /// The traits of a newtype, which are those of its field. One of text can be given as a literal.
-fn newtype(types: &Types<'_>, field: &Field, member: &Member) -> TokenStream {
+fn newtype(types: &Types<'_>, field: &Field, member: &Member, grows: bool) -> TokenStream {
+    let grows = grows.then(|| quote!(, true));
     let (ty, inner, bounds, params) = (&types.ty, &field.ty, types.predicates(), &types.params);
     let from_text = (kind(inner) == Kind::Text && !types.is_generic()).then(|| {
         quote! {
@@ -53,7 +54,7 @@ fn newtype(types: &Types<'_>, field: &Field, member: &Member) -> TokenStream {
         }
     });
     quote! {
-        _orm::newtype!([#(#params,)*] #ty, [#bounds] #inner, #member);
+        _orm::newtype!([#(#params,)*] #ty, [#bounds] #inner, #member #grows);
         #from_text
     }
 }

@@ -6,6 +6,7 @@ use crate::expand::key::{self, parts};
 use crate::expand::property;
 use crate::expand::scope::{hygienic, located};
 use crate::expand::types::Types;
+use crate::kind::Kind;
 use crate::model::{Key, Model, Width};
 use crate::names;
 use crate::tokens::*;
@@ -130,17 +131,30 @@ fn template(
     quote_spanned!(at=> _orm::#make(#name, #text, #start #fields)#parts)
 }
 
-/// The check of the sums' names. It is an item, which the compiler evaluates even if nobody uses it, and which
-/// has no `Self`. A generic type has no value outside of itself.
-fn check_sums(input: &DeriveInput, sums: &Path) -> TokenStream {
-    if !input.generics.params.is_empty() {
-        return quote_spanned!(sums.span()=> const { _orm::check_sums(&#sums) });
-    }
+/// The sums, with a check of their names, and the names for a check of several types. The check is an item, which
+/// the compiler evaluates even if nobody uses it, and which has no `Self`. A generic type has no value outside of
+/// itself.
+fn sums(input: &DeriveInput, sums: &Path) -> TokenStream {
     let mut named = sums.clone();
     if let Some(first) = named.segments.first_mut().filter(|first| first.ident == "Self") {
         first.ident = input.ident.clone();
     }
-    quote_spanned!(sums.span()=> const _: () = _orm::check_sums(&#named);)
+    let (check, names) = if input.generics.params.is_empty() {
+        let names = quote!(_orm::sum_names::<_, { #named.len() }>(&#named));
+        (
+            quote_spanned!(sums.span()=> const _: () = _orm::check_sums(&#named);),
+            Some(quote!(const SUM_NAMES: &'static [&'static _orm::str] = &#names;)),
+        )
+    } else {
+        (quote_spanned!(sums.span()=> const { _orm::check_sums(&#sums) }), None)
+    };
+    quote_spanned! {sums.span()=>
+        #names
+        fn sums() -> _orm::Vec<_orm::Sum<Self>> {
+            #check
+            _orm::From::from(#sums)
+        }
+    }
 }
 
 /// The constants that differ from the trait's defaults: `ESCAPE`, `KIND`, `GUARDS`, `FOREIGN`, those that
@@ -152,8 +166,8 @@ fn options(model: &Model<'_>) -> TokenStream {
             const ESCAPE: _orm::Escape = _orm::Escape::Encode;
         )
     });
-    let (kind, sums) = (entity.kind.iter(), entity.sums.iter());
-    let check_sums = sums.clone().map(|sums| check_sums(entity.input, sums));
+    let kind = entity.kind.iter();
+    let sums = entity.sums.iter().map(|path| sums(entity.input, path));
     let cached_for = |time: &LitStr| quote_spanned!(time.span()=> _orm::cached_for(#time));
     let cache = entity.cache.iter().map(cached_for);
     let outbox = entity.outbox.iter().map(
@@ -198,10 +212,7 @@ fn options(model: &Model<'_>) -> TokenStream {
     quote! {
         #escape
         #(const KIND: _orm::Option<&'static str> = _orm::Some(#kind);)*
-        #(fn sums() -> _orm::Vec<_orm::Sum<Self>> {
-            #check_sums
-            _orm::From::from(#sums)
-        })*
+        #(#sums)*
         #(const OUTBOX: _orm::Option<_orm::EventValues> = #outbox;)*
         #(const CACHED_FOR: _orm::Option<_orm::Duration> = {
             // The compiler evaluates a constant in a block even if nobody uses it.
@@ -290,6 +301,13 @@ fn assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
     ];
     for (_, templates) in templates.iter().filter(|(unknown, _)| *unknown) {
         assertions.push(quote!(_orm::evaluate(&<#ty as _orm::TableEntity>::#templates);));
+    }
+    // `check::table::append_only` knows the other types by their names.
+    if let Some(first) = model.partition.parts.first().filter(|part| part.kind() == Kind::Other)
+        && !(model.entity.allow_append_only || first.is_shard())
+    {
+        let (at, part) = (model.partition.template.literal.span(), first.tokens());
+        assertions.push(quote_spanned!(at=> _orm::assert_spreads(#part::GROWS);));
     }
     if let Some(open) = model.entity.fields.iter().rfind(|field| property::is_open(field)) {
         let declared = quote_spanned!(open.ty.span()=> <#ty as _orm::TableEntity>::PROPERTIES);

@@ -45,6 +45,8 @@ pub trait Property: Sized {
     /// The EDM type of every stored value, where all have one. `is_present` and `is_absent` of a
     /// [`Column`](crate::query::Column) need it.
     const TYPE: Option<EdmType> = None;
+    /// All texts that a value can be stored as, where these are codes, as of an enum with `KeyPart`; else empty.
+    const CODES: &'static [&'static str] = &[];
 
     /// Writes the value under the writer's name, or nothing when there is no value.
     ///

@@ -73,9 +73,9 @@ pub(crate) use read::{
 };
 pub(crate) use rows::{body, mark, partition_key, row_key};
 pub(crate) use skip::{SkipUnreadable, read_rows};
-#[doc(hidden)]
-pub use sum::check_names;
 pub(crate) use sum::{Contributions, SummedType, TOTAL, Total, TotalRow, differences, is_total};
+#[doc(hidden)]
+pub use sum::{check_names, sum_names};
 pub(crate) use sum_copy::{
     COPIES, changed_copies, copied_total, copies_partition, copy_of_total, has_sum_copies,
     is_canonical_or_total,
@@ -128,6 +128,10 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
 
     /// What the events of its writes hold, if each write adds an event to the outbox.
     const OUTBOX: Option<EventValues> = None;
+
+    /// The names of its sums; empty for a generic type.
+    #[doc(hidden)]
+    const SUM_NAMES: &'static [&'static str] = &[];
 
     /// How old an entity may be that `get` returns without asking the store; `None` always asks. Takes the
     /// feature `cache`.

@@ -7,7 +7,7 @@ use super::query::canonical;
 use super::{CopyKind, EventValues, ForeignTemplate, GuardTemplate, RowTemplate, TableEntity};
 use crate::key::{Escape, KeyTemplate, Shape, TemplatePart};
 use crate::model::{EdmType, MAX_ENTITY_BYTES, MAX_STRING_UNITS};
-use crate::property::{Declared, Limit, MAX_CHUNKS};
+use crate::property::{Declared, Limit, MAX_CHUNKS, ValueType};
 use crate::query::QueryClass;
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -125,6 +125,9 @@ pub struct PropertySchema {
     /// The type of every value; `None` where the property's type has no `TYPE`.
     #[serde(serialize_with = "as_optional_text")]
     pub edm: Option<EdmType>,
+    /// The codes of an enum, in the order of its variants; empty for another type.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub codes: &'static [&'static str],
     /// The most bytes of a value, as the service counts them: two for a UTF-16 unit of a text.
     pub max_bytes: Option<usize>,
     /// The largest number that its field allows.
@@ -262,14 +265,14 @@ fn properties(declared: &'static [Declared]) -> Vec<PropertySchema> {
 
 fn of_field(declared: &'static Declared) -> Vec<PropertySchema> {
     match *declared {
-        Declared::One(name, edm, limit) => vec![property(name, edm, limit)],
-        Declared::Series(name, slots, edm) => {
+        Declared::One(name, values, limit) => vec![property(name, values, limit)],
+        Declared::Series(name, slots, values) => {
             let (stamps, slots) = (slots.has_stamps(), Some(slots.most()));
-            vec![PropertySchema { slots, stamps, ..property(name, edm, None) }]
+            vec![PropertySchema { slots, stamps, ..property(name, values, None) }]
         }
         Declared::Chunked(name, edm) => {
             let (slots, max_bytes) = (Some(MAX_CHUNKS), Some(MAX_ENTITY_BYTES));
-            let whole = property(name, Some(edm), None);
+            let whole = property(name, ValueType { edm: Some(edm), ..ValueType::ANY }, None);
             vec![PropertySchema { slots, max_bytes, chunked: true, ..whole }]
         }
         Declared::Group(field, group) => {
@@ -280,7 +283,8 @@ fn of_field(declared: &'static Declared) -> Vec<PropertySchema> {
     }
 }
 
-fn property(name: &'static str, edm: Option<EdmType>, limit: Option<Limit>) -> PropertySchema {
+fn property(name: &'static str, values: ValueType, limit: Option<Limit>) -> PropertySchema {
+    let ValueType { edm, codes } = values;
     let max_bytes = edm.map(|edm| match (edm, limit) {
         (EdmType::String, Some(Limit::MaxLen(units))) => 2 * units.min(MAX_STRING_UNITS),
         (EdmType::String | EdmType::Binary, _) => 2 * MAX_STRING_UNITS,
@@ -290,8 +294,18 @@ fn property(name: &'static str, edm: Option<EdmType>, limit: Option<Limit>) -> P
         Some(Limit::Max(max)) => Some(max),
         _ => None,
     };
-    let (aliases, slots, chunked, stamps) = (Vec::new(), None, false, false);
-    PropertySchema { name, aliases, field: name, edm, max_bytes, max, slots, chunked, stamps }
+    PropertySchema {
+        name,
+        aliases: Vec::new(),
+        field: name,
+        edm,
+        codes,
+        max_bytes,
+        max,
+        slots: None,
+        chunked: false,
+        stamps: false,
+    }
 }
 
 fn is_open(declared: &[Declared]) -> bool {

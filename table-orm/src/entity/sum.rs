@@ -114,6 +114,17 @@ pub const fn check_names<E>(sums: &[Sum<E>]) {
     }
 }
 
+/// The names of a type's sums, whose number is `N`.
+#[must_use]
+pub const fn sum_names<E, const N: usize>(sums: &[Sum<E>]) -> [&'static str; N] {
+    let (mut names, mut at) = ([""; N], 0);
+    while at < N {
+        names[at] = sums[at].name;
+        at += 1;
+    }
+    names
+}
+
 impl<E> Sum<E> {
     /// Counts entities.
     ///

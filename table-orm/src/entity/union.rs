@@ -63,6 +63,10 @@ pub struct UnionMember {
     migrates: bool,
     /// Its canonical rows.
     pub(crate) own: OwnRows,
+    /// The names of its sums.
+    sums: &'static [&'static str],
+    /// Whether its writes have events.
+    has_events: bool,
 }
 
 impl UnionMember {
@@ -73,7 +77,21 @@ impl UnionMember {
         let (entity, table, own) = (E::NAME, E::TABLE, OwnRows::canonical::<E>());
         let (rows, guards, foreign) = (E::ROWS, E::GUARDS, E::FOREIGN);
         let (metadata, kind, migrates) = (E::METADATA, E::KIND, E::MIGRATES);
-        Self { entity, table, rows, guards, foreign, canonical, metadata, kind, migrates, own }
+        let (sums, has_events) = (E::SUM_NAMES, E::OUTBOX.is_some());
+        Self {
+            entity,
+            table,
+            rows,
+            guards,
+            foreign,
+            canonical,
+            metadata,
+            kind,
+            migrates,
+            own,
+            sums,
+            has_events,
+        }
     }
 
     /// Does not compile if one of the types has two forms: a union would not see the old one.
@@ -119,19 +137,49 @@ impl UnionMember {
     /// case: two types with a common one would take values from each other.
     ///
     /// # Panics
-    /// When both have one name and reach across partitions: what is left to be settled names its type only. As
-    /// the app compiles, this is a compile error.
+    /// When helper rows of both could be taken for each other: those of two types with one name that reach across
+    /// partitions or have events, and the totals of two sums with one name. As the app compiles, this is a
+    /// compile error.
     #[must_use]
     #[track_caller]
     pub const fn differs(&self, other: &Self) -> bool {
-        assert!(
-            !(is_same(self.entity, other.entity)
-                && is_one_table(self.table, other.table)
-                && self.reaches_across()
-                && other.reaches_across()),
-            "two entity types of one table have the same name, and rows or unique values in other partitions: \
-             what is to be settled could be taken for that of the other type; rename one of the types"
-        );
+        if let Some(message) = self.shared_helpers(other) {
+            panic!("{}", message);
+        }
+        self.has_other_keys(other)
+    }
+
+    /// What is wrong with the helper rows of two types of one table, if anything: what is to be settled, an
+    /// event and a total name their type or their sum only.
+    pub(crate) const fn shared_helpers(&self, other: &Self) -> Option<&'static str> {
+        if !is_one_table(self.table, other.table) {
+            return None;
+        }
+        if is_same(self.entity, other.entity) {
+            if self.reaches_across() && other.reaches_across() {
+                return Some(
+                    "two entity types of one table have the same name, and rows or unique values in other \
+                     partitions: what is to be settled could be taken for that of the other type; rename one of \
+                     the types",
+                );
+            }
+            if self.has_events && other.has_events {
+                return Some(
+                    "two entity types of one table have the same name, and an outbox: an event could be taken for \
+                     that of the other type; rename one of the types",
+                );
+            }
+        }
+        if have_common(self.sums, other.sums) {
+            return Some(
+                "two entity types of one table have a sum of the same name, so they would share its total; rename \
+                 the sum of one of them",
+            );
+        }
+        None
+    }
+
+    pub(crate) const fn has_other_keys(&self, other: &Self) -> bool {
         let by_kind = match (self.kind, other.kind) {
             (Some(kind), Some(other)) => !is_same(kind, other),
             _ => false,
@@ -181,18 +229,22 @@ impl UnionMember {
     /// The table of the rows of a template.
     const fn table_of(&self, index: usize) -> &'static str {
         let own = self.rows.len() + self.guards.len();
-        if index >= own
-            && let Some(table) = self.foreign[index - own].table
-        {
-            return table;
+        let elsewhere = if index >= own {
+            self.foreign[index - own].table
+        } else if self.is_guard(index) {
+            self.guards[index - self.rows.len()].table
+        } else {
+            None
+        };
+        match elsewhere {
+            Some(table) => table,
+            None => self.table,
         }
-        self.table
     }
 }
 
-/// Checks as the app compiles that these entity types share a table, if only for rows in other
-/// partitions, and that no row can be taken for one
-/// of two of them.
+/// Checks as the app compiles that these entity types share a table, if only for guards or for rows in other
+/// partitions, that no row can be taken for one of two of them, and that no two of their sums have one name.
 ///
 /// A row belongs to a type when its RowKey reads to its end as one of the type's templates. Two types whose
 /// keys can be the same text do not compile here. Give their rows different literals or fixed widths, or
@@ -272,4 +324,15 @@ const fn may_meet(left: &KeyTemplate<'_>, right: &KeyTemplate<'_>) -> bool {
 /// Whether both name one table. The fallback for an entity with a compile error has no table.
 const fn is_one_table(left: &str, right: &str) -> bool {
     left.is_empty() || right.is_empty() || left.eq_ignore_ascii_case(right)
+}
+
+const fn have_common(left: &[&str], right: &[&str]) -> bool {
+    let mut at = 0;
+    while at < left.len() * right.len() {
+        if is_same(left[at / right.len()], right[at % right.len()]) {
+            return true;
+        }
+        at += 1;
+    }
+    false
 }

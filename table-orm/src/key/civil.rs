@@ -20,6 +20,7 @@ macro_rules! civil {
                 const WIDTH: Width = <$time as KeyPart<$encoder>>::WIDTH;
                 const SHAPE: Shape = <$time as KeyPart<$encoder>>::SHAPE;
                 const REVERSED: bool = <$time as KeyPart<$encoder>>::REVERSED;
+                const GROWS: bool = <$time as KeyPart<$encoder>>::GROWS;
 
                 fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
                     let Some(value) = self.to_time() else {

@@ -27,6 +27,7 @@ macro_rules! ascending_as_plain {
         impl KeyPart<Ascending> for $type {
             const WIDTH: Width = <Self as KeyPart<Plain>>::WIDTH;
             const SHAPE: Shape = <Self as KeyPart<Plain>>::SHAPE;
+            const GROWS: bool = <Self as KeyPart<Plain>>::GROWS;
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
                 <Self as KeyPart<Plain>>::encode(self, key)
@@ -55,6 +56,7 @@ macro_rules! ascending_as_plain {
 impl KeyPart<Plain> for DateTime {
     const WIDTH: Width = Width::Fixed(Self::TEXT_LEN);
     const SHAPE: Shape = Shape::Pattern("0000-00-00T00:00:00.0000000Z");
+    const GROWS: bool = true;
 
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
         key.push_plain(str::from_utf8(&self.text()).unwrap_or_default());
@@ -70,6 +72,7 @@ impl KeyPart<Descending> for DateTime {
     const WIDTH: Width = Width::Fixed(TICK_DIGITS);
     const SHAPE: Shape = Shape::Digits(TICK_DIGITS);
     const REVERSED: bool = true;
+    const GROWS: bool = true;
 
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
         let reversed = Self::MAX.ticks().abs_diff(self.ticks());
@@ -103,6 +106,7 @@ macro_rules! instants {
             const WIDTH: Width = <DateTime as KeyPart<$encoder>>::WIDTH;
             const SHAPE: Shape = <DateTime as KeyPart<$encoder>>::SHAPE;
             const REVERSED: bool = <DateTime as KeyPart<$encoder>>::REVERSED;
+            const GROWS: bool = true;
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
                 match DateTime::try_from(self.clone()) {
@@ -143,6 +147,7 @@ const YEARS: RangeInclusive<i32> = 1601..=9999;
 impl KeyPart<Plain> for Date {
     const WIDTH: Width = Width::Fixed(10);
     const SHAPE: Shape = Shape::Pattern("0000-00-00");
+    const GROWS: bool = true;
 
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
         if !YEARS.contains(&self.year()) {
@@ -180,6 +185,7 @@ impl KeyPart<Descending> for Date {
     const WIDTH: Width = Width::Fixed(DAY_DIGITS);
     const SHAPE: Shape = Shape::Digits(DAY_DIGITS);
     const REVERSED: bool = true;
+    const GROWS: bool = true;
 
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
         if !YEARS.contains(&self.year()) {
@@ -269,6 +275,7 @@ impl PrefixFree<Descending> for Uuid {}
 impl KeyPart<Plain> for ulid::Ulid {
     const WIDTH: Width = Width::Fixed(26);
     const SHAPE: Shape = Shape::Pattern("7AAAAAAAAAAAAAAAAAAAAAAAAA");
+    const GROWS: bool = true;
 
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
         key.push_plain(&self.to_string());
@@ -288,6 +295,7 @@ impl KeyPart<Descending> for ulid::Ulid {
     const WIDTH: Width = <Self as KeyPart<Plain>>::WIDTH;
     const SHAPE: Shape = <Self as KeyPart<Plain>>::SHAPE;
     const REVERSED: bool = true;
+    const GROWS: bool = true;
 
     fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
         <Self as KeyPart<Plain>>::encode(&Self(!self.0), key)

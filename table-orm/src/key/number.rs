@@ -108,6 +108,7 @@ macro_rules! unsigned {
             const WIDTH: Width = Width::Fixed(N);
             const SHAPE: Shape = Shape::Digits(N);
             const REVERSED: bool = true;
+            const GROWS: bool = true;
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
                 match largest(N).checked_sub(*self as u64) {
@@ -125,6 +126,7 @@ macro_rules! unsigned {
         impl KeyPart<Ascending> for $type {
             const WIDTH: Width = Width::Fixed($digits);
             const SHAPE: Shape = Shape::Digits($digits);
+            const GROWS: bool = true;
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
                 write(key, *self as u64, $digits)
@@ -139,6 +141,7 @@ macro_rules! unsigned {
             const WIDTH: Width = Width::Fixed($digits);
             const SHAPE: Shape = Shape::Digits($digits);
             const REVERSED: bool = true;
+            const GROWS: bool = true;
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
                 write(key, $most - *self as u64, $digits)
@@ -188,6 +191,7 @@ macro_rules! signed {
         impl KeyPart<Ascending> for $type {
             const WIDTH: Width = Width::Fixed($digits);
             const SHAPE: Shape = Shape::Digits($digits);
+            const GROWS: bool = true;
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
                 <Self as KeyPart<Biased>>::encode(self, key)
@@ -202,6 +206,7 @@ macro_rules! signed {
             const WIDTH: Width = Width::Fixed($digits);
             const SHAPE: Shape = Shape::Digits($digits);
             const REVERSED: bool = true;
+            const GROWS: bool = true;
 
             fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
                 write(key, self.abs_diff($type::MAX) as u64, $digits)

@@ -90,6 +90,10 @@ pub trait KeyPart<X = Plain>: Sized {
     const REVERSED: bool = false;
     /// Whether no value's text is a prefix of another's.
     const PREFIX_FREE: bool = Self::WIDTH.is_fixed();
+    /// Whether new values come behind all others, or before them, as a clock's and a counter's do. A PartitionKey
+    /// that starts with such a component does not compile without `#[table(allow_append_only)]`: one
+    /// partition server would get all writes.
+    const GROWS: bool = false;
     /// What text it can have. A stored row is one of the entity's rows only if each component of
     /// its key has such text.
     ///

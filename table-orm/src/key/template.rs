@@ -148,6 +148,16 @@ impl<'t> KeyTemplate<'t> {
         Some((part, rest?))
     }
 
+    /// The texts of the components in a key of the template, up to the first that it does not have.
+    pub(crate) fn texts<'k>(&self, key: &'k str) -> impl Iterator<Item = &'k str> + use<'k, 't> {
+        let mut rest = key.strip_prefix(self.start);
+        self.parts.iter().map_while(move |part| {
+            let (text, behind) = part.split(rest?)?;
+            rest = Some(behind);
+            Some(text)
+        })
+    }
+
     /// The text of that component in a key; `None` where the key has another form before it.
     pub(crate) fn text<'k>(&self, at: usize, key: &'k str) -> Option<&'k str> {
         let (part, key) = self.component(at, key)?;

@@ -4,7 +4,7 @@ use super::Type;
 use super::change::{Reads, SchemaChange};
 use super::describe::CODES;
 use super::samples::{Read, STORED};
-use super::text::{Entity, Item};
+use super::text::{Entity, Item, UNION};
 use std::collections::BTreeSet;
 
 /// What a difference means.
@@ -38,13 +38,16 @@ const KEEP_VALUES: &str = "read it into the new field with `alias`, keep the fie
 /// The lock as it has to be now, and the changes since it was written: none exactly if each type is the same.
 pub(super) fn all(before: &[Entity], types: Vec<Type>) -> (Vec<Entity>, Vec<SchemaChange>) {
     let mut changes = Vec::new();
-    for gone in before.iter().filter(|old| types.iter().all(|new| new.entity.name != old.name)) {
+    let is_gone = |old: &&Entity| {
+        types.iter().all(|new| (new.entity.what, &new.entity.name) != (old.what, &old.name))
+    };
+    for gone in before.iter().filter(is_gone) {
         let remedy = "check it with the others, or delete its lines once no row of it is stored";
         changes.push(change(&gone.name, "the type is not checked any more", &lossy(remedy)));
     }
     let mut now = Vec::new();
-    for Type { mut entity, read } in types {
-        match before.iter().find(|old| old.name == entity.name) {
+    for Type { mut entity, read, .. } in types {
+        match before.iter().find(|old| (old.what, &old.name) == (entity.what, &entity.name)) {
             None => changes.push(change(&entity.name, "the type is new", &fine(""))),
             Some(old) => {
                 let stored = old.items(STORED).next();
@@ -182,6 +185,7 @@ fn facts(entity: &str, old: &Item, new: &Item, samples: &Read) -> Vec<SchemaChan
             "keys" => unread(NEW_TABLE),
             "row" => of_row(label, old),
             "unique" => lossy(NEW_UNIQUE),
+            UNION => of_union(&before, &after),
             "property" => {
                 of_property(label, &before, &after, samples.properties.contains(&old.name))
             }
@@ -217,6 +221,15 @@ fn of_row(label: &str, old: &Item) -> Verdict {
     }
 }
 
+fn of_union(before: &[String], after: &[String]) -> Verdict {
+    match before.iter().all(|member| after.contains(member)) {
+        true => fine(""),
+        false => unread(
+            "keep the variant until no row of its type is stored: queries of the union leave out rows of other types",
+        ),
+    }
+}
+
 fn of_property(label: &str, before: &[String], after: &[String], is_read: bool) -> Verdict {
     let number = |values: &[String]| {
         let digits = values.first().and_then(|value| value.split(' ').next());
@@ -228,6 +241,9 @@ fn of_property(label: &str, before: &[String], after: &[String], is_read: bool) 
         }
         "type" => unread(
             "keep its type, or give the field another name: no sample row shows that it is read",
+        ),
+        "codes" if !(before.is_empty() || after.is_empty()) => unread(
+            "keep the variant of each code that is stored, or give a renamed one its code: `#[key(\"..\")]`",
         ),
         "limit" | "slots" => match (number(before), number(after)) {
             (Some(before), Some(after)) if after >= before => fine(""),

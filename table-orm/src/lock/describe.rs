@@ -2,10 +2,10 @@
 
 use super::error::LockError;
 use super::samples::invalid;
-use super::text::{Entity, Item};
+use super::text::{ENTITY, Entity, Item, UNION};
 use crate::entity::{
     CopyKind, DynamicEntity, EntityRows, GuardTemplate, PropertySchema, RowSchema, Schema,
-    TableEntity, canonical, read_row,
+    TableEntity, TableUnion, canonical, read_row,
 };
 use crate::key::{Escape, Shape, TemplatePart, Width};
 use std::collections::BTreeSet;
@@ -22,6 +22,9 @@ pub(super) fn entity<E: TableEntity>(samples: &[E]) -> Result<Entity, LockError>
         let mut item = Item::new("property", property.name).fact("type", edm);
         if let Some(slots) = property.slots {
             item = item.fact("slots", slots);
+        }
+        if !property.codes.is_empty() {
+            item = item.fact("codes", shape(Shape::OneOf(property.codes)));
         }
         if property.chunked {
             item = item.fact("chunked", "one value");
@@ -44,7 +47,16 @@ pub(super) fn entity<E: TableEntity>(samples: &[E]) -> Result<Entity, LockError>
         let item = Item::new("events", "of writes");
         items.push(item.fact("before", events.before).fact("after", events.after));
     }
-    Ok(Entity { name: E::NAME.to_owned(), items })
+    Ok(Entity { what: ENTITY, name: E::NAME.to_owned(), items })
+}
+
+/// The types that a union reads, each with the kind that its rows are marked with.
+pub(super) fn union<U: TableUnion>() -> Entity {
+    let members = U::MEMBERS.iter().fold(Item::new(UNION, "of types"), |item, member| {
+        let kind = member.kind.map_or(String::new(), |kind| format!(", kind {kind}"));
+        item.fact("member", format_args!("{}{kind}", member.entity))
+    });
+    Entity { what: UNION, name: U::NAME.to_owned(), items: vec![members] }
 }
 
 /// The limit that a field declares: a number, and for text its unit.

@@ -53,6 +53,14 @@ pub enum LockError {
     /// Two types have one name.
     #[error("two types are called `{0}`: check one of them against a lock of its own")]
     SameName(String),
+    /// Two types share a table, and a row of one can be taken for one of the other.
+    #[error("`{}` and `{}` share a table: {reason}", types[0], types[1])]
+    Alike {
+        /// The names of the types.
+        types: [&'static str; 2],
+        /// What is alike, and what to do.
+        reason: &'static str,
+    },
     /// A type has no sample.
     #[error(
         "`{0}` has no sample, so nothing shows that its stored rows are read: give one to `with`"

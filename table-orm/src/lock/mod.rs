@@ -7,6 +7,7 @@
 //! Invariants:
 //! - A change that stored rows do not survive is never written to the file.
 //! - The sample rows of every version in the file are read by the types as they are now.
+//! - No row of one of the types can be taken for a row of another.
 
 mod change;
 mod compare;
@@ -19,7 +20,7 @@ mod text;
 pub use change::{Reads, SchemaChange};
 pub use error::LockError;
 
-use crate::entity::TableEntity;
+use crate::entity::{TableEntity, TableUnion, UnionMember};
 use change::breaking;
 use std::path::PathBuf;
 use std::{env, fs, io};
@@ -61,6 +62,8 @@ struct Type {
     entity: Entity,
     /// Reads sample rows of earlier versions.
     read: fn(&Item) -> samples::Read,
+    /// What tells its rows from those of other types; `None` for a union.
+    member: Option<UnionMember>,
 }
 
 impl SchemaLock {
@@ -80,10 +83,47 @@ impl SchemaLock {
         match stored.and_then(|stored| Ok((describe::entity(&samples)?, stored))) {
             Ok((mut entity, stored)) => {
                 entity.items.push(stored);
-                self.types.push(Type { entity, read: samples::read::<E> });
+                let (read, member) = (samples::read::<E>, Some(UnionMember::of::<E>()));
+                self.types.push(Type { entity, read, member });
             }
             Err(fault) => self.fault = self.fault.or(Some(fault)),
         }
+        self
+    }
+
+    /// Adds a union: which types it reads. A variant that is removed fails the check, because queries of the union
+    /// leave out rows of other types. Add the types of its variants by [`with`](Self::with).
+    ///
+    /// ```
+    /// use table_orm::lock::SchemaLock;
+    /// use table_orm::{TableEntity, TableUnion};
+    ///
+    /// #[derive(TableEntity)]
+    /// #[table(name = "orders", partition = "{order}", row = "HEAD")]
+    /// struct Head { order: String }
+    ///
+    /// #[derive(TableEntity)]
+    /// #[table(name = "orders", partition = "{order}", row = "LINE:{number:03}")]
+    /// struct Line { order: String, number: u32 }
+    ///
+    /// #[derive(TableUnion)]
+    /// enum Part { Head(Head), Line(Line) }
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("tables.lock");
+    /// let lock = SchemaLock::new(&path)
+    ///     .with([Head { order: "A1".into() }])
+    ///     .with([Line { order: "A1".into(), number: 1 }])
+    ///     .with_union::<Part>();
+    /// lock.update().check()?;
+    /// assert!(std::fs::read_to_string(&path)?.contains("    member: Line\n"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn with_union<U: TableUnion>(mut self) -> Self {
+        let (entity, read) = (describe::union::<U>(), |_: &Item| samples::Read::default());
+        self.types.push(Type { entity, read, member: None });
         self
     }
 
@@ -96,6 +136,7 @@ impl SchemaLock {
     /// Compares the types with the file.
     ///
     /// # Errors
+    /// - [`LockError::Alike`] when two of the types share a table, and a row of one can be taken for one of the other.
     /// - [`LockError::Breaking`] when stored rows would no longer be read, or values be lost.
     /// - [`LockError::Outdated`] when the file lacks a change that stored rows survive, and `update` was not
     ///   called.
@@ -109,6 +150,7 @@ impl SchemaLock {
         {
             return Err(LockError::SameName(pair[0].entity.name.clone()));
         }
+        compare_pairs(&types)?;
         let locked = match fs::read_to_string(&path) {
             Ok(text) => Some(text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -133,3 +175,24 @@ impl SchemaLock {
         fs::write(&path, text::write(&now)).map_err(|error| LockError::Io { path, error })
     }
 }
+
+/// Compares every two types of one table, as `shares_table!` does those that it names.
+fn compare_pairs(types: &[Type]) -> Result<(), LockError> {
+    let members: Vec<_> = types.iter().filter_map(|one| one.member).collect();
+    for (at, member) in members.iter().enumerate() {
+        let others = members[..at].iter();
+        for other in others.filter(|other| member.shares_any_table(other)) {
+            let helpers = member.shared_helpers(other);
+            let reason = match helpers {
+                Some(reason) => reason,
+                None if member.has_other_keys(other) => continue,
+                None => KEYS,
+            };
+            return Err(LockError::Alike { types: [other.entity, member.entity], reason });
+        }
+    }
+    Ok(())
+}
+
+const KEYS: &str = "a RowKey can be that of a row of both, so one would be taken for the other; start the rows of each with \
+                    a different literal, or mark both types with a `kind` of their own";

@@ -11,9 +11,14 @@ const HEAD: &str = "\
 # To make another change, delete the lines that it contradicts: then no stored row may need them.
 ";
 
+/// What a type is.
+pub(super) const ENTITY: &str = "entity";
+pub(super) const UNION: &str = "union";
+
 /// A type.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Entity {
+    pub what: &'static str,
     pub name: String,
     pub items: Vec<Item>,
 }
@@ -61,8 +66,8 @@ impl Entity {
 pub(super) fn write(entities: &[Entity]) -> String {
     let mut text = HEAD.to_owned();
     // Text takes all that is written to it.
-    for Entity { name, items } in entities {
-        let _ = writeln!(text, "\nentity {name}");
+    for Entity { what, name, items } in entities {
+        let _ = writeln!(text, "\n{what} {name}");
         for item in items {
             let _ = writeln!(text, "  {}", item.title());
             for (label, value) in &item.facts {
@@ -93,8 +98,10 @@ pub(super) fn parse(text: &str) -> Result<Vec<Entity>, usize> {
             let (what, name) = title.split_once(' ').unwrap_or((title, ""));
             entities.last_mut().ok_or_else(wrong)?.items.push(Item::new(what, name));
         } else {
-            let name = line.strip_prefix("entity ").ok_or_else(wrong)?.to_owned();
-            entities.push(Entity { name, items: Vec::new() });
+            let (what, name) = line.split_once(' ').ok_or_else(wrong)?;
+            let what = [ENTITY, UNION].into_iter().find(|known| *known == what);
+            let (what, name) = (what.ok_or_else(wrong)?, name.to_owned());
+            entities.push(Entity { what, name, items: Vec::new() });
         }
     }
     Ok(entities)
@@ -108,7 +115,7 @@ mod tests {
     fn a_text_without_spaces_at_line_ends_is_parsed_as_what_it_was_written_from() {
         let keys = Item::new("keys", "of the partition").fact("template", "").fact("kind", "a: b");
         let open = Item::new("open", "").fact("template", "{day}: ");
-        let entities = [Entity { name: "Order".to_owned(), items: vec![keys, open] }];
+        let entities = [Entity { what: ENTITY, name: "Order".to_owned(), items: vec![keys, open] }];
         let text = write(&entities);
         assert_eq!(parse(&text).unwrap(), entities);
         assert_eq!(parse(&text.replace('\n', "\r\n")).unwrap(), entities);

@@ -27,6 +27,8 @@ pub enum AdviceKind {
     SinglePartition,
     /// One partition has a large share of the rows.
     HotPartition,
+    /// All entities of a type share two partitions.
+    TwoPartitions,
     /// Nearly every row has a partition to itself.
     SingleRows,
     /// New partitions come behind all others.

@@ -3,6 +3,7 @@
 //! Invariant: each row is of one kind. A row of a known type is of the template that reads take it by. The
 //! number of kinds is bounded by the templates of the types and [`MOST_SHAPES`].
 
+use super::components::Components;
 use super::report::{KindProfile, RowRole};
 use crate::codec::RowContext;
 use crate::entity::{
@@ -31,6 +32,8 @@ pub(super) struct KnownType {
     /// Its kinds, in the order of its templates, and behind them that of rows that were moved.
     kinds: fn(&TableName) -> Vec<KindTally>,
     find: fn(&RowContext<'_>, &TableName) -> Option<usize>,
+    /// Makes the components of its keys known.
+    components: fn(&mut Components, usize),
     /// The place of the first of its kinds.
     first: usize,
 }
@@ -61,7 +64,8 @@ impl KindTally {
 
 impl KnownType {
     pub fn of<E: TableEntity>() -> Self {
-        Self { kinds: kinds_of::<E>, find: find::<E>, first: 0 }
+        let components = Components::know::<E>;
+        Self { kinds: kinds_of::<E>, find: find::<E>, components, first: 0 }
     }
 }
 
@@ -74,6 +78,13 @@ impl Kinds {
             all.kinds.extend((known.kinds)(table));
         }
         all
+    }
+
+    /// The components of the keys of the types.
+    pub fn components(&self) -> Components {
+        let mut components = Components::default();
+        self.types.iter().for_each(|known| (known.components)(&mut components, known.first));
+        components
     }
 
     /// The place of the kind of a row.

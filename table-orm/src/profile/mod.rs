@@ -36,11 +36,12 @@
 //! | Number | Error |
 //! |---|---|
 //! | [`Percentiles`]: `p50` to `p999` | within 1 %, or one |
-//! | [`Distinct`] | exact up to 100 values, then "more than 100" |
+//! | [`Distinct`] | exact up to 100 values, then "more than 100"; of components of keys, then within 5 % |
 //! | [`WriteOrder::correlation`] | of a sample of up to 2,000 partitions: about 0.05 in 95 of 100 tables |
 
 mod advice;
 mod builder;
+mod components;
 mod distinct;
 mod kinds;
 mod partitions;
@@ -58,6 +59,6 @@ pub use crate::figures::Percentiles;
 pub use advice::{Advice, AdviceKind};
 pub use builder::{MAX_TOP, Profile, ProfileProgress};
 pub use report::{
-    Distinct, KindProfile, PartitionProfile, PartitionSize, ProfileReport, PropertyProfile,
-    RowRole, SizeBucket, SizeProfile, WriteOrder,
+    ComponentProfile, Distinct, KindProfile, PartitionProfile, PartitionSize, ProfileReport,
+    PropertyProfile, RowRole, SizeBucket, SizeProfile, WriteOrder,
 };

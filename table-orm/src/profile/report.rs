@@ -1,7 +1,7 @@
 //! What a profile has found.
 
 use super::advice::Advice;
-use crate::figures::Percentiles;
+use crate::figures::{Percentiles, grouped};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -33,6 +33,10 @@ pub struct ProfileReport {
     pub kinds: Vec<KindProfile>,
     /// How many different RowKeys there are in the table.
     pub row_keys: Distinct,
+    /// The components of the keys of each known type, in the order of its templates. Those that no row has are
+    /// left out.
+    #[serde(default)]
+    pub components: Vec<ComponentProfile>,
     /// The sizes of rows; `None` where [only keys](super::Profile::keys_only) were read.
     pub sizes: Option<SizeProfile>,
     /// The properties, those with most bytes first. Empty where only keys were read.
@@ -51,6 +55,14 @@ impl ProfileReport {
     #[must_use]
     pub fn property(&self, name: &str) -> Option<&PropertyProfile> {
         self.properties.iter().find(|property| property.name == name)
+    }
+
+    /// Returns the component of that name in the PartitionKey of an entity type, if the table has entities of it.
+    #[must_use]
+    pub fn partition_component(&self, entity: &str, name: &str) -> Option<&ComponentProfile> {
+        self.components.iter().find(|component| {
+            component.entity == entity && component.row.is_none() && component.name == name
+        })
     }
 
     /// Counts the rows that play a part.
@@ -221,6 +233,23 @@ pub struct PropertyProfile {
     pub constant: Option<String>,
 }
 
+/// A component of the keys of an entity type.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ComponentProfile {
+    /// The entity type.
+    pub entity: String,
+    /// The name of the row, such as `by_bib`; `None` for the PartitionKey that all rows in the entity's partition
+    /// share.
+    pub row: Option<String>,
+    /// `PartitionKey` or `RowKey`.
+    pub key: String,
+    /// Its name.
+    pub name: String,
+    /// How many different values are stored: exact up to 100, then [`About`](Distinct::About).
+    pub values: Distinct,
+}
+
 /// How many different values there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -230,12 +259,19 @@ pub enum Distinct {
     Exactly(u64),
     /// More than that; they were not counted further.
     MoreThan(u64),
+    /// About so many: within 5 % in 998 of 1,000 tables, by a sketch with a standard error of 1.6 %.
+    About(u64),
 }
 
 impl Distinct {
     /// Whether there is one value only.
     pub(super) const fn is_one(self) -> bool {
         matches!(self, Self::Exactly(1))
+    }
+
+    /// Whether there is no value.
+    pub(super) const fn is_none(self) -> bool {
+        matches!(self, Self::Exactly(0))
     }
 }
 
@@ -244,6 +280,7 @@ impl fmt::Display for Distinct {
         match self {
             Self::Exactly(values) => f.pad(&values.to_string()),
             Self::MoreThan(values) => f.pad(&format!("> {values}")),
+            Self::About(values) => f.pad(&format!("about {}", grouped(*values))),
         }
     }
 }

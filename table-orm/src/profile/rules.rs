@@ -4,7 +4,9 @@
 //! figures, because a few rows show no habit.
 
 use super::advice::{Advice, AdviceKind};
-use super::report::{KindProfile, ProfileReport, PropertyProfile, RowRole};
+use super::report::{
+    ComponentProfile, Distinct, KindProfile, ProfileReport, PropertyProfile, RowRole,
+};
 use crate::figures::{bytes as size, grouped};
 use crate::layer::rate;
 use crate::model::{DateTime, MAX_ENTITY_BYTES};
@@ -24,6 +26,7 @@ const NAMED: usize = 5;
 pub(super) fn advice(report: &ProfileReport, newest: Option<DateTime>) -> Vec<Advice> {
     let habits = [
         partitions(report),
+        two_partitions(report),
         write_order(report),
         large_entities(report),
         large_property(report),
@@ -94,6 +97,35 @@ fn partitions(report: &ProfileReport) -> Option<Advice> {
         );
     }
     None
+}
+
+/// As the compiler refuses a `bool` alone, but of what is stored.
+fn two_partitions(report: &ProfileReport) -> Option<Advice> {
+    let of = |entity: &str, is: fn(&KindProfile) -> bool| {
+        let own = report.kinds.iter().filter(|kind| kind.entity.as_deref() == Some(entity));
+        own.filter(|kind| is(kind)).map(|kind| kind.rows).sum::<u64>()
+    };
+    let in_partition = |kind: &KindProfile| matches!(kind.role, RowRole::Entity | RowRole::Copy);
+    let is_whole = |one: &&ComponentProfile| {
+        let mut others = report.components.iter().filter(|other| {
+            other.entity == one.entity && other.row.is_none() && other.name != one.name
+        });
+        one.row.is_none()
+            && one.values == Distinct::Exactly(2)
+            && others.all(|other| other.values.is_one())
+            && of(&one.entity, in_partition) >= 10 * PARTITION_TARGET
+    };
+    let ComponentProfile { entity, name, .. } = report.components.iter().find(is_whole)?;
+    let entities = grouped(of(entity, |kind| kind.role == RowRole::Entity));
+    new(
+        AdviceKind::TwoPartitions,
+        format!(
+            "All {entities} entities of `{entity}` are in partitions of two values of `{name}`."
+        ),
+        "If more values do not come with time, add another component to the PartitionKey, or a `shard`.",
+        "Rule: one server answers a partition, with 2,000 entities a second; load spreads over many partitions \
+         (Scalability and performance targets for Table storage).",
+    )
 }
 
 fn write_order(report: &ProfileReport) -> Option<Advice> {

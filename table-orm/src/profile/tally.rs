@@ -2,6 +2,7 @@
 //!
 //! Invariant: each row is counted once, in each of the parts.
 
+use super::components::Components;
 use super::distinct::DistinctCount;
 use super::kinds::{Kinds, KnownType};
 use super::partitions::Partitions;
@@ -21,6 +22,7 @@ pub(super) struct Tally {
     rows: u64,
     partitions: Partitions,
     kinds: Kinds,
+    components: Components,
     row_keys: DistinctCount,
     /// `None` where only keys are read.
     sizes: Option<Sizes>,
@@ -30,10 +32,12 @@ pub(super) struct Tally {
 
 impl Tally {
     pub fn new(table: TableName, types: Vec<KnownType>, top: usize, keys_only: bool) -> Self {
+        let kinds = Kinds::new(types, &table);
         Self {
             rows: 0,
             partitions: Partitions::new(top),
-            kinds: Kinds::new(types, &table),
+            components: kinds.components(),
+            kinds,
             row_keys: DistinctCount::default(),
             sizes: (!keys_only).then(Sizes::new),
             properties: Properties::default(),
@@ -69,6 +73,7 @@ impl Tally {
         }
         self.partitions.add(row, bytes, self.kinds.is_helper(kind))?;
         self.kinds.add(kind, bytes, row.timestamp);
+        self.components.add(kind, &row.partition_key, &row.row_key);
         if !self.row_keys.is_over() {
             let mut hasher = DefaultHasher::new();
             row.row_key.hash(&mut hasher);
@@ -105,6 +110,7 @@ impl Tally {
             properties: self.properties.finish(&self.kinds.rows()),
             kinds: self.kinds.finish(),
             row_keys: self.row_keys.count(),
+            components: self.components.finish(),
             sizes: self.sizes.map(|sizes| SizeProfile {
                 bytes: sizes.bytes,
                 name_bytes,

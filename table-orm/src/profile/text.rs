@@ -3,7 +3,8 @@
 //! Invariant: no line has more than [`WIDTH`] columns, and stored text cannot move a terminal's cursor.
 
 use super::report::{
-    KindProfile, PartitionSize, ProfileReport, PropertyProfile, RowRole, SizeProfile,
+    ComponentProfile, KindProfile, PartitionSize, ProfileReport, PropertyProfile, RowRole,
+    SizeProfile,
 };
 use crate::figures::{Percentiles, bytes, grouped};
 use crate::model::Printable;
@@ -46,7 +47,8 @@ impl fmt::Display for ProfileReport {
         }
         writeln!(
             f,
-            "\nPercentiles are within 1 % or one, and different values are counted up to 100. All else is exact."
+            "\nPercentiles are within 1 % or one. Different values are counted up to 100; \"about\" is within 5 %.\n\
+             All else is exact."
         )
     }
 }
@@ -154,6 +156,13 @@ impl ProfileReport {
             "  PartitionKeys: {partitions} different; RowKeys: {} different",
             self.row_keys
         )?;
+        for component in self.components.iter().take(SHOWN) {
+            let ComponentProfile { entity, row, key, name, values } = component;
+            let row = row.as_ref().map_or(String::new(), |row| format!(".{row}"));
+            let name = format!("{entity}{row} {key} {{{name}}}: ");
+            writeln!(f, "  {}{values} different", cut(&Printable(name).to_string(), 70))?;
+        }
+        more(f, self.components.len())?;
         let Some(order) = &self.write_order else {
             return writeln!(
                 f,

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 #[diagnostic::do_not_recommend]
 impl<T: Coded> Property for T {
     const TYPE: Option<EdmType> = Some(EdmType::String);
+    const CODES: &'static [&'static str] = T::CODES;
 
     fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
         out.string(self.code())

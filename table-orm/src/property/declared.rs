@@ -2,17 +2,37 @@
 //! time, compared with the open properties that are written beside them, and listed in a schema.
 
 use super::slots::{CHUNKS, Slots, is_slot};
-use super::{Limit, PropertiesWriter, PropertyError, PropertyFault};
+use super::{Limit, PropertiesWriter, Property, PropertyError, PropertyFault};
 use crate::codec::Alias;
 use crate::model::{EdmType, MAX_PROPERTIES, Metadata, RESERVED_PROPERTIES, is_same};
+
+/// The values that a property can have, as far as its type says.
+#[derive(Debug, Clone, Copy)]
+pub struct ValueType {
+    /// The EDM type of every stored value, where all have one.
+    pub edm: Option<EdmType>,
+    /// All texts that it can store, where these are codes; else empty.
+    pub codes: &'static [&'static str],
+}
+
+impl ValueType {
+    /// Any value.
+    pub const ANY: Self = Self { edm: None, codes: &[] };
+
+    /// The values of a property's type.
+    #[must_use]
+    pub const fn of<T: Property>() -> Self {
+        Self { edm: T::TYPE, codes: T::CODES }
+    }
+}
 
 /// The properties of one field.
 #[derive(Debug, Clone, Copy)]
 pub enum Declared {
     /// One of that name.
-    One(&'static str, Option<EdmType>, Option<Limit>),
+    One(&'static str, ValueType, Option<Limit>),
     /// Numbered ones.
-    Series(&'static str, Slots, Option<EdmType>),
+    Series(&'static str, Slots, ValueType),
     /// One value in numbered properties, with its length under the name.
     Chunked(&'static str, EdmType),
     /// Those of a flattened struct.
@@ -26,7 +46,7 @@ impl Declared {
     #[must_use]
     pub const fn limit(self, limit: Limit) -> Self {
         match self {
-            Self::One(name, edm, _) => Self::One(name, edm, Some(limit)),
+            Self::One(name, values, _) => Self::One(name, values, Some(limit)),
             other => other,
         }
     }
@@ -112,7 +132,7 @@ pub const fn assert_aliases(aliases: &[Alias], declared: &[Declared]) {
         let (former, _) = aliases[at];
         let message = Message::new("alias `").and(former);
         let message = message.and("` is the name of another property of the row; remove it");
-        let taken = clashes(&Declared::One(former, None, None), declared);
+        let taken = clashes(&Declared::One(former, ValueType::ANY, None), declared);
         assert!(taken == 0, "{}", message.text());
         at += 1;
     }
@@ -172,9 +192,11 @@ const fn clashes(own: &Declared, all: &[Declared]) -> usize {
             (Declared::Series(left, some, _), Declared::Series(right, others, _)) => {
                 (is_same(left, right) && some.digits() == others.digits()) as usize
             }
-            (Declared::Chunked(name, edm), other) => {
-                let parts =
-                    [Declared::One(name, None, None), Declared::Series(name, CHUNKS, Some(*edm))];
+            (Declared::Chunked(name, _), other) => {
+                let parts = [
+                    Declared::One(name, ValueType::ANY, None),
+                    Declared::Series(name, CHUNKS, ValueType::ANY),
+                ];
                 let other = std::slice::from_ref(other);
                 let shared = clashes(&parts[0], other) + clashes(&parts[1], other);
                 if shared > 1 { 1 } else { shared }
@@ -224,11 +246,11 @@ mod tests {
     const ADDRESS: &[Declared] = &[one("Street"), one("City")];
 
     const fn one(name: &'static str) -> Declared {
-        Declared::One(name, None, None)
+        Declared::One(name, ValueType::ANY, None)
     }
 
     const fn series(name: &'static str, slots: Slots) -> Declared {
-        Declared::Series(name, slots, None)
+        Declared::Series(name, slots, ValueType::ANY)
     }
 
     const fn group(declared: &'static [Declared]) -> Declared {

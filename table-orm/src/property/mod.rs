@@ -36,7 +36,7 @@ pub use crate::codec::{
 pub use chunked::ChunkSlots;
 pub use chunked::{Chunked, ChunkedJson};
 #[doc(hidden)]
-pub use declared::{Declared, assert_aliases, assert_properties, metadata};
+pub use declared::{Declared, ValueType, assert_aliases, assert_properties, metadata};
 pub use group::Properties;
 pub use json::Json;
 pub use ordered::Ordered;

@@ -1,14 +1,14 @@
 //! Newtypes, which are stored as their field.
 
 /// The traits of a newtype, each where its field has it. The parameters of the type come first, then
-/// the type, the bounds of its `where` clause, its field's type and its field.
+/// the type, the bounds of its `where` clause, its field's type and its field, and `true` for one that grows.
 ///
 /// A trait with one implementation for all newtypes would have to name the type of the field, which
 /// may be less public than the newtype. No attribute here needs the prelude of tools.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __newtype {
-    ([$($params:tt)*] $ty:ty, [$($bounds:tt)*] $field:ty, $member:tt) => {
+    ([$($params:tt)*] $ty:ty, [$($bounds:tt)*] $field:ty, $member:tt $(, $grows:literal)?) => {
         #[automatically_derived]
         impl<$($params)* __X> $crate::key::KeyPart<__X> for $ty
         where
@@ -21,6 +21,8 @@ macro_rules! __newtype {
                 <$field as $crate::key::KeyPart<__X>>::REVERSED;
             const PREFIX_FREE: $crate::__private::bool =
                 <$field as $crate::key::KeyPart<__X>>::PREFIX_FREE;
+            const GROWS: $crate::__private::bool =
+                <$field as $crate::key::KeyPart<__X>>::GROWS $(|| $grows)?;
 
             fn encode(
                 &self,
@@ -62,6 +64,8 @@ macro_rules! __newtype {
         {
             const TYPE: $crate::__private::Option<$crate::model::EdmType> =
                 <$field as $crate::property::Property>::TYPE;
+            const CODES: &'static [&'static $crate::__private::str] =
+                <$field as $crate::property::Property>::CODES;
 
             fn write(
                 &self,

@@ -10,9 +10,11 @@
 use super::period::{Every, Period, numbers};
 use super::series::SeriesSlots;
 use super::slots::{STAMP, Slots, slot, slot_name, stamp_name};
-use super::{PropertiesWriter, Property, PropertyError, PropertyFault, RowFault, Series};
+use super::{
+    PropertiesWriter, Property, PropertyError, PropertyFault, RowFault, Series, ValueType,
+};
 use crate::codec::Members;
-use crate::model::{DateTime, EdmType};
+use crate::model::DateTime;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -260,7 +262,7 @@ impl<T> Default for RingSlots<T> {
 #[diagnostic::do_not_recommend]
 impl<T: Property, const N: usize, P: Period> Series for Ring<T, N, P> {
     const SLOTS: Slots = Slots::Ring(N);
-    const TYPE: Option<EdmType> = T::TYPE;
+    const TYPE: ValueType = ValueType::of::<T>();
 
     type Slots = RingSlots<T>;
 

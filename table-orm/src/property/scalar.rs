@@ -441,6 +441,7 @@ where
 /// `None` is stored as no property.
 impl<T: Property> Property for Option<T> {
     const TYPE: Option<EdmType> = T::TYPE;
+    const CODES: &'static [&'static str] = T::CODES;
 
     fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
         self.as_ref().map_or(Ok(()), |value| value.write(out))

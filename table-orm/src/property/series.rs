@@ -4,10 +4,11 @@
 //! digits from `Splits000`. One request reads or writes the whole series; a row for each value
 //! would cost one request each.
 
+use super::ValueType;
 use super::slots::{CHUNKS, Slots, slot, slot_name, stamp_name};
 use super::{PropertiesWriter, Property, PropertyError, PropertyFault, RowFault};
 use crate::codec::Members;
-use crate::model::{EdmType, MAX_PROPERTIES};
+use crate::model::MAX_PROPERTIES;
 use std::borrow::Cow;
 
 /// A group of properties numbered from 0: `[Option<T>; N]`, whose empty slots are not stored,
@@ -22,9 +23,9 @@ pub trait Series: Sized {
     #[doc(hidden)]
     const SLOTS: Slots;
 
-    /// The EDM type of every value, where all have one.
+    /// The values that its properties can have.
     #[doc(hidden)]
-    const TYPE: Option<EdmType> = None;
+    const TYPE: ValueType = ValueType::ANY;
 
     /// The values of the series that were read so far.
     type Slots: Default;
@@ -112,7 +113,7 @@ impl<T: Property> SeriesSlots<T> {
 #[diagnostic::do_not_recommend]
 impl<T: Property, const N: usize> Series for [Option<T>; N] {
     const SLOTS: Slots = Slots::Fixed(N);
-    const TYPE: Option<EdmType> = T::TYPE;
+    const TYPE: ValueType = ValueType::of::<T>();
 
     type Slots = SeriesSlots<T>;
 
@@ -158,7 +159,7 @@ const VEC_DIGITS: usize = Slots::UpTo(MAX_PROPERTIES).digits();
 #[diagnostic::do_not_recommend]
 impl<T: Property> Series for Vec<T> {
     const SLOTS: Slots = Slots::UpTo(MAX_PROPERTIES);
-    const TYPE: Option<EdmType> = T::TYPE;
+    const TYPE: ValueType = ValueType::of::<T>();
 
     type Slots = SeriesSlots<T>;
 

@@ -103,6 +103,7 @@ impl<S> fmt::Debug for RowKey<S> {
 )]
 pub trait Part<X = Plain>: Sized {
     const SHAPE: Shape;
+    const GROWS: bool;
 
     /// Writes the value into a key.
     fn write(
@@ -156,6 +157,7 @@ pub trait Part<X = Plain>: Sized {
 #[diagnostic::do_not_recommend]
 impl<X, T: KeyPart<X>> Part<X> for T {
     const SHAPE: Shape = T::SHAPE;
+    const GROWS: bool = T::GROWS;
 
     fn write(
         &self,

@@ -94,7 +94,8 @@ pub struct DeletePartition<E> {
 
 impl<E: TableEntity + 'static> DeletePartition<E> {
     /// Returns the first request for the canonical rows, without sending it. The answer decides what is
-    /// deleted.
+    /// deleted, so the [cost](Plan::cost) of the plan is that of the reads alone: the transactions that delete what
+    /// is found come on top.
     ///
     /// # Errors
     /// When a key cannot hold one of the values.

@@ -1,5 +1,6 @@
 //! Profiles of what a table stores: each row counted once, as what it is.
 
+mod components;
 mod kinds;
 mod tables;
 

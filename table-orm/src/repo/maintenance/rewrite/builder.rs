@@ -139,7 +139,8 @@ impl<'a, E: TableEntity> Rewrite<'a, E> {
         self
     }
 
-    /// Returns the first request for canonical rows, without sending it. The answer decides what is written.
+    /// Returns the first request for canonical rows, without sending it. The answer decides what is written,
+    /// so the [cost](Plan::cost) of the plan is that of the reads alone: what is written comes on top.
     ///
     /// # Errors
     /// When a key cannot hold one of the values, or the token belongs to another rewrite.

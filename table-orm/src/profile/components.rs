@@ -1,0 +1,94 @@
+//! How many different values each component of the keys of known types has.
+//!
+//! Invariant: a component is counted in every row of its template, so its count is that of the stored rows. The
+//! memory is bounded by the templates of the types.
+
+use super::distinct::DistinctCount;
+use super::report::ComponentProfile;
+use crate::entity::{TableEntity, first_foreign};
+use crate::key::KeyTemplate;
+use crate::model::{PARTITION_KEY, ROW_KEY};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+/// The components so far.
+#[derive(Default)]
+pub(super) struct Components {
+    tallies: Vec<(ComponentProfile, DistinctCount)>,
+    /// By the kind of a row.
+    by_kind: Vec<Option<KindKeys>>,
+}
+
+/// The keys of a kind of row, each with the place of its first component among the tallies.
+#[derive(Clone, Copy)]
+struct KindKeys {
+    partition: (KeyTemplate<'static>, usize),
+    row: (KeyTemplate<'static>, usize),
+}
+
+impl Components {
+    /// Knows the kinds of a type, the first of which has that place.
+    pub fn know<E: TableEntity>(&mut self, first: usize) {
+        let own = self.key::<E>(None, PARTITION_KEY, E::PARTITION_KEY);
+        for (at, row) in E::ROWS.iter().enumerate() {
+            let row = self.key::<E>(Some(row.name), ROW_KEY, row.template());
+            self.put(first + at, KindKeys { partition: own, row });
+        }
+        for (at, foreign) in E::FOREIGN.iter().enumerate() {
+            let name = Some(foreign.row.name);
+            let partition = self.key::<E>(name, PARTITION_KEY, foreign.partition_key);
+            let row = self.key::<E>(name, ROW_KEY, foreign.row.template());
+            self.put(first + first_foreign::<E>() + at, KindKeys { partition, row });
+        }
+    }
+
+    fn key<E: TableEntity>(
+        &mut self,
+        row: Option<&str>,
+        key: &str,
+        template: KeyTemplate<'static>,
+    ) -> (KeyTemplate<'static>, usize) {
+        let first = self.tallies.len();
+        self.tallies.extend(template.parts.iter().map(|part| {
+            let component = ComponentProfile {
+                entity: E::NAME.to_owned(),
+                row: row.map(str::to_owned),
+                key: key.to_owned(),
+                name: part.name.to_owned(),
+                values: DistinctCount::default().count(),
+            };
+            (component, DistinctCount::estimated())
+        }));
+        (template, first)
+    }
+
+    fn put(&mut self, kind: usize, keys: KindKeys) {
+        if self.by_kind.len() <= kind {
+            self.by_kind.resize(kind + 1, None);
+        }
+        self.by_kind[kind] = Some(keys);
+    }
+
+    /// Adds the keys of a row of that kind.
+    pub fn add(&mut self, kind: usize, partition_key: &str, row_key: &str) {
+        let Some(Some(keys)) = self.by_kind.get(kind) else { return };
+        for ((template, first), key) in [(keys.partition, partition_key), (keys.row, row_key)] {
+            for (at, text) in template.texts(key).enumerate() {
+                let mut hasher = DefaultHasher::new();
+                text.hash(&mut hasher);
+                if let Some((_, values)) = self.tallies.get_mut(first + at) {
+                    values.add(hasher.finish());
+                }
+            }
+        }
+    }
+
+    /// The result, in the order of the templates, without components that no row has.
+    pub fn finish(self) -> Vec<ComponentProfile> {
+        let counted = |(component, values): (ComponentProfile, DistinctCount)| ComponentProfile {
+            values: values.count(),
+            ..component
+        };
+        let components = self.tallies.into_iter().map(counted);
+        components.filter(|component| !component.values.is_none()).collect()
+    }
+}

@@ -1,0 +1,50 @@
+use table_orm::{KeyPart, TableEntity};
+use time::OffsetDateTime;
+
+#[derive(KeyPart)]
+struct At(OffsetDateTime);
+
+#[derive(TableEntity)]
+#[table(name = "events", partition = "{at}", row = "{id:010}")]
+struct Event {
+    at: At,
+    id: u32,
+}
+
+/// Counted up by another program.
+#[derive(KeyPart)]
+#[key(grows)]
+struct Number(u64);
+
+#[derive(TableEntity)]
+#[table(name = "orders", partition = "ORDER:{number:020}__{line:03}", row = "{id:010}")]
+struct Order {
+    number: Number,
+    line: u16,
+    id: u32,
+}
+
+#[derive(TableEntity)]
+#[table(name = "bills", partition = "{number:020}", row = "{id:010}", allow_append_only)]
+struct Bill {
+    number: Number,
+    id: u32,
+}
+
+#[derive(TableEntity)]
+#[table(name = "readings", partition = "{device}__{at}", row = "{id:010}")]
+struct Reading {
+    device: String,
+    at: At,
+    id: u32,
+}
+
+#[derive(TableEntity)]
+#[table(name = "chips", partition = "{share}__{number}", row = "{id:010}")]
+#[component(share = shard(number, 16))]
+struct Chip {
+    number: Number,
+    id: u32,
+}
+
+fn main() {}
