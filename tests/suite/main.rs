@@ -28,6 +28,7 @@ mod other_client;
 mod outbox;
 mod pages;
 mod pages_of_many;
+mod periods;
 mod profile;
 mod repo;
 mod rolling_series;

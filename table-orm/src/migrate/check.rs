@@ -11,6 +11,11 @@ use crate::key::Escape;
 #[track_caller]
 pub const fn check<E: Migrates>() {
     assert!(
+        E::BUCKET.is_none() && <E::Old>::BUCKET.is_none(),
+        "`migrate_from`: a type with `bucket` has many tables, so it cannot migrate, and cannot be migrated from; give \
+         the new type another `name`, and copy the entities of each period"
+    );
+    assert!(
         is_plain::<E>() && is_plain::<E::Old>(),
         "`migrate_from` moves rows of one partition: a type with rows elsewhere (`eventual`), a `unique(.., across)`, \
          `each` rows, `expires`, or an `outbox` cannot migrate, and cannot be migrated from; migrate without it, then add it"
