@@ -18,7 +18,7 @@ pub const fn check<E: Migrates>() {
     assert!(
         is_plain::<E>() && is_plain::<E::Old>(),
         "`migrate_from` moves rows of one partition: a type with rows elsewhere (`eventual`), a `unique(.., across)`, \
-         `each` rows, `expires`, or an `outbox` cannot migrate, and cannot be migrated from; migrate without it, then add it"
+         `each` rows, `expires`, `bucket`, or an `outbox` cannot migrate, and cannot be migrated from; migrate without it, then add it"
     );
     assert!(
         matches!(
@@ -51,7 +51,8 @@ pub const fn check<E: Migrates>() {
 }
 
 const fn is_plain<E: TableEntity>() -> bool {
-    let mut plain = E::FOREIGN.is_empty() && E::OUTBOX.is_none() && E::EXPIRES.is_none();
+    let mut plain =
+        E::FOREIGN.is_empty() && E::OUTBOX.is_none() && E::EXPIRES.is_none() && E::BUCKET.is_none();
     let mut at = 0;
     while at < E::GUARDS.len() {
         plain = plain && !E::GUARDS[at].across;

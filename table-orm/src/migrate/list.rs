@@ -7,7 +7,7 @@ use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_partition;
 use super::old_place::{AtOld, OldEntity, canonical_key};
-use crate::entity::{EntityRows, FromRow, Query, Row, RowHead, RowOf, keys_of};
+use crate::entity::{EntityRows, FromRow, Query, Row, RowHead, RowOf, canonical, keys_of};
 use crate::error::{MigrationError, Result};
 use crate::plan::CanonicalKey;
 use crate::query::{KeyRange, ScanPermit, Span};
@@ -96,7 +96,7 @@ impl<E: Migrates> Migrating<E> {
     /// When the store rejects a request, or a row cannot be read.
     pub async fn scan(&self, _permit: &ScanPermit) -> Result<Vec<E>> {
         let keys = KeyRange { partition: Span::All, row: Span::All };
-        let row = crate::entity::canonical::<E>();
+        let row = canonical::<E>();
         let mut readings = Readings { keys, row, found: BTreeMap::new() };
         self.read_old(Span::All, &mut readings).await?;
         self.read_parcels(Span::All, &mut readings).await?;

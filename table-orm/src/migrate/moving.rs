@@ -8,7 +8,7 @@ use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_place::{AtOld, OldEntity};
 use super::parcel;
-use crate::entity::EntityRows;
+use crate::entity::{EntityRow, EntityRows};
 use crate::error::{Error, Result};
 use crate::model::ETag;
 use crate::plan::{Attempts, CanonicalKey, RetryLimits};
@@ -95,7 +95,7 @@ impl<E: Migrates> Migrating<E> {
 /// The transaction that replaces the old row with a marker, and deletes the other old rows.
 fn switch<E: Migrates>(old: &OldEntity<E>, marker: &Marker) -> Result<Batch> {
     let body = marker.body(&old.key)?;
-    let operation = |(at, row): (usize, &crate::entity::EntityRow)| {
+    let operation = |(at, row): (usize, &EntityRow)| {
         let action = if at == 0 {
             Action::Replace(body.clone(), IfMatch::ETag(old.etag.clone()))
         } else {

@@ -3,7 +3,7 @@
 use super::marker::Marker;
 use super::migrates::Migrates;
 use super::old_key::old_key;
-use crate::entity::{EntityRows, Loaded, Moved, ReadBackError, canonical, read_row};
+use crate::entity::{EntityRows, Loaded, Moved, ReadBackError, TableEntity, canonical, read_row};
 use crate::error::{Error, MigrationError, Result};
 use crate::model::ETag;
 use crate::plan::{CanonicalKey, Found, TableClient};
@@ -32,7 +32,7 @@ impl<O> AtOld<O> {
     }
 }
 
-impl<O: crate::TableEntity> AtOld<O> {
+impl<O: TableEntity> AtOld<O> {
     /// Reads it: one request.
     pub async fn read(client: &TableClient, key: &CanonicalKey) -> Result<Self> {
         Ok(match client.find::<O>(&client.point_of::<O>(key)).await {

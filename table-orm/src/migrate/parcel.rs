@@ -10,7 +10,7 @@ use crate::codec::{members_by_name, write_object};
 use crate::entity::{EntityRows, TableEntity as _, canonical, read_row};
 use crate::error::{Error, MigrationError, Result};
 use crate::eventual::name;
-use crate::model::{MOVED_ETAG, MOVED_FROM, PARCEL_START, ROW_KEY};
+use crate::model::{MOVED_ETAG, MOVED_FROM, Metadata, PARCEL_START, ROW_KEY};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{Action, Batch, IfMatch, Operation};
@@ -37,7 +37,7 @@ type From = (String, String, String, String, String);
 /// The RowKeys of all parcels of a partition.
 pub(super) fn parcels(client: &TableClient, partition: Span) -> RowQuery {
     let query = client.query(KeyRange { partition, row: Span::prefix(PARCEL_START) });
-    RowQuery { metadata: crate::model::Metadata::Minimal, ..query }
+    RowQuery { metadata: Metadata::Minimal, ..query }
 }
 
 /// Inserts a new parcel of an entity that will have these rows. Returns its RowKey. A parcel whose insert has no

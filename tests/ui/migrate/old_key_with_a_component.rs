@@ -1,16 +1,16 @@
 use table_orm::TableEntity;
 
 #[derive(Clone, TableEntity)]
-#[table(name = "orders", partition = "{shop}", row = "{shard}__{n:05}")]
-#[component(shard = shard(n, 16))]
+#[table(name = "orders", partition = "{shop}", row = "{newest}")]
+#[component(newest = desc(n))]
 struct OrderV1 {
     shop: String,
     n: u32,
 }
 
 #[derive(Clone, TableEntity)]
-#[table(name = "orders2", partition = "{shop}", row = "{shard}__{n:08}", migrate_from = OrderV1)]
-#[component(shard = shard(n, 16))]
+#[table(name = "orders2", partition = "{shop}", row = "{newest}", migrate_from = OrderV1)]
+#[component(newest = desc(n))]
 struct Order {
     shop: String,
     n: u32,
