@@ -14,8 +14,6 @@ use crate::property::Property;
 use crate::query::{Comparison, Filter, KeyRange, Span};
 use std::ops::Bound;
 
-/// What the RowKeys, and the PartitionKeys, of the rows begin with that find expired entities.
-const EXPIRY: &str = "EXP:";
 /// The number of partitions that these rows are spread over.
 const EXPIRY_SHARDS: u64 = 16;
 
@@ -55,7 +53,7 @@ pub(crate) const fn has_expiry_row<E: TableEntity>() -> bool {
 pub(crate) const fn expiry_row<E: TableEntity>() -> Option<usize> {
     let mut at = 0;
     while at < E::FOREIGN.len() {
-        if let b"EXP:" = E::FOREIGN[at].row.start.as_bytes() {
+        if let [b'E', b'X', b'P', b':', ..] = E::FOREIGN[at].row.start.as_bytes() {
             return Some(first_foreign::<E>() + at);
         }
         at += 1;
@@ -66,14 +64,12 @@ pub(crate) const fn expiry_row<E: TableEntity>() -> Option<usize> {
 /// The keys of the rows that find what has expired until an instant, in each of their partitions.
 pub(crate) fn expiry_keys<E: TableEntity>(until: DateTime) -> Vec<KeyRange> {
     let Some(row) = expiry_row::<E>().and_then(foreign_at::<E>) else { return Vec::new() };
-    let start = row.partition_key.start;
-    // Behind the last key of the instant: a key goes on with `~`.
-    let row = Span::Between(
-        Bound::Included(EXPIRY.to_owned()),
-        Bound::Excluded(format!("{EXPIRY}{until}\u{7f}")),
-    );
+    let (partition, start) = (row.partition_key.start, row.row.start);
+    let next = DateTime::from_ticks(until.ticks() + 1).unwrap_or(DateTime::MAX);
+    let row =
+        Span::Between(Bound::Included(start.to_owned()), Bound::Excluded(format!("{start}{next}")));
     let keys = |shard| {
-        let partition = Span::Exact(format!("{start}{}", shard_text(shard)));
+        let partition = Span::Exact(format!("{partition}{}", shard_text(shard)));
         KeyRange { partition, row: row.clone() }
     };
     (0..EXPIRY_SHARDS).map(keys).collect()
