@@ -6,6 +6,7 @@
 use super::TableEntity;
 use super::own_rows::OwnRows;
 use super::query::canonical;
+use super::read::read_head;
 use super::rows::{partition_key, row_key};
 use super::template::{first_foreign, foreign_at};
 use crate::key::fnv;
@@ -77,7 +78,14 @@ pub(crate) fn expiry_keys<E: TableEntity>(until: DateTime) -> Vec<KeyRange> {
 
 /// Whether the entity of a row is alive at that instant. Without an instant, expired entities are alive, too.
 pub(crate) fn is_alive<E: TableEntity>(row: &[u8], now: Option<DateTime>) -> bool {
-    now.is_none() || OwnRows::canonical::<E>().at(now).takes(row)
+    is_alive_in(&OwnRows::canonical::<E>().at(now), row)
+}
+
+/// The same for a row of these, at their instant.
+pub(crate) fn is_alive_in(own: &OwnRows, row: &[u8]) -> bool {
+    let asks = own.may_expire() && own.now.is_some();
+    // A row that cannot be read has its own error.
+    !asks || read_head(own, row).map_or(true, |row| own.is_alive(&row))
 }
 
 /// The condition that the store finds rows by that are alive at an instant. It is true for rows without the

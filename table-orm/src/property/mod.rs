@@ -17,6 +17,8 @@ mod json;
 mod newtype;
 mod open;
 mod ordered;
+mod period;
+mod ring;
 mod scalar;
 mod series;
 mod slots;
@@ -38,6 +40,10 @@ pub use declared::{Declared, assert_aliases, assert_properties, metadata};
 pub use group::Properties;
 pub use json::Json;
 pub use ordered::Ordered;
+pub use period::{Days, Every, Hours, Minutes, Numbered, Period, Place};
+pub use ring::Ring;
+#[doc(hidden)]
+pub use ring::{RingSlots, Rolling};
 #[doc(hidden)]
 pub use series::{ProjectedSeries, SlotsOf};
 pub use series::{Series, SeriesSlots};
@@ -45,5 +51,5 @@ pub use series::{Series, SeriesSlots};
 pub use slots::Slots;
 
 pub(crate) use chunked::MAX_CHUNKS;
-pub(crate) use declared::is_chunk;
-pub(crate) use slots::series_slot;
+pub(crate) use declared::{declares, is_chunk};
+pub(crate) use slots::{series_names, series_slot};

@@ -69,11 +69,17 @@ pub use load::Load;
 pub use load_many::{LoadMany, Reload};
 pub use load_unique::LoadUnique;
 pub use loaded_set::LoadedSet;
+pub(crate) use maintenance::CanonicalPages;
 pub use maintenance::Retire;
 pub use maintenance::{Backfill, BackfillProgress, BackfillReport};
 pub use maintenance::{
+    DropRow, DropRowProgress, DropRowReport, FormerRow, FormerRowError, KeptReason, KeptRow,
+    MAX_KEPT_ROWS,
+};
+pub use maintenance::{
     Elsewhere, Finding, Problem, Verify, VerifyEventual, VerifyGuards, VerifyReport,
 };
+pub(crate) use maintenance::{FormerMarks, FormerProperties};
 pub use maintenance::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use maintenance::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
 pub use many_pages::ManyPages;
