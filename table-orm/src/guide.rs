@@ -141,6 +141,9 @@ pub mod run {
     #[doc = include_str!("../guide/run/periods.md")]
     pub mod periods {}
 
+    #[doc = include_str!("../guide/run/rolling_series.md")]
+    pub mod rolling_series {}
+
     #[doc = include_str!("../guide/run/adopting.md")]
     pub mod adopting {}
 
@@ -217,4 +220,7 @@ pub mod reference {
 
     #[doc = include_str!("../guide/reference/query_errors.md")]
     pub mod query_errors {}
+
+    #[doc = include_str!("../guide/reference/call_errors.md")]
+    pub mod call_errors {}
 }

@@ -12,6 +12,7 @@
 //! - Where a range is offered ([`Sorted`], [`SortedLast`]), the order of the text in UTF-16 units
 //!   is the order of the values.
 
+mod alphabet;
 mod argument;
 mod chars;
 #[cfg(any(feature = "chrono", feature = "jiff"))]

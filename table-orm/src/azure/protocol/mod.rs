@@ -20,6 +20,7 @@ pub mod http_date;
 pub mod instant;
 pub mod json;
 mod message;
+mod parameters;
 mod permissions;
 mod read;
 mod row_keys;

@@ -3,15 +3,15 @@
 use super::API_VERSION;
 use super::batch::BatchWriter;
 use super::dialect::Dialect;
-use super::encode::{percent_encode, push};
+use super::encode::percent_encode;
 use super::message::{MAX_ROW_ANSWER, Method, WireRequest};
+use super::parameters::{Parameters, check_names};
 use super::sink::{BodySink, ByteCount};
 use super::write::{JSON, PREFER_NO_CONTENT, Write, push_row_target, row_target_len};
-use crate::codec::is_property_name;
 use crate::model::{
     MAX_PAGE_ROWS, MAX_TRANSACTION_BYTES, Metadata, PARTITION_KEY, ROW_KEY, TableName,
 };
-use crate::query::{Filter, RowQuery};
+use crate::query::RowQuery;
 use crate::store::{Batch, ErrorCode, Operation, StoreError, limits};
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -88,8 +88,7 @@ impl TableService {
         let mut target = String::with_capacity(row_target_len(table, partition_key, row_key));
         push_row_target(&mut target, table, partition_key, row_key);
         if let Some(select) = select {
-            target.push_str("?$select=");
-            push_names(&mut target, select.iter().copied())?;
+            Parameters::of(&mut target).names("$select", select.iter().copied())?;
         }
         Ok(self.request(Method::Get, target, metadata))
     }
@@ -101,16 +100,16 @@ impl TableService {
     /// continuation is not from this service.
     pub fn query(&self, query: &RowQuery) -> Result<WireRequest, StoreError> {
         let mut target = format!("/{}()", query.table);
-        let mut parameter = Parameters { target: &mut target, separator: '?' };
+        let mut parameters = Parameters::of(&mut target);
         if let Some(filter) = &query.filter {
             check_names(filter)?;
             limits::check_finite(filter)?;
         }
         if let Some(filter) = query.filter_text() {
-            push(parameter.start("$filter"), &filter);
+            parameters.text("$filter", &filter);
         }
         if let Some(select) = &query.select {
-            push_names(parameter.start("$select"), select.iter().map(|name| &**name))?;
+            parameters.names("$select", select.iter().map(|name| &**name))?;
         }
         if let Some(top) = query.top {
             if !(1..=MAX_PAGE_ROWS).contains(&top) {
@@ -119,7 +118,7 @@ impl TableService {
                 );
                 return Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
             }
-            parameter.start("$top").push_str(&top.to_string());
+            parameters.text("$top", &top.to_string());
         }
         if let Some(continuation) = &query.continuation {
             let Some(partition_key) = &continuation.next_partition_key else {
@@ -127,9 +126,9 @@ impl TableService {
                     "The continuation is not from this store; start the query again without it.";
                 return Err(StoreError::new(ErrorCode::INVALID_INPUT, message));
             };
-            push(parameter.start("NextPartitionKey"), partition_key);
+            parameters.text("NextPartitionKey", partition_key);
             if let Some(row_key) = &continuation.next_row_key {
-                push(parameter.start("NextRowKey"), row_key);
+                parameters.text("NextRowKey", row_key);
             }
         }
         let mut request = self.request(Method::Get, target, query.metadata);
@@ -247,62 +246,12 @@ fn with_body(mut request: WireRequest, body: Bytes) -> WireRequest {
     request
 }
 
-/// The parameters of a query string.
-struct Parameters<'t> {
-    target: &'t mut String,
-    separator: char,
-}
-
-impl Parameters<'_> {
-    /// Starts the next parameter. The caller appends its value.
-    fn start(&mut self, name: &str) -> &mut String {
-        self.target.push(std::mem::replace(&mut self.separator, '&'));
-        self.target.push_str(name);
-        self.target.push('=');
-        self.target
-    }
-}
-
-fn push_names<'n>(
-    target: &mut String,
-    names: impl Iterator<Item = &'n str>,
-) -> Result<(), StoreError> {
-    for (index, name) in names.enumerate() {
-        check_name(name)?;
-        if index > 0 {
-            target.push(',');
-        }
-        push(target, name);
-    }
-    Ok(())
-}
-
-/// Checks the names of a filter. They are sent unquoted, so other text would be read as an
-/// expression.
-fn check_names(filter: &Filter) -> Result<(), StoreError> {
-    match filter {
-        Filter::Compare { property, .. } => check_name(property),
-        Filter::And(left, right) | Filter::Or(left, right) => {
-            check_names(left)?;
-            check_names(right)
-        }
-        Filter::Not(inner) => check_names(inner),
-    }
-}
-
-fn check_name(name: &str) -> Result<(), StoreError> {
-    if is_property_name(name) {
-        return Ok(());
-    }
-    let message = format!("`{}` is not a valid property name.", name.escape_debug());
-    Err(StoreError::new(ErrorCode::PROPERTY_NAME_INVALID, message))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::is_property_name;
     use crate::model::{Continuation, ETag};
-    use crate::query::{Comparison, KeyRange, Span};
+    use crate::query::{Comparison, Filter, KeyRange, Span};
     use crate::store::{Action, IfMatch};
     use proptest::prelude::*;
 
