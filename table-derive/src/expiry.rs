@@ -51,9 +51,10 @@ pub fn complete(entity: &mut Entity<'_>, errors: &mut Errors) {
     }
 }
 
-/// The row `EXP:<instant>~~<key of the entity>`, in one of the partitions `EXP:<type>:00` to `EXP:<type>:15`.
+/// The row `EXP:<type>:<instant>~~<key of the entity>`, in one of the partitions `EXP:<type>:00` to `EXP:<type>:15`.
 fn add_row(entity: &mut Entity<'_>, expires: &Ident, at: Span, errors: &mut Errors) {
-    let mut key = vec![format!("{EXPIRY_START}{{{}}}", expires.unraw())];
+    let start = format!("{EXPIRY_START}{}:", entity.input.ident.unraw());
+    let mut key = vec![format!("{start}{{{}}}", expires.unraw())];
     let mut held = vec![expires.unraw().to_string()];
     let canonical = entity.rows.iter().find(|row| row.canonical.is_some()).or(entity.rows.first());
     let slots = canonical.iter().flat_map(|row| &row.template.slots);
@@ -76,7 +77,7 @@ fn add_row(entity: &mut Entity<'_>, expires: &Ident, at: Span, errors: &mut Erro
         key.push(format!("{{{name}{}}}", digits.unwrap_or_default()));
         held.push(field);
     }
-    let partition = format!("{EXPIRY_START}{}:{{{SHARD}}}", entity.input.ident.unraw());
+    let partition = format!("{start}{{{SHARD}}}");
     let mut template = |text: &str| Template::parse_or_guess(LitStr::new(text, at), errors);
     let (partition, template) = (template(&partition), template(&key.join(SEPARATOR)));
     let path = syn::parse_quote_spanned!(at=> _orm::expiry_shard);

@@ -104,6 +104,12 @@ pub mod run {
     #[doc = include_str!("../guide/run/large_values.md")]
     pub mod large_values {}
 
+    #[cfg_attr(
+        any(not(doctest), feature = "embedded"),
+        doc = include_str!("../guide/run/expiry.md")
+    )]
+    pub mod expiry {}
+
     #[doc = include_str!("../guide/run/caching.md")]
     pub mod caching {}
 

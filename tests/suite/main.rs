@@ -16,6 +16,7 @@ mod derive;
 pub mod derive_lints;
 mod each;
 mod eventual;
+mod expiry;
 mod golden;
 mod growing;
 mod isolation;

@@ -6,6 +6,7 @@
 use super::TableEntity;
 use super::own_rows::OwnRows;
 use super::query::canonical;
+use super::read::read_head;
 use super::rows::{partition_key, row_key};
 use super::template::{first_foreign, foreign_at};
 use crate::key::fnv;
@@ -14,8 +15,6 @@ use crate::property::Property;
 use crate::query::{Comparison, Filter, KeyRange, Span};
 use std::ops::Bound;
 
-/// What the RowKeys, and the PartitionKeys, of the rows begin with that find expired entities.
-const EXPIRY: &str = "EXP:";
 /// The number of partitions that these rows are spread over.
 const EXPIRY_SHARDS: u64 = 16;
 
@@ -55,7 +54,7 @@ pub(crate) const fn has_expiry_row<E: TableEntity>() -> bool {
 pub(crate) const fn expiry_row<E: TableEntity>() -> Option<usize> {
     let mut at = 0;
     while at < E::FOREIGN.len() {
-        if let b"EXP:" = E::FOREIGN[at].row.start.as_bytes() {
+        if let [b'E', b'X', b'P', b':', ..] = E::FOREIGN[at].row.start.as_bytes() {
             return Some(first_foreign::<E>() + at);
         }
         at += 1;
@@ -66,14 +65,12 @@ pub(crate) const fn expiry_row<E: TableEntity>() -> Option<usize> {
 /// The keys of the rows that find what has expired until an instant, in each of their partitions.
 pub(crate) fn expiry_keys<E: TableEntity>(until: DateTime) -> Vec<KeyRange> {
     let Some(row) = expiry_row::<E>().and_then(foreign_at::<E>) else { return Vec::new() };
-    let start = row.partition_key.start;
-    // Behind the last key of the instant: a key goes on with `~`.
-    let row = Span::Between(
-        Bound::Included(EXPIRY.to_owned()),
-        Bound::Excluded(format!("{EXPIRY}{until}\u{7f}")),
-    );
+    let (partition, start) = (row.partition_key.start, row.row.start);
+    let next = DateTime::from_ticks(until.ticks() + 1).unwrap_or(DateTime::MAX);
+    let row =
+        Span::Between(Bound::Included(start.to_owned()), Bound::Excluded(format!("{start}{next}")));
     let keys = |shard| {
-        let partition = Span::Exact(format!("{start}{}", shard_text(shard)));
+        let partition = Span::Exact(format!("{partition}{}", shard_text(shard)));
         KeyRange { partition, row: row.clone() }
     };
     (0..EXPIRY_SHARDS).map(keys).collect()
@@ -81,7 +78,14 @@ pub(crate) fn expiry_keys<E: TableEntity>(until: DateTime) -> Vec<KeyRange> {
 
 /// Whether the entity of a row is alive at that instant. Without an instant, expired entities are alive, too.
 pub(crate) fn is_alive<E: TableEntity>(row: &[u8], now: Option<DateTime>) -> bool {
-    now.is_none() || OwnRows::canonical::<E>().at(now).takes(row)
+    is_alive_in(&OwnRows::canonical::<E>().at(now), row)
+}
+
+/// The same for a row of these, at their instant.
+pub(crate) fn is_alive_in(own: &OwnRows, row: &[u8]) -> bool {
+    let asks = own.may_expire() && own.now.is_some();
+    // A row that cannot be read has its own error.
+    !asks || read_head(own, row).map_or(true, |row| own.is_alive(&row))
 }
 
 /// The condition that the store finds rows by that are alive at an instant. It is true for rows without the

@@ -4,7 +4,6 @@
 //! type is never taken for one's own. Such a row is left out and costs no error, even if it could
 //! not be read.
 
-use super::read::read_head;
 use super::template::{template_at, templates};
 use super::{Row, RowTemplate, TableEntity};
 use crate::codec::{Alias, RowContext};
@@ -104,10 +103,9 @@ impl OwnRows {
         Self { now, ..self }
     }
 
-    /// Whether it takes the row of an entity that may have expired.
-    pub fn takes(&self, row: &[u8]) -> bool {
-        // A row that cannot be read has its own error.
-        self.expires.is_none() || read_head(self, row).map_or(true, |row| self.is_alive(&row))
+    /// Whether its entities may expire.
+    pub const fn may_expire(&self) -> bool {
+        self.expires.is_some()
     }
 
     /// What a reader keeps of one of these rows.

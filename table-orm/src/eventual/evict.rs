@@ -26,8 +26,11 @@ pub(crate) struct ExpiringType {
     place: fn(&str) -> Option<Place>,
     /// The delete of the entity of a canonical row: `None` for a row of another type, and for an entity that
     /// is alive at that instant.
-    delete: fn(&TableClient, StoredRow, DateTime) -> Result<Option<(Batch, Intents)>>,
+    delete: fn(&TableClient, StoredRow, DateTime) -> Result<Option<Delete>>,
 }
+
+/// The transaction that deletes an entity, and what follows it.
+type Delete = (Batch, Intents);
 
 #[derive(Debug)]
 enum Place {

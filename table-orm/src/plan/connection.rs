@@ -109,7 +109,11 @@ impl Connection {
         const DATE: i64 = 639_028_224_000_000_000;
         let (timer, random) = (Timer::tokio(), Arc::new(Random::seeded(seed)));
         let date = DateTime::from_ticks(DATE).unwrap_or(DateTime::MAX);
-        let clock = WallClock::wrong(date, seed);
+        // A clock that was given stays as it is.
+        let clock = match &self.clock {
+            WallClock::Given(_) => self.clock.clone(),
+            _ => WallClock::wrong(date, seed),
+        };
         Self { timer, random, clock, ..self.with_store(Arc::clone(&self.store)) }
     }
 

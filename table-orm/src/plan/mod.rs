@@ -32,6 +32,7 @@
 //!   themselves.
 
 mod accompanied;
+mod alive;
 mod attempts;
 mod canonical_key;
 mod changes;

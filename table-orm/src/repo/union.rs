@@ -5,7 +5,8 @@ use super::listing::{Listing, last_methods};
 use super::maintenance::verify::VersionedRow;
 use super::pages::{PageReader, Pages};
 use crate::entity::{
-    Invalid, MemberOf, OwnRows, Row, RowHead, SkipUnreadable, TableUnion, UnionScope, split_page,
+    Invalid, MemberOf, OwnRows, Row, RowHead, SkipUnreadable, TableUnion, UnionScope, is_alive_in,
+    split_page,
 };
 use crate::error::Result;
 use crate::model::{DateTime, Metadata, TableName};
@@ -158,7 +159,8 @@ fn canonical_rows<U: TableUnion>(
     for row in split_page(page)? {
         let row = VersionedRow::read(row.get().as_bytes())?;
         let member = U::MEMBERS.iter().position(|member| member.own.take(&row.context));
-        let member = member.filter(|member| U::MEMBERS[*member].own.at(now).takes(row.body));
+        let member =
+            member.filter(|member| is_alive_in(&U::MEMBERS[*member].own.at(now), row.body));
         whole &= member.is_some();
         rows.extend(member.map(|member| (member, row.body)));
     }

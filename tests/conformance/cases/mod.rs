@@ -6,6 +6,7 @@ mod chunked;
 mod elements;
 mod entities;
 mod eventual;
+mod expired;
 mod filters;
 mod histories;
 mod isolation;
@@ -58,6 +59,7 @@ cases! {
         are_not_loaded_from_under_another_key,
         are_not_loaded_through_a_row_that_was_left_behind, are_projected_to_slots_of_a_series,
         are_read_without_those_that_cannot_be;
+    expired: are_left_out_make_room_and_are_purged;
     filters: of_every_type_find_their_rows, are_joined, take_text_as_text,
         of_doubles_are_exact_at_any_size, of_numbers_that_are_not_finite_are_refused,
         of_absent_properties_hold_only_negated, find_out_whether_extremes_are_present,

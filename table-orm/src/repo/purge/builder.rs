@@ -1,14 +1,10 @@
 //! The call that starts a purge, and its settings.
 
-use super::report::PurgeReport;
-use super::run::PurgeRun;
 use crate::entity::{ReadRow as _, RowHead, TableEntity, expiry_keys, has_expiry_row};
-use crate::error::Result;
 use crate::model::DateTime;
 use crate::plan::{Plan, Step, TableClient};
 use crate::query::RowQuery;
 use crate::repo::Repo;
-use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
 
 /// The rows of the index that are read at once, and so the most entities that are held in memory.
@@ -29,8 +25,8 @@ impl<E: TableEntity> Repo<E> {
     /// Deletes the entities that have expired, with all their rows. The type must have `purge_index`, whose rows
     /// find them without a scan.
     ///
-    /// Sends 16 queries, one for each partition of the index, and at most 6 requests for each entity: deletes of
-    /// one partition share transactions. An entity that is extended while the purge runs stays. Several purges at
+    /// Sends 16 queries, one for each partition of the index, and at most 6 requests for each entity, with 2 more for
+    /// each further partition with its rows: deletes of one partition share transactions. An entity that is extended while the purge runs stays. Several purges at
     /// once do no harm.
     ///
     /// ```
@@ -57,7 +53,7 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// # Errors
     /// When the index cannot be read, or the store cannot be reached. What was purged before stays purged, and the
-    /// next purge goes on. An entity that cannot be deleted is in [`PurgeReport::failures`].
+    /// next purge goes on. An entity that cannot be deleted is in [`PurgeReport::failures`](super::PurgeReport::failures).
     pub fn purge(&self) -> Purge<E> {
         const {
             assert!(
@@ -114,14 +110,5 @@ impl<E: TableEntity> Purge<E> {
             RowQuery { select, top: Some(PAGE_ROWS), ..self.client.query(keys) }
         })
         .collect()
-    }
-}
-
-impl<E: TableEntity + 'static> IntoFuture for Purge<E> {
-    type Output = Result<PurgeReport>;
-    type IntoFuture = BoxFuture<'static, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(PurgeRun::new(self).run())
     }
 }

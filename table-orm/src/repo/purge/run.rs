@@ -14,6 +14,7 @@ use crate::query::RowQuery;
 use crate::repo::get::MAX_PARALLEL_GETS;
 use crate::repo::maintenance::{RowElsewhere, settle};
 use crate::repo::{BulkReport, Repo};
+use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -165,6 +166,15 @@ impl<E: TableEntity + 'static> PurgeRun<E> {
         let CanonicalKey { partition_key, row_key } = key;
         self.report.failures.push(PurgeFailure { partition_key, row_key, error });
         Ok(())
+    }
+}
+
+impl<E: TableEntity + 'static> IntoFuture for Purge<E> {
+    type Output = Result<PurgeReport>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(PurgeRun::new(self).run())
     }
 }
 

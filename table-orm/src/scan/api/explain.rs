@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::model::{PARTITION_KEY, ROW_KEY};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::repo::Explained;
-use crate::scan::engine::{Position, bounds, whose_rows};
+use crate::scan::engine::{Alive, Position, bounds, whose_rows};
 
 /// What was counted over all pages of a scan.
 #[derive(Debug, Clone, Copy, Default)]
@@ -74,12 +74,12 @@ impl<T, R> Scan<T, R> {
         // Within one partition, the service finds a range of RowKeys without reading the others.
         let is_one = hi.as_ref() == Some(&Position::after_partition(&lo).pk);
         let row = if is_one { query.keys.row.clone() } else { Span::All };
-        if query.filter.is_none() && row == query.keys.row {
+        if query.filter.is_none() && row == query.keys.row && self.alive.comparisons() == 0 {
             return None;
         }
         let keys = KeyRange { row, ..query.keys.clone() };
         let query = RowQuery { keys, filter: None, ..query.clone() };
-        Some(Self { query: Ok(query), ..self.clone() })
+        Some(Self { query: Ok(query), alive: Alive::default(), ..self.clone() })
     }
 
     async fn counted(self) -> Result<Counted> {
