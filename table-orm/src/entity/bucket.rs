@@ -3,7 +3,7 @@
 //! Invariant: no write puts an entity into a table that is not that of its period. So whoever knows the time
 //! of an entity knows its table.
 
-use super::{EntityRows, Invalid, TableEntity};
+use super::TableEntity;
 use crate::model::{Bucket, DateTime, Period, TableName};
 
 /// How the entities of a type are spread over tables: `bucket(month, at)`.
@@ -77,18 +77,6 @@ pub struct OtherPeriod {
     pub field: &'static str,
     /// The period of the entity.
     pub period: Period,
-}
-
-impl EntityRows {
-    /// The rows that store the entity in that table.
-    ///
-    /// # Errors
-    /// As [`of`](Self::of). When the entity belongs in the table of another period:
-    /// [`Invalid::OtherPeriod`].
-    pub(crate) fn of_in<E: TableEntity>(entity: &E, table: &TableName) -> Result<Self, Invalid> {
-        check_period(entity, table)?;
-        Self::of(entity)
-    }
 }
 
 /// Whether that is the table of the entity's period. The digits at its end are those of the period: no base

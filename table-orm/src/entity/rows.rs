@@ -3,9 +3,9 @@
 use super::elements::{Excess, TooManyElements, most_elements, too_many_elements};
 use super::template::template_at;
 use crate::codec::{KEYS_FRAME, write_keys};
-use crate::entity::{CopyKind, GuardTemplate, OtherPeriod, Row, TableEntity};
+use crate::entity::{CopyKind, GuardTemplate, OtherPeriod, Row, TableEntity, check_period};
 use crate::key::{KeyError, KeyFault, KeyText};
-use crate::model::{KIND, MAX_TRANSACTION_OPERATIONS, order, reserved_start};
+use crate::model::{KIND, MAX_TRANSACTION_OPERATIONS, TableName, order, reserved_start};
 use crate::property::{PropertiesWriter, PropertyError};
 use bytes::Bytes;
 use std::collections::HashSet;
@@ -65,6 +65,16 @@ impl EntityRows {
             too_many_elements::<E>(indices, Excess::Rows).map_or(Ok(()), Err)?;
         }
         Ok(rows)
+    }
+
+    /// The rows that store the entity in that table.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of). When the entity belongs in the table of another period:
+    /// [`Invalid::OtherPeriod`].
+    pub(crate) fn of_in<E: TableEntity>(entity: &E, table: &TableName) -> Result<Self, Invalid> {
+        check_period(entity, table)?;
+        Self::of(entity)
     }
 
     /// The rows of an entity that was read. Where there are more than a transaction can have written,

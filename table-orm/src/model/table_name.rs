@@ -1,6 +1,6 @@
 //! The name of a table.
 
-use super::{Bucket, Printable};
+use super::Printable;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -45,12 +45,12 @@ impl TableName {
     }
 
     /// Checks that tables of periods can have names of that base: with the digits of a period behind it.
-    pub(crate) fn checked_base(self, bucket: Bucket) -> Result<Self, TableNameError> {
+    pub(crate) fn checked_base(self, digits: usize) -> Result<Self, TableNameError> {
         if self.0.ends_with(|letter: char| letter.is_ascii_digit()) {
             let rule = "end it with a letter, because the digits of a period follow";
             return Err(TableNameError { name: self.0.to_string(), rule });
         }
-        Self::new(&format!("{self}{}", "0".repeat(bucket.digits()))).map(|_| self)
+        Self::new(&format!("{self}{}", "0".repeat(digits))).map(|_| self)
     }
 
     /// A name that the derive has checked.

@@ -71,6 +71,6 @@ impl Tables {
     /// ```
     pub fn periods_in<E: Bucketed>(&self, base: TableName) -> Result<Periods<E>> {
         let bucket = Periods::<E>::BUCKETING.bucket();
-        Ok(Periods::new(&self.connection, base.checked_base(bucket)?))
+        Ok(Periods::new(&self.connection, base.checked_base(bucket.digits())?))
     }
 }
