@@ -33,7 +33,9 @@ pub use writer::WriterError;
 
 pub(crate) use rejected::rejected;
 
-use crate::entity::{Invalid, KeyMismatch, Moved, OwnRowError, ReadBackError, TooManyElements};
+use crate::entity::{
+    Invalid, KeyMismatch, Moved, OtherPeriod, OwnRowError, ReadBackError, TooManyElements,
+};
 use crate::key::KeyError;
 use crate::layer::LayerError;
 use crate::model::{TableName, TableNameError};
@@ -235,6 +237,10 @@ pub enum Error {
     /// A field has more elements than one transaction can write rows for. Nothing was sent.
     #[error(transparent)]
     TooManyElements(TooManyElements),
+    /// An entity belongs in the table of another period, or a `save` changed its time so that it does.
+    /// Nothing was written.
+    #[error(transparent)]
+    OtherPeriod(OtherPeriod),
     /// A page size is zero or over 1000. Nothing was sent.
     #[error("a page cannot have {0} rows; use 1 to 1000")]
     PageSize(usize),
@@ -277,6 +283,7 @@ impl From<Invalid> for Error {
             Invalid::Key(error) => Self::Key(error),
             Invalid::Property(error) => Self::Property(error),
             Invalid::TooManyElements(error) => Self::TooManyElements(error),
+            Invalid::OtherPeriod(error) => Self::OtherPeriod(error),
         }
     }
 }
@@ -295,6 +302,7 @@ impl Error {
             | Self::PartitionChanged { .. }
             | Self::OtherKey { .. }
             | Self::TooManyElements(_)
+            | Self::OtherPeriod(_)
             | Self::IncompleteEntity(_)
             | Self::KeyMismatch(_)
             | Self::Migration(_)
