@@ -135,6 +135,9 @@ pub mod run {
     #[doc = include_str!("../guide/run/periods.md")]
     pub mod periods {}
 
+    #[doc = include_str!("../guide/run/rolling_series.md")]
+    pub mod rolling_series {}
+
     #[doc = include_str!("../guide/run/adopting.md")]
     pub mod adopting {}
 

@@ -290,17 +290,8 @@ fn property(name: &'static str, edm: Option<EdmType>, limit: Option<Limit>) -> P
         Some(Limit::Max(max)) => Some(max),
         _ => None,
     };
-    PropertySchema {
-        name,
-        aliases: Vec::new(),
-        field: name,
-        edm,
-        max_bytes,
-        max,
-        slots: None,
-        chunked: false,
-        stamps: false,
-    }
+    let (aliases, slots, chunked, stamps) = (Vec::new(), None, false, false);
+    PropertySchema { name, aliases, field: name, edm, max_bytes, max, slots, chunked, stamps }
 }
 
 fn is_open(declared: &[Declared]) -> bool {

@@ -59,6 +59,8 @@ pub struct UnionMember {
     pub metadata: Metadata,
     /// The kind that its rows are marked with.
     pub kind: Option<&'static str>,
+    /// Whether its entities are still stored under the keys of another type too.
+    migrates: bool,
     /// Its canonical rows.
     pub(crate) own: OwnRows,
 }
@@ -70,8 +72,22 @@ impl UnionMember {
         let canonical = <E::Canonical as Row>::INDEX;
         let (entity, table, own) = (E::NAME, E::TABLE, OwnRows::canonical::<E>());
         let (rows, guards, foreign) = (E::ROWS, E::GUARDS, E::FOREIGN);
-        let (metadata, kind) = (E::METADATA, E::KIND);
-        Self { entity, table, rows, guards, foreign, canonical, metadata, kind, own }
+        let (metadata, kind, migrates) = (E::METADATA, E::KIND, E::MIGRATES);
+        Self { entity, table, rows, guards, foreign, canonical, metadata, kind, migrates, own }
+    }
+
+    /// Does not compile if one of the types has two forms: a union would not see the old one.
+    #[track_caller]
+    pub(crate) const fn have_one_form(members: &[Self]) {
+        let mut at = 0;
+        while at < members.len() {
+            assert!(
+                !members[at].migrates,
+                "a type of this union has `migrate_from`: its entities may still be stored under their old keys, \
+                 which a union does not see; remove `migrate_from` when the migration has ended"
+            );
+            at += 1;
+        }
     }
 
     /// Whether both are stored in one table. The fallback for an entity with a compile error has no

@@ -34,7 +34,8 @@ pub use writer::WriterError;
 pub(crate) use rejected::rejected;
 
 use crate::entity::{
-    Invalid, KeyMismatch, Moved, OtherPeriod, OwnRowError, ReadBackError, TooManyElements,
+    GuardTemplate, Invalid, KeyMismatch, Moved, OtherPeriod, OwnRowError, ReadBackError,
+    TooManyElements,
 };
 use crate::key::KeyError;
 use crate::layer::LayerError;

@@ -84,6 +84,8 @@ fn properties(entity: &Entity, stores: &str) -> FormerProperties {
             Some(slots) => {
                 let stamps = item.get("stamps") == Some("yes");
                 properties.names.extend(series_names(&item.name, slots, stamps));
+                // The length of a chunked value.
+                properties.names.insert(item.name.clone());
             }
             None if formerly.is_empty() && item.get("in every row") == Some("yes") => {
                 properties.required.insert(item.name.clone());

@@ -271,13 +271,13 @@ impl ProjectedSeries {
 
     fn names(self) -> impl Iterator<Item = String> {
         let length = self.length.then(|| self.property.to_owned());
-        let slots = self.from..self.to;
-        let names = slots.map(move |slot| slot_name(self.property, slot, self.slots.digits()));
-        let stamps = self.slots.has_stamps().then(|| {
-            (self.from..self.to)
-                .map(move |slot| stamp_name(self.property, slot, self.slots.digits()))
+        let digits = self.slots.digits();
+        let slots = (self.from..self.to).flat_map(move |slot| {
+            let stamp = self.slots.has_stamps();
+            let stamp = stamp.then(|| stamp_name(self.property, slot, digits));
+            std::iter::once(slot_name(self.property, slot, digits)).chain(stamp)
         });
-        length.into_iter().chain(names).chain(stamps.into_iter().flatten())
+        length.into_iter().chain(slots)
     }
 
     /// The properties to ask for, beside these; `None` for all when they are more than a row can have.

@@ -52,7 +52,7 @@ pub(super) fn stamp_name(name: &str, index: usize, digits: usize) -> String {
     format!("{}{STAMP}", slot_name(name, index, digits))
 }
 
-/// The names of all properties of a series of `slots` values, and of their stamps.
+/// The names of all numbered properties of a series of `slots` values or of a chunked value, and of stamps.
 pub(crate) fn series_names(name: &str, slots: usize, stamps: bool) -> impl Iterator<Item = String> {
     let digits = digits(slots);
     (0..slots).flat_map(move |slot| {
@@ -75,10 +75,9 @@ pub(super) fn slot(name: &str, property: &str, digits: usize) -> Option<usize> {
 
 /// Whether `name` is the property of a slot of the series `series`, or its stamp.
 pub(super) const fn is_slot(name: &str, series: &str, slots: Slots) -> bool {
-    let stamped = series.len() + slots.digits() + STAMP.len();
-    let is_stamp = slots.has_stamps() && name.len() == stamped && ends_in_stamp(name);
-    let more = slots.digits() + if is_stamp { STAMP.len() } else { 0 };
-    if name.len() != series.len() + more || !starts_with(name, series) {
+    let numbered = series.len() + slots.digits();
+    let stamped = slots.has_stamps() && ends_in_stamp(name) && name.len() == numbered + STAMP.len();
+    if name.len() != numbered && !stamped || !starts_with(name, series) {
         return false;
     }
     let name = name.as_bytes();

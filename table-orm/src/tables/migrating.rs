@@ -51,7 +51,7 @@ impl Tables {
     ///
     /// `repo` of such a type does not compile: it would not see the old form.
     ///
-    /// ```compile_fail
+    /// ```compile_fail,E0080
     /// # use table_orm::{TableEntity, Tables};
     /// # #[derive(Debug, Clone, TableEntity)]
     /// # #[table(name = "orders", partition = "{shop}", row = "ORD:{n:08}")]

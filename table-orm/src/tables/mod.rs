@@ -10,8 +10,9 @@ mod untyped;
 
 pub use builder::TablesBuilder;
 
-use crate::entity::has_one_form;
-use crate::entity::{MemberOf, Row, TableEntity, TableUnion, UnionScope, WholePartition};
+use crate::entity::{
+    MemberOf, Row, TableEntity, TableUnion, UnionMember, UnionScope, WholePartition, has_one_form,
+};
 use crate::error::{Error, Result, rejected};
 use crate::model::TableName;
 use crate::plan::{Connection, writing};
@@ -192,6 +193,7 @@ impl Tables {
         table: TableName,
         partition: impl UnionScope<Row: Row<Entity: MemberOf<U>>>,
     ) -> UnionList<U> {
+        const { UnionMember::have_one_form(U::MEMBERS) };
         UnionList::new(Arc::clone(&self.connection), table, partition)
     }
 

@@ -290,3 +290,34 @@ async fn several_accounts_have_the_tables_of_a_period_together() {
     assert_eq!(readings.retain(1, instant("2027-11-23")).await.unwrap().drops.len(), 1);
     assert_eq!(readings.existing().await.unwrap(), []);
 }
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "sessions", partition = "{user}", row = "ID:{id:05}", bucket(day, began))]
+#[table(expires = until, purge_index)]
+struct Session {
+    user: String,
+    id: u32,
+    began: DateTime,
+    until: Option<DateTime>,
+}
+
+#[tokio::test]
+async fn expired_entities_are_left_out_and_purged_in_their_period() {
+    let sessions = Tables::in_memory().unwrap().periods::<Session>();
+    let (first, last) = (instant("2020-01-01"), instant("2020-01-03"));
+    let day = 864_000_000_000;
+    for id in 0..3 {
+        let began = DateTime::from_ticks(first.ticks() + i64::from(id) * day).unwrap();
+        for (user, until) in [("ann", Some(began)), ("bob", None)] {
+            sessions.insert(&Session { user: user.to_owned(), id, began, until }).await.unwrap();
+        }
+    }
+    let days = sessions.during(first..=last);
+    assert_eq!(days.list(Session::partition("ann")).collect().await.unwrap(), []);
+    assert_eq!(days.list(Session::partition("bob")).count().await.unwrap(), 3);
+    assert_eq!(sessions.at(first).purge().await.unwrap().purged, 1);
+    let with_expired = sessions.at(first).including_expired();
+    assert!(!with_expired.list(Session::partition("ann")).exists().await.unwrap());
+    let later = sessions.at(last).including_expired();
+    assert!(later.list(Session::partition("ann")).exists().await.unwrap());
+}

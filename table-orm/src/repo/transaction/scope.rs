@@ -3,7 +3,7 @@
 //! Invariant: it takes effect only if every entity that was read through it is still as it was read.
 
 use super::writes::{Room, Writes, complete};
-use crate::entity::{CanonicalKeyOf, CompleteKey, Loaded, Query, Row, TableEntity};
+use crate::entity::{CanonicalKeyOf, CompleteKey, Loaded, Query, Row, TableEntity, has_one_form};
 use crate::error::{Error, Result};
 use crate::model::ETag;
 use crate::plan::{CanonicalKey, EntityContext, Found, Plan, TableClient, insert_all, upsert_all};
@@ -78,6 +78,7 @@ impl TransactionScope {
     where
         Q: CompleteKey + CanonicalKeyOf<EntityOf<Q>>,
     {
+        const { has_one_form::<EntityOf<Q>>() };
         let (partition_key, row_key) = complete(key.into_keys()?);
         let context = EntityContext::of::<EntityOf<Q>>();
         let client = {

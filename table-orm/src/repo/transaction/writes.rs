@@ -6,7 +6,7 @@
 use super::required::Required;
 use crate::entity::{
     AsLoaded, EntityRows, Invalid, Loaded, ReportedType, Row, SummedType, TableEntity,
-    WholePartition, body as row_body, merges_blind, patches_blind, writes_blind,
+    WholePartition, body as row_body, has_one_form, merges_blind, patches_blind, writes_blind,
 };
 use crate::error::{Result, TransactionError};
 use crate::eventual::{ExpiringType, Intents, Settling};
@@ -385,6 +385,7 @@ impl<'a> Writes<'a> {
         version: Result<usize, Option<ETag>>,
         written: Option<Written<'a>>,
     ) {
+        const { has_one_form::<E>() };
         if let Err(error) = self.check_place::<E>(&new.partition_key) {
             return self.fail(error);
         }

@@ -217,12 +217,12 @@ impl FormerRow {
     }
 }
 
-/// The names under which a property is stored: those of all slots for a series.
+/// The names under which a property may be stored: also those of all slots and chunks.
 fn stored_names(property: &PropertySchema) -> Vec<String> {
-    match property.slots {
-        Some(slots) => series_names(property.name, slots, property.stamps).collect(),
-        None => property.aliases.iter().chain([&property.name]).map(ToString::to_string).collect(),
-    }
+    let PropertySchema { name, slots, stamps, .. } = *property;
+    let numbered = slots.into_iter().flat_map(move |slots| series_names(name, slots, stamps));
+    let plain = property.aliases.iter().copied().chain([name]);
+    plain.map(str::to_owned).chain(numbered).collect()
 }
 
 /// Whether a full copy is read as the entity, whose properties make its key.
