@@ -34,8 +34,7 @@ pub use writer::WriterError;
 pub(crate) use rejected::rejected;
 
 use crate::entity::{
-    GuardTemplate, Invalid, KeyMismatch, Moved, OtherPeriod, OwnRowError, ReadBackError,
-    TooManyElements,
+    Invalid, KeyMismatch, Moved, OtherPeriod, OwnRowError, ReadBackError, TooManyElements,
 };
 use crate::key::KeyError;
 use crate::layer::LayerError;
