@@ -33,7 +33,10 @@ impl BookReport {
         let totals: [(&str, &dyn Display); 4] = [
             ("patterns", &self.patterns.len()),
             ("rows a second", &all),
-            ("of the account's target", &share(self.rows_per_second, Target::Account)),
+            (
+                "of the account's target",
+                &share(self.rows_per_second, Target::Account.rows_per_second()),
+            ),
             ("a month", &format!("{month} {}", self.prices.currency)),
         ];
         for (name, value) in totals {
@@ -133,7 +136,7 @@ impl BookReport {
         {
             let width = (100.0 * rows_per_second / target).min(100.0);
             let class = if *rows_per_second > target { "bar over" } else { "bar" };
-            let share = share(*rows_per_second, Target::Partition);
+            let share = share(*rows_per_second, Target::Partition.rows_per_second());
             let bar =
                 format!("<span class=\"{class}\"><span style=\"width:{width:.1}%\"></span></span>");
             let cells: [&dyn Display; 5] = [

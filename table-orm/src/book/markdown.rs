@@ -97,10 +97,11 @@ impl BookReport {
                 code(partition_key),
                 cell(most_by),
                 number(*rows_per_second),
-                share(*rows_per_second, partition)
+                share(*rows_per_second, partition.rows_per_second())
             )?;
         }
-        let all = (number(self.rows_per_second), share(self.rows_per_second, account));
+        let all =
+            (number(self.rows_per_second), share(self.rows_per_second, account.rows_per_second()));
         writeln!(
             out,
             "| all | | | {} | {} of {} |",

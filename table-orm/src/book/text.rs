@@ -1,6 +1,5 @@
 //! Numbers and text for a reader.
 
-use super::finding::Target;
 use super::pattern::MONTH;
 use crate::figures::grouped;
 use std::borrow::Cow;
@@ -27,8 +26,8 @@ pub(super) fn within(ms: Option<u64>) -> String {
 }
 
 /// The share of a target, in percent.
-pub(super) fn share(rows_per_second: f64, target: Target) -> String {
-    format!("{:.1} %", 100.0 * rows_per_second / target.rows_per_second())
+pub(super) fn share(rows_per_second: f64, target: f64) -> String {
+    format!("{:.1} %", 100.0 * rows_per_second / target)
 }
 
 /// A price.

@@ -43,10 +43,8 @@ pub use loaded::{AsLoaded, Loaded};
 pub use own_rows::Moved;
 #[doc(hidden)]
 pub use projection::{ChunksOf, Field, FromKeys, SeriesOf, Stores};
-pub use query::{
-    CanonicalKeyOf, CompleteKey, Query, Row, RowOf, UnionScope, WholePartition, WholeRows,
-};
-pub use read::{FromRow, ReadRow};
+pub use query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, UnionScope, WholePartition};
+pub use read::{FromRow, ReadRow, WholeRows};
 pub use row_head::RowHead;
 pub use rows::{EntityRow, EntityRows, Invalid};
 pub use schema::{PropertySchema, QueryMethod, RowSchema, Schema, UniqueSchema};

@@ -3,7 +3,7 @@
 use super::own_rows::{Moved, OwnRowError, OwnRows, Ownership};
 use super::row_head::RowHead;
 use crate::codec::{Alias, Json, Members, NameCache, RowContext};
-use crate::entity::Row;
+use crate::entity::{Query, Row, RowOf, TableEntity};
 use crate::model::{ETag, Metadata, PARTITION_KEY, ROW_KEY, TIMESTAMP};
 use crate::property::{PropertyError, PropertyFault, RowFault};
 use serde::de::Error as _;
@@ -57,6 +57,12 @@ pub trait ReadRow: Sized {
             entities"
 )]
 pub trait FromRow<R: Row>: ReadRow {}
+
+/// A query of rows that store whole entities of type `E`.
+// The bound is on the query: one on the entity would be decided before the query is known.
+pub trait WholeRows<E: TableEntity>: Query<Row: RowOf<E>> {}
+
+impl<E: TableEntity + FromRow<Q::Row>, Q: Query<Row: RowOf<E>>> WholeRows<E> for Q {}
 
 /// Reads one row's JSON object.
 pub(crate) fn read_row<T: ReadRow>(row: usize, json: &[u8]) -> Result<T, PropertyError> {

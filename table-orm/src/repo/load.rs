@@ -53,7 +53,7 @@ impl<E: TableEntity> Repo<E> {
     where
         Q: WholeRows<E>,
     {
-        Load(self.list(query).from_canonical_rows())
+        Load(self.list(query).by_canonical_rows())
     }
 }
 
