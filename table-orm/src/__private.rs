@@ -3,6 +3,7 @@
 pub use crate::codec::{Alias, Members};
 pub use crate::entity::check_names as check_sums;
 pub use crate::entity::sum_names;
+pub use crate::entity::{Bucketed, Bucketing};
 pub use crate::entity::{ChunksOf, Elements, Field, FromKeys, Query, Row, SeriesOf, Stores};
 pub use crate::entity::{
     EventValues, ForeignTemplate, GuardTemplate, MemberOf, RowTemplate, Sum, TableEntity,
@@ -21,6 +22,7 @@ pub use crate::key::{
 pub use crate::migrate::{Migrates, check as check_migration};
 pub use crate::model::ETag;
 pub use crate::model::Metadata;
+pub use crate::model::{Bucket, Moment};
 pub use crate::model::{DateTime, Edm, EdmType};
 pub use crate::property::Limit::{Max, MaxLen};
 pub use crate::property::{

@@ -132,6 +132,9 @@ pub mod run {
     #[doc = include_str!("../guide/run/versions.md")]
     pub mod versions {}
 
+    #[doc = include_str!("../guide/run/periods.md")]
+    pub mod periods {}
+
     #[doc = include_str!("../guide/run/adopting.md")]
     pub mod adopting {}
 

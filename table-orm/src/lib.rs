@@ -91,6 +91,7 @@
 //! | [`lock`] | the schemas of an app's types in a file, which a test checks |
 //! | [`profile`] | what a table stores: partitions, sizes, properties, and advice |
 //! | [`book`] | the access patterns of an app, and what they cost |
+//! | [`periods`] | types with a table for each hour, day, month or year |
 //! | `tables` | [`Tables`], [`TablesBuilder`] |
 //! | `stress` | the rate that a partition sustains, found by a test |
 //!
@@ -176,6 +177,8 @@ pub mod lock;
 pub mod profile;
 
 pub mod book;
+
+pub mod periods;
 
 mod tables;
 

@@ -1,6 +1,7 @@
 //! `TableEntity`: the templates of an entity, and how it is written into rows.
 
 use crate::ast::{Encoder, Entity, Field, Role, Row};
+use crate::case::pascal;
 use crate::expand::key::{self, parts};
 use crate::expand::property;
 use crate::expand::scope::{hygienic, located};
@@ -21,6 +22,8 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let table_entity =
         types.implement(quote!(_orm::TableEntity), table_entity(model, types, inside));
     let full_rows = full_rows(model, types);
+    let bucketed = model.entity.bucket.as_ref();
+    let bucketed = bucketed.map(|_| types.implement(quote!(_orm::Bucketed), TokenStream::new()));
     let migrates = migrates(model, types);
     quote! {
         #(const _: () = #outside)*
@@ -28,6 +31,7 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
         #[diagnostic::do_not_recommend]
         #table_entity
         #full_rows
+        #bucketed
         #migrates
     }
 }
@@ -35,7 +39,9 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
 /// `Migrates`, of a type that has an old form: which fields its canonical key tells.
 fn migrates(model: &Model<'_>, types: &Types<'_>) -> Option<TokenStream> {
     let (old, ty) = (model.entity.migrate_from.as_ref()?, &types.ty);
-    let keys = model.partition.parts.iter().chain(&model.rows[model.canonical].parts);
+    // After a mistake there are no rows.
+    let canonical = model.rows.get(model.canonical);
+    let keys = canonical.into_iter().chain([&model.partition]).flat_map(|key| &key.parts);
     let tells = keys.filter(|part| {
         matches!(part.encoder, Encoder::Plain | Encoder::Padded(_))
             && part.field().is_some_and(|field| field.name == part.name)
@@ -48,12 +54,8 @@ fn migrates(model: &Model<'_>, types: &Types<'_>) -> Option<TokenStream> {
             const TELLS: &'static [&'static _orm::str] = &[#(#tells),*];
         },
     );
-    let check = model
-        .entity
-        .input
-        .generics
-        .params
-        .is_empty()
+    let is_checked = canonical.is_some() && !types.is_generic();
+    let check = is_checked
         .then(|| quote_spanned!(old.span()=> const _: () = _orm::check_migration::<#ty>();));
     Some(quote!(#implement #check))
 }
@@ -156,7 +158,7 @@ fn sums(input: &DeriveInput, sums: &Path) -> TokenStream {
 }
 
 /// The constants that differ from the trait's defaults: `ESCAPE`, `KIND`, `GUARDS`, `FOREIGN`, those that
-/// allow cheaper writes, the sums and the outbox.
+/// allow cheaper writes, the sums, the outbox and the periods.
 fn options(model: &Model<'_>) -> TokenStream {
     let Model { entity, guards, .. } = model;
     let escape = entity.encode.then(|| {
@@ -196,6 +198,11 @@ fn options(model: &Model<'_>) -> TokenStream {
     });
     let foreign = (!model.elsewhere.is_empty())
         .then(|| quote!(const FOREIGN: &'static [_orm::ForeignTemplate] = &[#(#foreign),*];));
+    // After a mistake, the names may be wrong.
+    let bucket = entity.bucket.as_deref().filter(|_| !model.rows.is_empty()).into_iter();
+    let bucket = bucket.filter_map(|names| {
+        if let [unit, field] = names { bucketing(entity, unit, field) } else { None }
+    });
     // A row of another kind may have the key: only a read tells.
     let tells = entity.kind.is_none();
     let follow = (tells && model.keys_follow_canonical()).then(|| quote!(KEYS_FOLLOW_CANONICAL));
@@ -215,8 +222,17 @@ fn options(model: &Model<'_>) -> TokenStream {
         #(const EXPIRES: _orm::Option<&'static str> = #expires;)*
         #guards
         #foreign
+        #(const BUCKET: _orm::Option<_orm::Bucketing<Self>> = _orm::Some(#bucket);)*
         #(const #flags: _orm::bool = true;)*
     }
+}
+
+/// How the entities are spread over tables.
+fn bucketing(entity: &Entity<'_>, unit: &Ident, field: &Ident) -> Option<TokenStream> {
+    let name = field.unraw().to_string();
+    let (ty, unit) = (entity.field(&name)?.ty, format_ident!("{}", pascal(&unit.to_string())));
+    let time = hygienic!(|entity| <#ty as _orm::Moment>::moment(&entity.#field));
+    Some(quote!(_orm::Bucketing::new(_orm::Bucket::#unit, #name, #time)))
 }
 
 /// The statements of `encode_properties`. Fields that the same rows store share one `if`.

@@ -1,6 +1,7 @@
 //! Entities: typed values that are stored as rows, and what is read from rows.
 
 mod across;
+mod bucket;
 mod dynamic;
 mod elements;
 mod event;
@@ -27,6 +28,7 @@ mod union;
 mod unique_key;
 
 pub use crate::codec::{Alias, Members};
+pub use bucket::{Bucketed, Bucketing, OtherPeriod};
 pub use dynamic::DynamicEntity;
 #[doc(hidden)]
 pub use elements::Elements;
@@ -57,6 +59,7 @@ pub(crate) use across::{
     across_keys, has_across, has_rows_elsewhere, merges_blind, patches_blind, reaches_across,
     writes_blind,
 };
+pub(crate) use bucket::check_period;
 pub(crate) use elements::too_many_elements;
 pub(crate) use event::{EVENTS, EventContent, EventRowKey, HEAD, Head, LEASE, ReportedType};
 pub(crate) use expiry::{alive_filter, expiry_keys, expiry_row, has_expiry_row, is_alive};
@@ -133,6 +136,9 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     /// How old an entity may be that `get` returns without asking the store; `None` always asks. Takes the
     /// feature `cache`.
     const CACHED_FOR: Option<Duration> = None;
+
+    /// How its entities are spread over tables, if it has one for each period.
+    const BUCKET: Option<Bucketing<Self>> = None;
 
     /// The property that says when an entity expires, which every row has. Without a value, the entity never
     /// expires.

@@ -63,6 +63,7 @@ impl Error {
             | Self::TooLarge(_)
             | Self::TooManyElements(_)
             | Self::PartitionChanged { .. }
+            | Self::OtherPeriod(_)
             | Self::IncompleteEntity(_)
             | Self::OtherKey { .. }
             | Self::Transaction(_)

@@ -6,31 +6,31 @@
 pub enum MigrationError {
     /// A `save` or `update` changed a field of the canonical key.
     #[error(
-        "cannot save `{entity}`: its key changed from {from:?} to {to:?}, and entities keep their keys while they \
+        "cannot save `{entity}`: its key changed from {from} to {to}, and entities keep their keys while they \
          are migrated; nothing was written: insert it under the new key, then delete the old one"
     )]
     KeyChanged {
         /// The entity's type name.
         entity: &'static str,
-        /// The PartitionKey and the RowKey of the canonical row.
-        from: (String, String),
+        /// The PartitionKey and the RowKey of the canonical row, such as `"oslo" / "ORD:1"`.
+        from: String,
         /// Those of the entity as it is now.
-        to: (String, String),
+        to: String,
     },
     /// The conversion between the two types does not keep the fields of the key.
     #[error(
-        "`{entity}` with the new key {new:?} has the old key {old:?}, but the conversion between the two types makes \
-         {made:?}; nothing was written: correct the `From` implementations, which must keep every field of the key"
+        "`{entity}` with the new key {new} has the old key {old}, but the conversion between the two types makes \
+         {made}; nothing was written: correct the `From` implementations, which must keep every field of the key"
     )]
     KeyDiffers {
         /// The entity's type name.
         entity: &'static str,
-        /// The PartitionKey and the RowKey of the new canonical row.
-        new: (String, String),
-        /// The old ones that follow from them; empty where no old key has these values.
-        old: (String, String),
+        /// The PartitionKey and the RowKey of the new canonical row, such as `"oslo" / "ORD:1"`.
+        new: String,
+        /// The old ones that follow from them; `none` where no old key has these values.
+        old: String,
         /// The old ones of the converted entity.
-        made: (String, String),
+        made: String,
     },
     /// A marker or a parcel has a content that this version of table-orm does not write.
     #[error(

@@ -34,7 +34,8 @@ pub use transfer::TransferError;
 pub use writer::WriterError;
 
 use crate::entity::{
-    GuardTemplate, Invalid, KeyMismatch, Moved, OwnRowError, ReadBackError, TooManyElements,
+    GuardTemplate, Invalid, KeyMismatch, Moved, OtherPeriod, OwnRowError, ReadBackError,
+    TooManyElements,
 };
 use crate::key::KeyError;
 use crate::layer::LayerError;
@@ -237,6 +238,10 @@ pub enum Error {
     /// A field has more elements than one transaction can write rows for. Nothing was sent.
     #[error(transparent)]
     TooManyElements(TooManyElements),
+    /// An entity belongs in the table of another period, or a `save` changed its time so that it does.
+    /// Nothing was written.
+    #[error(transparent)]
+    OtherPeriod(OtherPeriod),
     /// A page size is zero or over 1000. Nothing was sent.
     #[error("a page cannot have {0} rows; use 1 to 1000")]
     PageSize(usize),
@@ -279,6 +284,7 @@ impl From<Invalid> for Error {
             Invalid::Key(error) => Self::Key(error),
             Invalid::Property(error) => Self::Property(error),
             Invalid::TooManyElements(error) => Self::TooManyElements(error),
+            Invalid::OtherPeriod(error) => Self::OtherPeriod(error),
         }
     }
 }
@@ -393,6 +399,7 @@ impl Error {
             | Self::PartitionChanged { .. }
             | Self::OtherKey { .. }
             | Self::TooManyElements(_)
+            | Self::OtherPeriod(_)
             | Self::IncompleteEntity(_)
             | Self::KeyMismatch(_)
             | Self::Migration(_)

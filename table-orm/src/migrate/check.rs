@@ -11,9 +11,14 @@ use crate::key::Escape;
 #[track_caller]
 pub const fn check<E: Migrates>() {
     assert!(
+        E::BUCKET.is_none() && <E::Old>::BUCKET.is_none(),
+        "`migrate_from`: a type with `bucket` has many tables, so it cannot migrate, and cannot be migrated from; give \
+         the new type another `name`, and copy the entities of each period"
+    );
+    assert!(
         is_plain::<E>() && is_plain::<E::Old>(),
         "`migrate_from` moves rows of one partition: a type with rows elsewhere (`eventual`), a `unique(.., across)`, \
-         `each` rows, or an `outbox` cannot migrate, and cannot be migrated from; migrate without it, then add it"
+         `each` rows, `expires`, or an `outbox` cannot migrate, and cannot be migrated from; migrate without it, then add it"
     );
     assert!(
         matches!(
@@ -46,7 +51,7 @@ pub const fn check<E: Migrates>() {
 }
 
 const fn is_plain<E: TableEntity>() -> bool {
-    let mut plain = E::FOREIGN.is_empty() && E::OUTBOX.is_none();
+    let mut plain = E::FOREIGN.is_empty() && E::OUTBOX.is_none() && E::EXPIRES.is_none();
     let mut at = 0;
     while at < E::GUARDS.len() {
         plain = plain && !E::GUARDS[at].across;

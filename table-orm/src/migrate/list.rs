@@ -94,16 +94,19 @@ impl<E: Migrates> Migrating<E> {
     ///
     /// # Errors
     /// When the store rejects a request, or a row cannot be read.
-    pub async fn scan(&self, permit: ScanPermit) -> Result<Vec<E>> {
+    pub async fn scan(&self, _permit: &ScanPermit) -> Result<Vec<E>> {
         let keys = KeyRange { partition: Span::All, row: Span::All };
         let row = crate::entity::canonical::<E>();
         let mut readings = Readings { keys, row, found: BTreeMap::new() };
         self.read_old(Span::All, &mut readings).await?;
         self.read_parcels(Span::All, &mut readings).await?;
-        for entity in self.new.scan(permit).collect().await? {
-            let rows = EntityRows::of_stored(&entity)?;
-            readings.take(entity, &rows);
-        }
+        let mut invalid = Ok(());
+        self.new_pass(|loaded| match loaded.stored_rows() {
+            Ok(rows) => readings.take(loaded.into_inner(), &rows),
+            Err(error) => invalid = Err(error),
+        })
+        .await?;
+        invalid?;
         Ok(readings.in_order())
     }
 

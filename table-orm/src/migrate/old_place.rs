@@ -120,11 +120,11 @@ pub(super) fn has_old_key<E: Migrates>(
     if old.as_ref() == Some(made) {
         return Ok(());
     }
-    let pair = |key: CanonicalKey| (key.partition_key, key.row_key);
-    Err(MigrationError::KeyDiffers {
-        entity: E::NAME,
-        new: pair(new),
-        old: old.map(pair).unwrap_or_default(),
-        made: pair(made.clone()),
-    })
+    let old = old.map_or_else(|| "none".to_owned(), |old| shown(&old));
+    Err(MigrationError::KeyDiffers { entity: E::NAME, new: shown(&new), old, made: shown(made) })
+}
+
+/// A key as errors show it.
+pub(super) fn shown(key: &CanonicalKey) -> String {
+    format!("{:?} / {:?}", key.partition_key, key.row_key)
 }

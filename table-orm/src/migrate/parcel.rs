@@ -109,9 +109,9 @@ impl<E: Migrates> Parcel<E> {
     /// Reads a parcel from its row; `None` for one of another type.
     pub fn read(place: CanonicalKey, json: &[u8]) -> Result<Option<Self>> {
         let unreadable = || unknown::<E>(&place, json);
-        let mut members = members_by_name(json).map_err(|_| unreadable())?;
+        let mut stored = members_by_name(json).map_err(|_| unreadable())?;
         let mut text =
-            |name: &str| -> Option<String> { serde_json::from_str(members.remove(name)?).ok() };
+            |name: &str| -> Option<String> { serde_json::from_str(stored.remove(name)?).ok() };
         let (Some(from), Some(made_from)) = (text(MOVED_FROM), text(MOVED_ETAG)) else {
             return Err(unreadable());
         };
@@ -121,7 +121,7 @@ impl<E: Migrates> Parcel<E> {
             return Ok(None);
         }
         let row_key_text = serde_json::Value::from(new).to_string();
-        let mut members = members;
+        let mut members = stored;
         members.insert(Cow::Borrowed(ROW_KEY), &row_key_text);
         let entity = read_row::<E>(canonical::<E>(), &write_object(&members))?;
         let rows = EntityRows::of(&entity)?;

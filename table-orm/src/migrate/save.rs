@@ -4,7 +4,7 @@ use super::form::Form;
 use super::held::{Held, Stored};
 use super::migrates::Migrates;
 use super::migrating::Migrating;
-use super::old_place::{OldEntity, canonical_key, has_old_key};
+use super::old_place::{OldEntity, canonical_key, has_old_key, shown};
 use crate::entity::{CanonicalKeyOf, CompleteKey, EntityRows, Loaded, keys_of};
 use crate::error::{Error, MigrationError, Result};
 use crate::plan::CanonicalKey;
@@ -23,8 +23,7 @@ impl<E: Migrates> Migrating<E> {
         let rows = EntityRows::of(&held.entity)?;
         let key = canonical_key(&rows);
         if key != held.key {
-            let pair = |key: &CanonicalKey| (key.partition_key.clone(), key.row_key.clone());
-            let (from, to) = (pair(&held.key), pair(&key));
+            let (from, to) = (shown(&held.key), shown(&key));
             return Err(MigrationError::KeyChanged { entity: E::NAME, from, to }.into());
         }
         match (&held.stored, self.form) {

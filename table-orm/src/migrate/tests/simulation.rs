@@ -26,7 +26,7 @@ use tokio::time::sleep;
 
 const FAULTS: f64 = 0.06;
 const DEATHS: f64 = 0.2;
-const CALLS: u64 = 7;
+const CALLS: u64 = 20;
 /// The longest time that a client works on one call before it ends.
 const LONGEST_LIFE: Duration = Duration::from_secs(3);
 
@@ -65,6 +65,8 @@ struct Client<E: Subject> {
     migrating: Migrating<E>,
     version: u64,
     number: u64,
+    /// Whether a layer sends again what was not answered.
+    retries: bool,
     dice: Dice,
     history: Arc<Mutex<History>>,
 }
@@ -83,7 +85,8 @@ impl<E: Subject> Client<E> {
         let dice = Dice::of(seed, number);
         let store = Tampering::around(Arc::new(network.clone()), left_out);
         // Some send again by themselves what was not answered.
-        let store: Arc<dyn Store> = if dice.happens(0.3) {
+        let retries = dice.happens(0.3);
+        let store: Arc<dyn Store> = if retries {
             Retry::interactive().write_id("WriteId").seed(dice.seed()).around(store).unwrap()
         } else {
             store
@@ -91,7 +94,7 @@ impl<E: Subject> Client<E> {
         let form = if version == 2 { Form::New } else { Form::Old };
         let tables = Tables::new(store).on_virtual_time(dice.seed());
         let migrating = tables.migrating::<E>().unwrap().inserting(form);
-        Self { migrating, version, number, dice, history: Arc::clone(history) }
+        Self { migrating, version, number, retries, dice, history: Arc::clone(history) }
     }
 
     async fn calls(self, wrong: &Mutex<Option<String>>) {
@@ -119,8 +122,9 @@ impl<E: Subject> Client<E> {
         let number = self.dice.below(ENTITIES);
         let since = lock(&self.history).mark(number);
         match self.dice.below(if self.version == 0 { 6 } else { 10 }) {
-            0..3 => self.insert(number, stamp, since).await,
-            3..5 => self.save(number, stamp, since).await,
+            // An insert that a layer sends twice may take effect twice: the layer says so.
+            0..2 if !self.retries => self.insert(number, stamp, since).await,
+            0..5 => self.save(number, stamp, since).await,
             5 => self.delete(number, since).await,
             6..8 => self.get(number, since).await,
             _ => self.list().await,
@@ -270,7 +274,8 @@ impl<E: Subject> Client<E> {
             return Ok(Err(format!("a mover alone leaves {report:?}")));
         }
         let compare = async || -> Result<Wrong> {
-            let mut all = self.migrating.new.scan(permit()).collect().await?;
+            let mut all = Vec::new();
+            self.migrating.new_pass(|loaded| all.push(loaded.into_inner())).await?;
             for number in 0..ENTITIES {
                 let found = all.iter_mut().find(|entity| entity.number() == number).map(stamp_of);
                 let truth = lock(&self.history).now(number);
@@ -323,17 +328,17 @@ fn permit() -> ScanPermit {
 
 #[test]
 fn nothing_is_lost_or_doubled_on_the_way_to_another_table() {
-    all_hold(dose(60, 10_000), |seed| simulate::<Away>(seed, None));
+    all_hold(dose(40, 10_000), |seed| simulate::<Away>(seed, None));
 }
 
 #[test]
 fn nothing_is_lost_or_doubled_on_the_way_to_other_partitions() {
-    all_hold(dose(40, 10_000), |seed| simulate::<Apart>(seed, None));
+    all_hold(dose(25, 10_000), |seed| simulate::<Apart>(seed, None));
 }
 
 #[test]
 fn nothing_is_lost_or_doubled_within_a_partition() {
-    all_hold(dose(40, 10_000), |seed| simulate::<Within>(seed, None));
+    all_hold(dose(25, 10_000), |seed| simulate::<Within>(seed, None));
 }
 
 #[test]

@@ -98,7 +98,7 @@ subject!(
     [name = "halls", partition = "N{room}__{number}", row = "ROW:{number:04}"],
     |client| {
         let client = client.clone();
-        async move { client.scan(permit()).await }
+        async move { client.scan(&permit()).await }
     }
 );
 
