@@ -143,9 +143,9 @@ impl UnionMember {
     #[must_use]
     #[track_caller]
     pub const fn differs(&self, other: &Self) -> bool {
-        if let Some(message) = self.shared_helpers(other) {
-            panic!("{}", message);
-        }
+        let shared = self.shared_helpers(other);
+        let message = if let Some(message) = shared { message } else { "" };
+        assert!(shared.is_none(), "{}", message);
         self.has_other_keys(other)
     }
 
