@@ -1,5 +1,5 @@
-//! Readings that arrive one by one from many sensors: one `insert` each, a `writer`, and `insert_many`, which has
-//! all of them beforehand. Each request travels for 5 ms. The three take turns.
+//! Readings that arrive one by one from many sensors: one `insert` each, a `writer` without and with a journal, and
+//! `insert_many`, which has all of them beforehand. Each request travels for 5 ms. The four take turns.
 //!
 //! `cargo bench -p benches --bench writer [-- ROUNDS]`: 5 rounds unless given.
 

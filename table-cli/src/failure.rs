@@ -57,6 +57,8 @@ impl Failure {
             | Self::Export(ExportFailure::Stopped { .. })
             | Self::Import(ImportFailure::Stopped { .. }) => 130,
             Self::Stress(failure) => failure.exit_code(),
+            // Options set the layers.
+            Self::Store(Error::Layer(_)) | Self::Serve(ServeError::Layer(_)) => 2,
             _ => 1,
         }
     }

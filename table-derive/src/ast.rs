@@ -27,6 +27,10 @@ pub struct Entity<'a> {
     pub cache: Option<LitStr>,
     /// Whether its events hold what was stored before, and what is stored after.
     pub outbox: Option<[bool; 2]>,
+    /// The field that says when it expires.
+    pub expires: Option<Ident>,
+    /// Whether a row elsewhere finds those that have expired.
+    pub purge_index: Option<Span>,
     pub allow_append_only: bool,
     pub allow_single_partition: bool,
     pub rows: Vec<Row>,
@@ -198,6 +202,8 @@ impl<'a> Entity<'a> {
             outbox: items.options(ON_OUTBOX, errors).map(|mut values| {
                 ["before", "after"].map(|value| values.flag(value, errors).is_some())
             }),
+            expires: items.field("expires", errors),
+            purge_index: items.flag("purge_index", errors),
             allow_append_only: items.flag("allow_append_only", errors).is_some(),
             allow_single_partition: items.flag("allow_single_partition", errors).is_some(),
             rows,

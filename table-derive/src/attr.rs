@@ -205,6 +205,15 @@ impl Items {
         }
     }
 
+    /// `name = field`.
+    pub fn field(&mut self, name: &str, errors: &mut Errors) -> Option<Ident> {
+        let item = self.take(name)?;
+        match &item.value {
+            Value::Path(path) if path.get_ident().is_some() => path.get_ident().cloned(),
+            _ => wrong_value(&item.name, "field", errors),
+        }
+    }
+
     /// `crate = a::path`: the path of `table_orm` from the user's crate.
     pub fn krate(&mut self, errors: &mut Errors) -> TokenStream {
         self.path("crate", errors).map_or_else(|| quote!(::table_orm), ToTokens::into_token_stream)

@@ -11,11 +11,12 @@ use crate::model::Model;
 use crate::symbol::*;
 use crate::tokens::*;
 use crate::variants::{KeyPart, UnionMember};
-use crate::{check, expand, fallback};
+use crate::{check, expand, expiry, fallback};
 
 pub fn table_entity(input: &DeriveInput) -> TokenStream {
     let mut errors = Errors::default();
-    let Some(parsed) = Entity::parse(input, &mut errors) else { return errors.into_tokens() };
+    let Some(mut parsed) = Entity::parse(input, &mut errors) else { return errors.into_tokens() };
+    expiry::complete(&mut parsed, &mut errors);
     check::entity(&parsed, &mut errors);
     let code = resolved(&parsed, &mut errors).unwrap_or_else(|| fallback::entity(parsed));
     let errors = errors.into_tokens();

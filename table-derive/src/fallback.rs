@@ -78,6 +78,7 @@ fn simplify(entity: &mut Entity<'_>) {
         row.elsewhere = None;
     }
     entity.uniques.clear();
+    entity.expires = None;
     entity.components.clear();
     entity.fields.retain(|field| field.role == Role::Property);
     for field in &mut entity.fields {

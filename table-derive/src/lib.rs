@@ -18,6 +18,7 @@
 //! template   key templates
 //! attr       the parts of an attribute
 //! ast        what the user wrote on an entity and its fields
+//! expiry     what `expires` adds to an entity
 //! variants   what the user wrote on the enums and newtypes of the smaller derives
 //! model      an entity whose key templates are resolved
 //! names      the names of generated types and methods
@@ -34,6 +35,7 @@ mod check;
 mod derive;
 mod errors;
 mod expand;
+mod expiry;
 mod fallback;
 mod kind;
 mod model;

@@ -6,7 +6,7 @@ pub type Attribute = (&'static str, &'static str);
 pub const ON_ENTITY: Attribute = (
     "table",
     "name partition row unique kind sums outbox cache crate escape rename_all allow_append_only \
-     allow_single_partition",
+     allow_single_partition expires purge_index",
 );
 /// After the name of a row.
 pub const ON_ROW: Attribute =
@@ -32,5 +32,8 @@ pub const SYSTEM_PROPERTIES: [&str; 3] = ["PartitionKey", "RowKey", "Timestamp"]
 pub const RESERVED_PROPERTIES: [&str; 4] = ["Moved_To", "Moved_From", "Moved_Etag", "Entity_Kind"];
 /// What the RowKeys of guard rows begin with, unless they have a template of their own.
 pub const GUARD_START: &str = "UNQ:";
+/// What the keys of rows begin with that find expired entities, and the name of these rows.
+pub const EXPIRY_START: &str = "EXP:";
+pub const EXPIRY_ROW: &str = "expiry";
 /// What the RowKeys of other helper rows begin with.
-pub const HELPER_STARTS: [&str; 6] = ["DUE:", "MOV:", "OUT:", "SEQ:", "SUM:", "TKT:"];
+pub const HELPER_STARTS: [&str; 7] = ["DUE:", "EXP:", "MOV:", "OUT:", "SEQ:", "SUM:", "TKT:"];

@@ -7,6 +7,7 @@ pub use crate::entity::{
     EventValues, ForeignTemplate, GuardTemplate, MemberOf, RowTemplate, Sum, TableEntity,
     TableUnion, UnionMember, UniqueKey,
 };
+pub use crate::entity::{ExpiryTime, expiry_shard};
 pub use crate::entity::{FromRow, ReadRow};
 pub use crate::key::IntoValue as Value;
 pub use crate::key::StoredKeys;
@@ -72,6 +73,12 @@ pub const fn cached_for(text: &str) -> Duration {
         "`cache` is a number and its unit, `ms`, `s`, `m` or `h`, such as \"30s\""
     );
     Duration::from_millis(number * millis)
+}
+
+/// The property that says when an entity expires: one of an instant.
+#[must_use]
+pub const fn expires<T: ExpiryTime>(property: &'static str) -> Option<&'static str> {
+    Some(property)
 }
 
 /// The query `K` with a range of its next component.

@@ -225,3 +225,50 @@ async fn what_is_measured_stands_beside_what_is_planned() {
     assert!(report.json().unwrap().contains("\"latency_us\""));
     assert!(!book([]).json().unwrap().contains("\"measured\""));
 }
+
+/// A document in the table of the orders, with a row and a unique value of the same name, `by_number`.
+#[derive(Debug, Clone, TableEntity)]
+#[table(name = "orders", partition = "{customer}", unique(by_number), kind = "bill")]
+#[row(by_bill, key = "BIL:{by_number:05}")]
+#[row(by_number, key = "NUM:{by_number:05}")]
+#[row(by_state, key = "DAT:{due:05}__{by_number:05}")]
+struct Bill {
+    customer: String,
+    by_number: u32,
+    due: u32,
+    note: String,
+}
+
+#[test]
+fn rows_of_one_name_are_told_apart() {
+    let tables = Tables::in_memory().unwrap();
+    let due = tables.repo::<Bill>().list(Bill::partition("acme").by_state()).plan().unwrap();
+    let orders = orders().list(acme().by_number()).plan().unwrap();
+    let bill = Bill { customer: "acme".into(), by_number: 1, due: 2, note: "n".repeat(1_000) };
+    let book = Book::new("Orders", prices())
+        .entity(Sample::of(&samples()).unwrap())
+        .entity(Sample::of(&[bill]).unwrap())
+        .pattern(Pattern::new("due", due))
+        .pattern(Pattern::new("orders", orders))
+        .report();
+    let readers = |entity: usize, row: &str| {
+        let mut rows = book.entities[entity].rows.iter();
+        rows.find(|other| other.name == row).unwrap().patterns.clone()
+    };
+    assert_eq!((readers(0, "by_state"), readers(1, "by_state")), (vec![], vec!["due".into()]));
+    assert_eq!((readers(0, "by_number"), readers(1, "by_number")), (vec!["orders".into()], vec![]));
+    let unused = book.findings.iter().filter_map(|finding| match finding {
+        Finding::UnusedRow { entity, row, .. } => Some((*entity, *row)),
+        _ => None,
+    });
+    let of_orders = [("Order", "by_state"), ("Order", "by_cents"), ("Order", "by_day")];
+    assert_eq!(unused.collect::<Vec<_>>(), [&of_orders[..], &[("Bill", "by_number")]].concat());
+    // The note is in the row, and not in the guard.
+    let of_kind = |kind: &str| {
+        let mut rows = book.entities[1].rows.iter().filter(|row| row.name == "by_number");
+        rows.find(|row| row.kind == kind).unwrap()
+    };
+    let (copy, guard) = (of_kind("full copy"), of_kind("guard"));
+    assert!(copy.stored_bytes > 2_000 && guard.stored_bytes < 500, "{copy:?} {guard:?}");
+    assert_ne!(copy.sample, guard.sample);
+}

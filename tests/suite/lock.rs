@@ -76,6 +76,16 @@ version!(first: {
     city: Option<String> = Some("Oslo".to_owned()),
     score: i32 = 3,
 });
+version!(other_sample: {
+    #[table(max_len = 20)] name: String = "Bob".to_owned(),
+    city: Option<String> = Some("Oslo".to_owned()),
+    score: i32 = 3,
+});
+version!(other_order: {
+    score: i32 = 3,
+    #[table(max_len = 20)] name: String = "Ann".to_owned(),
+    city: Option<String> = Some("Oslo".to_owned()),
+});
 version!(renamed: {
     #[table(max_len = 20)] title: String = "Ann".to_owned(),
     city: Option<String> = None,
@@ -196,7 +206,10 @@ fn text(folder: &Path) -> String {
 
 /// Checks that these changes are refused, and leave the file as it was.
 fn refused(version: Lock, reads: Reads, phrases: &[&str]) {
-    let folder = locked();
+    refused_in(&locked(), version, reads, phrases);
+}
+
+fn refused_in(folder: &tempfile::TempDir, version: Lock, reads: Reads, phrases: &[&str]) {
     let before = text(folder.path());
     for lock in [version(at(folder.path())), version(at(folder.path())).update()] {
         let error = lock.check().unwrap_err();
@@ -266,6 +279,23 @@ fn a_lock_that_is_absent_or_damaged_fails_the_check() {
     assert!(matches!(error, LockError::Malformed { line: 4, .. }), "{error}");
     let error = first::lock(renamed::lock(at(folder.path()))).check().unwrap_err();
     assert!(matches!(error, LockError::SameName(_)), "{error}");
+}
+
+#[test]
+fn a_lock_with_other_line_ends_is_the_same_lock() {
+    let folder = locked();
+    let text = text(folder.path()).replace('\n', "\r\n");
+    fs::write(folder.path().join("tables.lock"), &text).unwrap();
+    first::lock(at(folder.path())).check().unwrap();
+    first::lock(at(folder.path())).update().check().unwrap();
+    assert_eq!(self::text(folder.path()), text, "nothing has changed");
+    refused_in(&folder, renamed::lock, Reads::Some, &["alias"]);
+}
+
+#[test]
+fn a_lock_says_what_it_lacks_where_rows_stay_as_they_are() {
+    accepted(other_sample::lock, &["lacks some of its samples"]);
+    accepted(other_order::lock, &["another order"]);
 }
 
 #[test]

@@ -60,6 +60,8 @@ fn nothing_is_sent_before_the_cost_is_agreed_to() {
     let error = refused(folder.path(), &["stress", "memory", "--latency", "1"], 2);
     assert!(error.contains("simulated"), "{error}");
     refused(folder.path(), &["stress", "memory", "--entity-bytes", "9"], 2);
+    refused(folder.path(), &["stress", "simulated", "--partition-rate", "0"], 2);
+    refused(folder.path(), &["stress", "simulated", "--latency", "0"], 2);
     let path = ["stress", "memory", "--html", "none/stress.html"];
     assert!(refused(folder.path(), &path, 1).contains("none/stress.html"));
     served.kill();

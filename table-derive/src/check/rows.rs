@@ -4,7 +4,7 @@ use crate::ast::{Copy, Entity, Field, Row};
 use crate::errors::{Errors, mistake};
 use crate::model::{Model, Part};
 use crate::nearest::suggestion;
-use crate::symbol::{GUARD_START, HELPER_STARTS};
+use crate::symbol::{EXPIRY_ROW, GUARD_START, HELPER_STARTS};
 use crate::template::Template;
 use crate::tokens::*;
 
@@ -109,7 +109,11 @@ pub fn canonical(model: &Model<'_>, errors: &mut Errors) {
 
 /// Helper rows belong to no entity, so no entity's rows look like them.
 pub fn reserved(entity: &Entity<'_>, errors: &mut Errors) {
-    let rows = entity.rows.iter().map(|row| (&row.template, true));
+    let rows = entity.rows.iter().filter(|row| {
+        // The row that `purge_index` adds; another row of that name is a mistake.
+        entity.purge_index.is_none() || row.name != EXPIRY_ROW
+    });
+    let rows = rows.map(|row| (&row.template, true));
     let guards = entity.uniques.iter().map(|unique| (&unique.template, false));
     for (template, is_row) in rows.chain(guards) {
         let starts = HELPER_STARTS.into_iter().chain(is_row.then_some(GUARD_START));

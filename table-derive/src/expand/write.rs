@@ -3,7 +3,7 @@
 use crate::ast::{Entity, Field, Role, Row};
 use crate::expand::key::{self, parts};
 use crate::expand::property;
-use crate::expand::scope::hygienic;
+use crate::expand::scope::{hygienic, located};
 use crate::expand::types::Types;
 use crate::model::{Key, Model, Width};
 use crate::names;
@@ -129,6 +129,11 @@ fn options(model: &Model<'_>) -> TokenStream {
     let outbox = entity.outbox.iter().map(
         |[before, after]| quote!(_orm::Some(_orm::EventValues { before: #before, after: #after })),
     );
+    let expires = entity.expires.iter().filter_map(|name| {
+        let field = entity.field(&name.unraw().to_string())?;
+        let (property, ty) = (&field.property, field.value_type());
+        Some(quote_spanned!(located(ty)=> _orm::expires::<#ty>(#property)))
+    });
     let guards = entity.uniques.iter().zip(guards);
     let guards = guards.map(|(unique, key)| {
         let guard = template(("guard", None), &unique.name, key, entity.encode);
@@ -167,6 +172,7 @@ fn options(model: &Model<'_>) -> TokenStream {
             const TIME: _orm::Duration = #cache;
             _orm::Some(TIME)
         };)*
+        #(const EXPIRES: _orm::Option<&'static str> = #expires;)*
         #guards
         #foreign
         #(const #flags: _orm::bool = true;)*

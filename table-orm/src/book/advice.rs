@@ -74,12 +74,10 @@ fn of_rows(
     let entity = sample.schema.entity;
     let Some(own) = report.entities.iter().find(|own| own.name == entity) else { return };
     for row in sample.schema.rows.iter().filter(|row| !row.canonical) {
-        let used: Vec<_> = patterns
-            .iter()
-            .flat_map(queries)
-            .filter(|query| reads(query, row.table, row.name, false))
-            .collect();
+        let used: Vec<_> =
+            patterns.iter().flat_map(queries).filter(|query| reads(query, entity, row)).collect();
         if used.is_empty() {
+            // Guard rows, which may have the same name, come last.
             let bytes = own.rows.iter().find(|other| other.name == row.name);
             let stored_bytes = bytes.map_or(0, |row| row.stored_bytes).saturating_mul(sample.all());
             findings.push(Finding::UnusedRow { entity, row: row.name, stored_bytes });

@@ -1,10 +1,10 @@
 //! A book as one HTML page, which loads nothing.
 
 use super::finding::Target;
-use super::markdown::{LEGEND, share};
+use super::markdown::LEGEND;
 use super::measured::COLUMNS;
 use super::report::{BookReport, EntityReport, PartitionLoad, PatternReport, RowReport};
-use super::text::{at_least, number, price, rate, within};
+use super::text::{at_least, number, price, rate, share, within};
 use crate::figures::{escaped, grouped};
 use std::fmt::{Display, Write as _};
 

@@ -3,7 +3,7 @@
 use super::finding::Target;
 use super::measured::COLUMNS;
 use super::report::{BookReport, EntityReport, PartitionLoad, PatternReport, RowReport};
-use super::text::{at_least, number, price, rate, within};
+use super::text::{at_least, number, price, rate, share, within};
 use crate::figures::{escaped, grouped};
 use std::fmt::Write as _;
 
@@ -109,11 +109,6 @@ impl BookReport {
             number(account.rows_per_second())
         )
     }
-}
-
-/// The share of a target, in percent.
-pub(super) fn share(rows_per_second: f64, target: Target) -> String {
-    format!("{:.1} %", 100.0 * rows_per_second / target.rows_per_second())
 }
 
 fn entity_section(out: &mut String, entity: &EntityReport, currency: &str) -> std::fmt::Result {

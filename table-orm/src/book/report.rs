@@ -163,6 +163,9 @@ impl BookReport {
     }
 }
 
+/// The kind of a guard row.
+const GUARD: &str = "guard";
+
 /// What each partition bears.
 fn loads(patterns: &[(&Pattern, &Estimate)]) -> Vec<PartitionLoad> {
     let mut loads = BTreeMap::<(String, String), Vec<(f64, &str)>>::new();
@@ -213,7 +216,9 @@ impl EntityReport {
     fn of(sample: &Sample, patterns: &[Pattern], prices: &Prices) -> Self {
         let schema = &sample.schema;
         let row = |name: &'static str, kind: &'static str, key: &'static str, patterns| {
-            let rows = sample.rows.iter().filter(|row| row.name == name);
+            let is_guard = kind == GUARD;
+            let rows =
+                sample.rows.iter().filter(|row| row.name == name && row.is_guard == is_guard);
             let bytes: u64 = rows.clone().map(|row| row.stored_bytes).sum();
             let first = rows
                 .clone()
@@ -229,13 +234,13 @@ impl EntityReport {
             }
         };
         let rows = schema.rows.iter().map(|own| {
-            let readers = patterns.iter().filter(|pattern| {
-                queries(pattern).any(|query| reads(query, own.table, own.name, own.canonical))
-            });
+            let readers = patterns
+                .iter()
+                .filter(|pattern| queries(pattern).any(|query| reads(query, schema.entity, own)));
             let readers = readers.map(|pattern| pattern.name.clone()).collect();
             row(own.name, own.kind(), own.key, readers)
         });
-        let guards = schema.uniques.iter().map(|own| row(own.name, "guard", own.key, Vec::new()));
+        let guards = schema.uniques.iter().map(|own| row(own.name, GUARD, own.key, Vec::new()));
         let bytes = sample.bytes_of_entity();
         let gib = sample.all() as f64 * bytes as f64 / f64::from(1 << 30);
         Self {

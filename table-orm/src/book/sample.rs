@@ -2,7 +2,8 @@
 
 use super::size::stored_bytes;
 use crate::entity::{
-    DynamicEntity, EntityRows, ForeignRow, Schema, TableEntity, foreign_rows, name_of,
+    DynamicEntity, EntityRows, ForeignRow, Schema, TableEntity, first_foreign, foreign_rows,
+    name_of,
 };
 use crate::error::{Error, Result};
 use crate::model::{Edm, PARTITION_KEY, ROW_KEY};
@@ -25,6 +26,7 @@ pub struct Sample {
 pub(super) struct SampleRow {
     /// The name of its template; of a guard row that of the unique value.
     pub name: &'static str,
+    pub is_guard: bool,
     pub table: &'static str,
     pub content: DynamicEntity,
     pub stored_bytes: u64,
@@ -45,10 +47,10 @@ impl Sample {
             let own = EntityRows::of(entity)?;
             *partitions.entry(own.partition_key.clone()).or_default() += 1;
             for row in own.rows {
-                rows.push(SampleRow::of(name_of::<E>(row.index), E::TABLE, &row.body)?);
+                rows.push(SampleRow::of::<E>(row.index, E::TABLE, &row.body)?);
             }
             for ForeignRow { index, table, body, .. } in foreign_rows(entity)? {
-                rows.push(SampleRow::of(name_of::<E>(index), table.unwrap_or(E::TABLE), &body)?);
+                rows.push(SampleRow::of::<E>(index, table.unwrap_or(E::TABLE), &body)?);
             }
         }
         let count = entities.len() as u64;
@@ -102,7 +104,7 @@ impl Sample {
     /// table.
     fn stands_for(&self, partition: &Span) -> f64 {
         let canonical = self.schema.rows.iter().find(|row| row.canonical).map(|row| row.name);
-        let here = self.rows.iter().filter(|row| Some(row.name) == canonical);
+        let here = self.rows.iter().filter(|row| Some(row.name) == canonical && !row.is_guard);
         let here = here.filter(|row| partition.contains(&row.content.partition_key)).count() as u64;
         let (entities, samples) = match partition {
             Span::Exact(_) if here > 0 => (self.largest_partition, here),
@@ -117,11 +119,13 @@ fn contains(keys: &KeyRange, row: &DynamicEntity) -> bool {
 }
 
 impl SampleRow {
-    fn of(name: &'static str, table: &'static str, body: &Bytes) -> Result<Self> {
+    fn of<E: TableEntity>(index: usize, table: &'static str, body: &Bytes) -> Result<Self> {
         let json = std::str::from_utf8(body).unwrap_or_default();
         let content = DynamicEntity::from_json(json).map_err(Error::from)?;
         let (stored_bytes, body_bytes) = (stored_bytes(&content), body.len() as u64);
-        Ok(Self { name, table, content, stored_bytes, body_bytes })
+        let is_guard = (E::ROWS.len()..first_foreign::<E>()).contains(&index);
+        let name = name_of::<E>(index);
+        Ok(Self { name, is_guard, table, content, stored_bytes, body_bytes })
     }
 
     fn meets(&self, filter: &Filter) -> bool {

@@ -1,5 +1,6 @@
 //! Numbers and text for a reader.
 
+use super::finding::Target;
 use super::pattern::MONTH;
 use crate::figures::grouped;
 use std::borrow::Cow;
@@ -23,6 +24,11 @@ pub(super) fn at_least(number: u64, more: bool) -> String {
 /// The time in which a call must be answered; empty for a call without one.
 pub(super) fn within(ms: Option<u64>) -> String {
     ms.map_or_else(String::new, |ms| format!("{} ms", grouped(ms)))
+}
+
+/// The share of a target, in percent.
+pub(super) fn share(rows_per_second: f64, target: Target) -> String {
+    format!("{:.1} %", 100.0 * rows_per_second / target.rows_per_second())
 }
 
 /// A price.

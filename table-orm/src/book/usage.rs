@@ -1,6 +1,7 @@
 //! Which rows the queries of a pattern read.
 
 use super::pattern::Pattern;
+use crate::entity::RowSchema;
 use crate::plan::Step;
 use crate::query::RowQuery;
 
@@ -12,11 +13,9 @@ pub(super) fn queries(pattern: &Pattern) -> impl Iterator<Item = &RowQuery> {
     })
 }
 
-/// Whether a query reads that kind of row. A scan of the table reads all kinds; it needs none of them.
-pub(super) fn reads(query: &RowQuery, table: &str, row: &str, canonical: bool) -> bool {
-    query.table.as_str().eq_ignore_ascii_case(table)
-        && match query.mark.row {
-            Some(name) => name == row,
-            None => canonical,
-        }
+/// Whether a query reads that kind of row of a type. A scan of the table reads all kinds; it needs none of them.
+pub(super) fn reads(query: &RowQuery, entity: &str, row: &RowSchema) -> bool {
+    query.table.as_str().eq_ignore_ascii_case(row.table)
+        && query.mark.entity.is_none_or(|name| name == entity)
+        && query.mark.row.map_or(row.canonical, |name| name == row.name)
 }

@@ -29,6 +29,9 @@ pub(crate) struct RowContext<'de> {
     pub(crate) kind: Cow<'de, str>,
     /// The names under which it may store properties of the type that is read.
     pub(crate) aliases: &'static [Alias],
+    /// The property that says when it expires, where a reader asks for that, and its value.
+    pub(crate) expires: Option<&'static str>,
+    pub(crate) expires_at: Option<DateTime>,
 }
 
 impl RowContext<'_> {
@@ -43,6 +46,8 @@ impl RowContext<'_> {
             moved_to: None,
             kind: NONE,
             aliases: &[],
+            expires: None,
+            expires_at: None,
         }
     }
 
@@ -51,6 +56,11 @@ impl RowContext<'_> {
         let mut context = Self::new(entity);
         context.aliases = aliases;
         context
+    }
+
+    /// Whether it has not expired at that instant, as far as its reader asked.
+    pub(crate) fn is_alive(&self, now: DateTime) -> bool {
+        self.expires_at.is_none_or(|at| at > now)
     }
 
     /// The row's version: as stated, or derived from the timestamp.
@@ -103,8 +113,19 @@ impl<'c, 'de> Members<'c, 'de> {
     /// # Errors
     /// When the row is not JSON.
     pub fn next_name(&mut self) -> Result<Option<Cow<'de, str>>, RowFault> {
-        let name = self.stored_name()?;
-        if self.context.aliases.is_empty() { Ok(name) } else { self.present_name(name) }
+        let mut name = self.stored_name()?;
+        if !self.context.aliases.is_empty() {
+            name = self.present_name(name)?;
+        }
+        if self.context.expires.is_some() && self.context.expires == name.as_deref() {
+            self.context.expires_at = self.instant_ahead();
+        }
+        Ok(name)
+    }
+
+    /// The instant that is read next; `None` for a value of another type.
+    fn instant_ahead(&self) -> Option<DateTime> {
+        Json { rest: self.json.rest }.optional_text().ok()??.parse().ok()
     }
 
     /// The present name of the first member from `stored` on whose value counts.

@@ -55,10 +55,10 @@ pub(crate) fn writes_blind<E: TableEntity>() -> bool {
 /// Whether an entity can be merged into a stored one without a read: no row has to be replaced because it has
 /// a former name of a property.
 pub(crate) fn merges_blind<E: TableEntity>() -> bool {
-    writes_blind::<E>() && E::ALIASES.is_empty()
+    writes_blind::<E>() && E::ALIASES.is_empty() && E::EXPIRES.is_none()
 }
 
 /// Whether a patch is a write of one row without a read.
 pub(crate) fn patches_blind<E: TableEntity>() -> bool {
-    E::PATCHES_ONE_ROW && !has_sum_copies::<E>()
+    E::PATCHES_ONE_ROW && E::EXPIRES.is_none() && !has_sum_copies::<E>()
 }

@@ -88,6 +88,14 @@ impl ReadRow for DynamicEntity {
     fn read_row(_row: usize, members: Members<'_, '_>) -> Result<Self, RowFault> {
         read(members, |_| ())
     }
+
+    /// The nodes of the map, and what the allocator adds to the text of a name.
+    fn extra_bytes(&self) -> usize {
+        let properties = self.properties.len();
+        // A node has room for 11 entries. Where there are several, splits leave at least 6 in most.
+        let nodes = if properties <= 11 { properties.min(1) } else { properties.div_ceil(6) };
+        nodes * 11 * size_of::<(String, Edm)>() + properties * size_of::<String>()
+    }
 }
 
 /// A row that states both of its keys. A key may be empty, so the value does not show that.

@@ -4,6 +4,7 @@ mod across;
 mod dynamic;
 mod elements;
 mod event;
+mod expiry;
 mod foreign;
 mod key_mismatch;
 mod keys;
@@ -31,6 +32,8 @@ pub use dynamic::DynamicEntity;
 pub use elements::Elements;
 pub use elements::{Excess, TooManyElements};
 pub use event::{Change, EventValues};
+#[doc(hidden)]
+pub use expiry::{ExpiryTime, expiry_shard};
 pub use foreign::{ForeignRow, foreign_rows};
 pub use key_mismatch::KeyMismatch;
 pub use keys::{EntityKey, EntityKeys, EntityPartition};
@@ -54,6 +57,7 @@ pub(crate) use across::{
 };
 pub(crate) use elements::too_many_elements;
 pub(crate) use event::{EVENTS, EventContent, EventRowKey, HEAD, Head, LEASE, ReportedType};
+pub(crate) use expiry::{EXPIRY_SHARDS, alive_filter, expiry_row, is_alive};
 pub(crate) use foreign::{home_key, keys_of_rows};
 pub(crate) use key_mismatch::{ReadBackError, has_row, read_entity};
 pub(crate) use own_rows::{OwnRowError, OwnRows, Ownership, index_of, template_of};
@@ -123,6 +127,10 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     /// How old an entity may be that `get` returns without asking the store; `None` always asks. Takes the
     /// feature `cache`.
     const CACHED_FOR: Option<Duration> = None;
+
+    /// The property that says when an entity expires, which every row has. Without a value, the entity never
+    /// expires.
+    const EXPIRES: Option<&'static str> = None;
 
     /// The canonical row: it holds the whole entity, and its ETag guards all rows.
     type Canonical: Row<Entity = Self>;

@@ -4,11 +4,12 @@
 //! type is never taken for one's own. Such a row is left out and costs no error, even if it could
 //! not be read.
 
+use super::read::read_head;
 use super::template::{template_at, templates};
 use super::{Row, RowTemplate, TableEntity};
 use crate::codec::{Alias, RowContext};
 use crate::key::Escape;
-use crate::model::{KIND, MOVED_TO, PARTITION_KEY, ROW_KEY};
+use crate::model::{DateTime, KIND, MOVED_TO, PARTITION_KEY, ROW_KEY};
 use crate::property::PropertyError;
 use std::borrow::Cow;
 
@@ -56,6 +57,10 @@ pub(crate) struct OwnRows {
     kind: Option<&'static str>,
     /// The former names of the entity's properties.
     pub aliases: &'static [Alias],
+    /// The property that says when an entity expires.
+    expires: Option<&'static str>,
+    /// When rows are read: those that have expired are left out. `None` reads them, too.
+    pub now: Option<DateTime>,
 }
 
 /// Whose row it is.
@@ -70,15 +75,23 @@ pub(crate) enum Ownership {
 
 impl OwnRows {
     /// Every row, of whatever type.
-    pub const ANY: Self =
-        Self { index: 0, template: None, escape: Escape::Reject, kind: None, aliases: &[] };
+    pub const ANY: Self = Self {
+        index: 0,
+        template: None,
+        escape: Escape::Reject,
+        kind: None,
+        aliases: &[],
+        expires: None,
+        now: None,
+    };
 
     /// The rows of kind `R`.
     pub const fn of<R: Row>() -> Self {
         // The fallback of an entity with a compile error has no rows.
         let template = template_at::<R::Entity>(R::INDEX);
         let (escape, kind) = (<R::Entity>::ESCAPE, <R::Entity>::KIND);
-        Self { index: R::INDEX, template, escape, kind, aliases: aliases::<R::Entity>() }
+        let (aliases, expires) = (aliases::<R::Entity>(), <R::Entity>::EXPIRES);
+        Self { index: R::INDEX, template, escape, kind, aliases, expires, now: None }
     }
 
     /// The canonical rows of `E`.
@@ -86,8 +99,32 @@ impl OwnRows {
         Self::of::<E::Canonical>()
     }
 
-    /// Whose row it is, by its key and its marks.
+    /// These rows without those that have expired at that instant; all of them without an instant.
+    pub const fn at(self, now: Option<DateTime>) -> Self {
+        Self { now, ..self }
+    }
+
+    /// Whether it takes the row of an entity that may have expired.
+    pub fn takes(&self, row: &[u8]) -> bool {
+        // A row that cannot be read has its own error.
+        self.expires.is_none() || read_head(self, row).map_or(true, |row| self.is_alive(&row))
+    }
+
+    /// What a reader keeps of one of these rows.
+    pub fn context<'de>(&self, entity: &'static str) -> RowContext<'de> {
+        RowContext { expires: self.expires, ..RowContext::with_aliases(entity, self.aliases) }
+    }
+
+    /// Whether the row was not read, or has not expired when it was.
+    pub fn is_alive(&self, row: &RowContext<'_>) -> bool {
+        self.now.is_none_or(|now| row.is_alive(now))
+    }
+
+    /// Whose row it is, by its key and its marks. That of an expired entity is taken for one of another type.
     pub fn judge(&self, row: &RowContext<'_>) -> Ownership {
+        if !self.is_alive(row) {
+            return Ownership::Foreign;
+        }
         match &self.template {
             Some(template) => judge(template, self.escape, self.kind, row),
             None => Ownership::Own,
@@ -98,6 +135,7 @@ impl OwnRows {
     pub fn take(&self, row: &RowContext<'_>) -> bool {
         let Some(template) = &self.template else { return true };
         row.moved_to.is_none()
+            && self.is_alive(row)
             && self.kind.is_none_or(|kind| row.kind == kind)
             && template.takes(&row.row_key, self.escape)
     }
@@ -112,13 +150,14 @@ impl OwnRows {
         let former =
             self.aliases.iter().filter(|(_, present)| names.iter().any(|name| name == present));
         let former = former.map(|(former, _)| *former);
-        former.chain(self.marks()).map(Cow::Borrowed).collect()
+        let more = former.chain(self.marks()).filter(|name| !names.iter().any(|own| own == name));
+        more.map(Cow::Borrowed).collect()
     }
 
     /// The properties to ask for beside the keys, where a query asks for some only.
     pub fn marks(&self) -> impl Iterator<Item = &'static str> {
         let moved = self.template.map(|_| MOVED_TO);
-        moved.into_iter().chain(self.kind.map(|_| KIND))
+        moved.into_iter().chain(self.kind.map(|_| KIND)).chain(self.expires)
     }
 }
 

@@ -37,6 +37,13 @@ pub trait ReadRow: Sized {
     /// # Errors
     /// When a property is missing or is not a value of its field's type.
     fn read_row(row: usize, members: Members<'_, '_>) -> Result<Self, RowFault>;
+
+    /// Returns about how many bytes of memory the value takes beside itself and the text of its row, such as those
+    /// of a map's nodes. A [scan](crate::scan::Scan::buffer) counts them towards its buffer.
+    #[must_use]
+    fn extra_bytes(&self) -> usize {
+        0
+    }
 }
 
 /// A value that can be read from rows of kind `R`: they store all of it.
@@ -63,16 +70,15 @@ pub(crate) fn read_row_in_context<'a, T: ReadRow>(
     json: &'a [u8],
     stated: Option<&ETag>,
 ) -> Result<(T, RowContext<'a>), PropertyError> {
-    read_aliased(row, json, stated, T::ALIASES)
+    read_with(RowContext::with_aliases(T::NAME, T::ALIASES), row, json, stated)
 }
 
-fn read_aliased<'a, T: ReadRow>(
+fn read_with<'a, T: ReadRow>(
+    mut context: RowContext<'a>,
     row: usize,
     json: &'a [u8],
     stated: Option<&ETag>,
-    aliases: &'static [Alias],
 ) -> Result<(T, RowContext<'a>), PropertyError> {
-    let mut context = RowContext::with_aliases(T::NAME, aliases);
     if let Some(etag) = stated {
         context.stated_etag = etag.as_str().to_owned().into();
     }
@@ -143,6 +149,8 @@ pub(crate) struct PageRows<T> {
     /// The indices of the others, in order: rows of other types, and own ones that cannot be read,
     /// with the reason.
     pub left_out: Vec<(usize, Option<PropertyError>)>,
+    /// The [extra bytes](ReadRow::extra_bytes) of those that were read.
+    pub extra_bytes: usize,
 }
 
 /// Reads every own row of a page's `value` array.
@@ -152,18 +160,21 @@ pub(crate) fn read_page<T: ReadRow>(
 ) -> Result<PageRows<T>, PropertyError> {
     let mut context = RowContext::new(T::NAME);
     let mut names = Some(NameCache::default());
-    let mut page = PageRows { rows: Vec::new(), left_out: Vec::new() };
+    let mut page = PageRows { rows: Vec::new(), left_out: Vec::new(), extra_bytes: 0 };
     let read = read_value(json, |json| {
         json.array(|json| {
-            context = RowContext::with_aliases(T::NAME, own.aliases);
+            context = own.context(T::NAME);
             let start = json.rest;
             let read = T::read_row(own.index, Members::new(json, &mut context, &mut names));
             match read {
-                Ok(row) if own.take(&context) => page.rows.push(row),
+                Ok(row) if own.take(&context) => {
+                    page.extra_bytes += row.extra_bytes();
+                    page.rows.push(row);
+                }
                 Ok(_) => page.leave_out(None),
                 Err(fault) => {
                     json.rest = start;
-                    context = RowContext::new(T::NAME);
+                    context = own.context(T::NAME);
                     skip(json, &mut context)?;
                     page.leave_out(own.take(&context).then(|| context.error(fault)));
                 }
@@ -188,17 +199,25 @@ fn skip<'de>(json: &mut Json<'de>, context: &mut RowContext<'de>) -> Result<(), 
     Members::new(json, context, &mut None).skip()
 }
 
-/// Reads the row of a key; `None` for a row of another type.
+/// Reads the keys and marks of a row.
+pub(super) fn read_head<'a>(
+    own: &OwnRows,
+    json: &'a [u8],
+) -> Result<RowContext<'a>, PropertyError> {
+    read_with::<RowHead>(own.context(RowHead::NAME), own.index, json, None).map(|(_, head)| head)
+}
+
+/// Reads the row of a key; `None` for a row of another type, and for one that has expired.
 pub(crate) fn read_own<'a, T: ReadRow>(
     own: &OwnRows,
     json: &'a [u8],
     stated: Option<&ETag>,
 ) -> Result<Option<(T, RowContext<'a>)>, OwnRowError> {
-    let read = read_aliased::<T>(own.index, json, stated, own.aliases);
+    let read = read_with::<T>(own.context(T::NAME), own.index, json, stated);
     let ownership = match &read {
         Ok((_, context)) => own.judge(context),
-        Err(_) => match read_row_in_context::<RowHead>(own.index, json, None) {
-            Ok((_, head)) => own.judge(&head),
+        Err(_) => match read_head(own, json) {
+            Ok(head) => own.judge(&head),
             Err(_) => Ownership::Own,
         },
     };

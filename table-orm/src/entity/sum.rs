@@ -9,6 +9,7 @@ use super::read::read_own;
 use super::{ReadRow, TableEntity};
 use crate::codec::Members;
 use crate::key::{Escape, KeyError, KeyText};
+use crate::model::is_same;
 use crate::property::{PropertyError, PropertyFault, RowFault};
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -111,15 +112,6 @@ pub const fn check_names<E>(sums: &[Sum<E>]) {
         }
         at += 1;
     }
-}
-
-const fn is_same(one: &str, other: &str) -> bool {
-    let (one, other) = (one.as_bytes(), other.as_bytes());
-    let mut at = 0;
-    while at < one.len() && at < other.len() && one[at] == other[at] {
-        at += 1;
-    }
-    at == one.len() && at == other.len()
 }
 
 impl<E> Sum<E> {

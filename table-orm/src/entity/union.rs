@@ -5,7 +5,7 @@ use super::own_rows::OwnRows;
 use super::{ForeignTemplate, GuardTemplate, RowTemplate, TableEntity};
 use crate::entity::Row;
 use crate::key::KeyTemplate;
-use crate::model::{Metadata, reserved_start};
+use crate::model::{Metadata, is_same, reserved_start};
 use crate::property::PropertyError;
 
 /// An enum with one entity type in each variant: `#[derive(TableUnion)]`.
@@ -256,13 +256,4 @@ const fn may_meet(left: &KeyTemplate<'_>, right: &KeyTemplate<'_>) -> bool {
 /// Whether both name one table. The fallback for an entity with a compile error has no table.
 const fn is_one_table(left: &str, right: &str) -> bool {
     left.is_empty() || right.is_empty() || left.eq_ignore_ascii_case(right)
-}
-
-const fn is_same(left: &str, right: &str) -> bool {
-    let (left, right) = (left.as_bytes(), right.as_bytes());
-    let mut at = 0;
-    while at < left.len() && at < right.len() && left[at] == right[at] {
-        at += 1;
-    }
-    at == left.len() && at == right.len()
 }

@@ -26,6 +26,7 @@
 //! - No clock decides what is written.
 
 mod error;
+mod evict;
 mod foreign_rows;
 mod foreign_type;
 mod gathered;
@@ -59,6 +60,7 @@ pub use settled::Settled;
 pub use sweep::{SETTLE_GRACE, SettleFailure, SettleReport};
 pub use written::{ReportSettled, Reporting, Written};
 
+pub(crate) use evict::{Evicted, ExpiringType};
 pub(crate) use foreign_rows::ForeignKey;
 pub(crate) use foreign_type::ForeignType;
 pub(crate) use gathered::Gathered;

@@ -35,7 +35,7 @@ const REWRITE: &str = "run `rewrite`: until then, `verify` reports the rows";
 const KEEP_VALUES: &str = "read it into the new field with `alias`, keep the field, or keep the values in \
                            `#[table(flatten)] rest: BTreeMap<String, Edm>`: else the next write drops them";
 
-/// The lock as it has to be now, and the changes since it was written.
+/// The lock as it has to be now, and the changes since it was written: none exactly if each type is the same.
 pub(super) fn all(before: &[Entity], types: Vec<Type>) -> (Vec<Entity>, Vec<SchemaChange>) {
     let mut changes = Vec::new();
     for gone in before.iter().filter(|old| types.iter().all(|new| new.entity.name != old.name)) {
@@ -49,14 +49,27 @@ pub(super) fn all(before: &[Entity], types: Vec<Type>) -> (Vec<Entity>, Vec<Sche
             Some(old) => {
                 let stored = old.items(STORED).next();
                 let samples = stored.map(read).unwrap_or_default();
-                changes.extend(items(old, &entity, &samples));
-                changes.extend(samples.changes);
+                let mut found = items(old, &entity, &samples);
+                found.extend(samples.changes);
                 keep_samples(&mut entity, stored);
+                if found.is_empty() && entity != *old {
+                    found.push(change(&entity.name, unlike(stored, &entity), &fine("")));
+                }
+                changes.extend(found);
             }
         }
         now.push(entity);
     }
     (now, changes)
+}
+
+/// What is not the same where no item means something else.
+fn unlike(stored: Option<&Item>, now: &Entity) -> &'static str {
+    if stored == now.items(STORED).next() {
+        "its rows and properties have other names or another order"
+    } else {
+        "the lock lacks some of its samples"
+    }
 }
 
 /// Puts the sample rows of earlier versions before those that are new.

@@ -109,8 +109,7 @@ impl SchemaLock {
             return Err(LockError::SameName(pair[0].entity.name.clone()));
         }
         let locked = match fs::read_to_string(&path) {
-            // Git writes the file with other line ends on Windows.
-            Ok(text) => Some(text.replace("\r\n", "\n")),
+            Ok(text) => Some(text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(LockError::Io { path, error }),
         };
@@ -124,13 +123,12 @@ impl SchemaLock {
             let changes = changes.into_iter().filter(breaking).collect();
             return Err(LockError::Breaking { path, changes });
         }
-        let now = text::write(&now);
-        if locked.as_ref() == Some(&now) {
+        if locked.is_some() && changes.is_empty() {
             return Ok(());
         }
         if !update {
             return Err(LockError::Outdated { path, changes });
         }
-        fs::write(&path, now).map_err(|error| LockError::Io { path, error })
+        fs::write(&path, text::write(&now)).map_err(|error| LockError::Io { path, error })
     }
 }

@@ -66,7 +66,9 @@ pub(super) fn write(entities: &[Entity]) -> String {
         for item in items {
             let _ = writeln!(text, "  {}", item.title());
             for (label, value) in &item.facts {
-                let _ = writeln!(text, "    {label}: {value}");
+                // No line ends with a space, which editors remove.
+                let space = if value.is_empty() { "" } else { " " };
+                let _ = writeln!(text, "    {label}:{space}{value}");
             }
         }
     }
@@ -82,7 +84,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<Entity>, usize> {
             continue;
         }
         if let Some(fact) = line.strip_prefix("    ") {
-            let (label, value) = fact.split_once(": ").ok_or_else(wrong)?;
+            let empty = || Some((fact.strip_suffix(':')?, ""));
+            let (label, value) = fact.split_once(": ").or_else(empty).ok_or_else(wrong)?;
             let item = entities.last_mut().and_then(|entity| entity.items.last_mut());
             let item = item.ok_or_else(wrong)?;
             item.facts.push((label.to_owned(), value.to_owned()));
@@ -95,4 +98,21 @@ pub(super) fn parse(text: &str) -> Result<Vec<Entity>, usize> {
         }
     }
     Ok(entities)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_without_spaces_at_line_ends_is_parsed_as_what_it_was_written_from() {
+        let keys = Item::new("keys", "of the partition").fact("template", "").fact("kind", "a: b");
+        let open = Item::new("open", "").fact("template", "{day}: ");
+        let entities = [Entity { name: "Order".to_owned(), items: vec![keys, open] }];
+        let text = write(&entities);
+        assert_eq!(parse(&text).unwrap(), entities);
+        assert_eq!(parse(&text.replace('\n', "\r\n")).unwrap(), entities);
+        assert!(text.contains("    template:\n"), "{text}");
+        assert_eq!(parse(&text.replace("    template:\n", "    template: \n")).unwrap(), entities);
+    }
 }

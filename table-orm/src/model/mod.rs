@@ -5,6 +5,7 @@
 //! the place where the next page of a query starts. The service's limits are constants here, each
 //! with its source.
 
+mod const_text;
 mod continuation;
 mod datetime;
 mod edm;
@@ -28,6 +29,7 @@ pub use limits::{
 pub use metadata::Metadata;
 pub use table_name::{TableName, TableNameError};
 
+pub(crate) use const_text::{is_same, starts_with};
 pub(crate) use limits::{entity_size, property_size};
 pub(crate) use printable::Printable;
 pub(crate) use system::{

@@ -39,7 +39,7 @@ pub(crate) struct Connection {
     pub timer: Timer,
     /// Spreads the waits after conflicts.
     pub random: Arc<Random>,
-    /// What names begin with.
+    /// What names begin with, and what says which entities have expired.
     pub clock: WallClock,
     /// The registers of its tables.
     pub registers: Arc<Registers>,
@@ -75,6 +75,11 @@ impl Connection {
         Self { cache: Arc::new(RowCache::new(bytes)), ..self }
     }
 
+    /// The same with another clock.
+    pub fn with_clock(self, clock: WallClock) -> Self {
+        Self { clock, ..self }
+    }
+
     /// The time on the clock of waits.
     pub fn now(&self) -> Duration {
         self.timer.now()
@@ -88,7 +93,7 @@ impl Connection {
             background: Arc::clone(&self.background),
             timer: self.timer,
             random: Arc::clone(&self.random),
-            clock: self.clock,
+            clock: self.clock.clone(),
             registers: Arc::clone(&self.registers),
             // What a layer answers is not what the store below it answers.
             #[cfg(feature = "cache")]

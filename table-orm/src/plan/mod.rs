@@ -40,6 +40,7 @@ mod cost;
 mod display;
 mod entity_context;
 mod events;
+mod expiry;
 mod measured_batch;
 mod optimistic;
 mod query_pages;
@@ -64,6 +65,7 @@ pub(crate) use connection::Connection;
 #[cfg(all(test, feature = "embedded"))]
 pub(crate) use connection::MAX_IN_BACKGROUND;
 pub(crate) use entity_context::EntityContext;
+pub(crate) use expiry::{Expiry, MakeRoom};
 pub(crate) use measured_batch::MeasuredBatch;
 pub(crate) use optimistic::{Decision, OptimisticWrite, Outcome};
 pub(crate) use query_pages::QueryPages;

@@ -10,11 +10,11 @@
 
 use super::attempts::{Attempts, RetryLimits};
 use super::canonical_key::CanonicalKey;
-use super::changes::{insert_all, most_changes};
+use super::changes::{UpdateMode, changes, insert_all, most_changes};
 use super::connection::LockKey;
 use super::table_client::{Found, TableClient};
 use super::{Cost, Plan, Step, WhenAbsent};
-use crate::entity::{EntityRow, EntityRows, Loaded, TableEntity};
+use crate::entity::{EntityRow, EntityRows, Loaded, TableEntity, canonical};
 use crate::error::{Error, Result};
 use crate::model::ETag;
 use crate::query::RowQuery;
@@ -47,6 +47,13 @@ impl Decision {
     pub fn insert(rows: EntityRows) -> Self {
         let canonical = rows.canonical().cloned();
         Self { batch: insert_all(rows), canonical }
+    }
+
+    /// The rows of an entity in place of those that are stored.
+    pub fn replace<E: TableEntity>(loaded: &Loaded<E>, rows: &EntityRows) -> Result<Self> {
+        let (stored, etag) = (loaded.stored_rows()?, loaded.etag());
+        let batch = changes(&stored, rows, canonical::<E>(), etag, UpdateMode::Replace);
+        Ok(Self { batch, canonical: rows.canonical().cloned() })
     }
 }
 
@@ -106,6 +113,18 @@ impl OptimisticWrite {
 
     /// Begins the first attempt, when no other call of the connection is between its read and its write of
     /// the entity.
+    /// What to do where the entity has expired: what it does where there is none, over the stored rows.
+    pub fn when_expired<E: TableEntity>(
+        &self,
+        client: &TableClient,
+        loaded: &Loaded<E>,
+    ) -> Result<Decision> {
+        match &self.absent {
+            Some(rows) => Decision::replace(loaded, rows),
+            None => self.when_absent(client),
+        }
+    }
+
     pub async fn begin<'w>(&'w self, client: &'w TableClient) -> Attempt<'w> {
         let permit = client.connection.write_lock(&client.table, &self.key).await;
         let attempts = Attempts::begin(&client.connection, self.limits);

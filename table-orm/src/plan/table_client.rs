@@ -3,10 +3,12 @@
 use super::canonical_key::CanonicalKey;
 use super::connection::Connection;
 use super::entity_context::EntityContext;
+use super::expiry::Expiry;
 use super::step::Step;
 use super::within::writing;
 use crate::entity::{
-    Excess, Loaded, ReportedType, Row, SummedType, TableEntity, canonical, foreign_at, name_of,
+    Excess, Loaded, ReadRow, ReportedType, Row, SummedType, TableEntity, canonical, foreign_at,
+    name_of,
 };
 use crate::error::{Error, Rejection, Result};
 use crate::model::{DateTime, ETag, MAX_COMPARISONS, MAX_TRANSACTION_BYTES, Metadata, TableName};
@@ -34,6 +36,8 @@ pub(crate) struct TableClient {
     pub moves: Vec<(String, String)>,
     /// The number that says which of its rows a total changes in; `None` for a random one.
     pub shard: Option<u64>,
+    /// Which reads leave out expired entities, and what stands in the way of a write if it has expired.
+    pub expiry: Expiry,
     /// How old the rows may be that `get` returns; `None` asks the store.
     #[cfg(feature = "cache")]
     pub cached_for: Option<Duration>,
@@ -59,6 +63,7 @@ impl TableClient {
             context: EntityContext::of::<E>(),
             summed,
             reported,
+            expiry: Expiry { property: E::EXPIRES, ..Expiry::default() },
             #[cfg(feature = "cache")]
             cached_for: E::CACHED_FOR,
             ..Self::untyped(connection, table, E::NAME)
@@ -81,6 +86,7 @@ impl TableClient {
         let table = elsewhere.map_or_else(|| self.table.clone(), |row| row.table_of(&self.table));
         let mut query = RowQuery::new(table, keys);
         let is_canonical = R::INDEX == canonical::<R::Entity>();
+        query.mark.entity = Some(<R::Entity as ReadRow>::NAME);
         query.mark.row = (!is_canonical).then(|| name_of::<R::Entity>(R::INDEX));
         query
     }
@@ -96,6 +102,7 @@ impl TableClient {
             reported: Vec::new(),
             moves: Vec::new(),
             shard: None,
+            expiry: Expiry::default(),
             #[cfg(feature = "cache")]
             cached_for: None,
         }
@@ -160,7 +167,9 @@ impl TableClient {
 
     /// The point query for the canonical row of an entity.
     pub fn point_of<E: TableEntity>(&self, key: &CanonicalKey) -> RowQuery {
-        RowQuery { metadata: E::METADATA, ..self.point(key) }
+        let mut query = RowQuery { metadata: E::METADATA, ..self.point(key) };
+        query.mark.entity = Some(E::NAME);
+        query
     }
 
     /// Reads one row of any shape, with the types of its properties.
@@ -192,7 +201,16 @@ impl TableClient {
     /// ETags in order.
     ///
     /// Where entities are added up or reported, totals and events are written in the same transaction.
+    ///
+    /// An expired entity that is in the way is deleted first.
     pub async fn send(&self, batch: Batch) -> Result<Vec<Option<ETag>>> {
+        if self.expiry.evict.is_empty() {
+            return self.send_whole(batch).await;
+        }
+        Box::pin(self.send_evicting(batch)).await
+    }
+
+    pub(super) async fn send_whole(&self, batch: Batch) -> Result<Vec<Option<ETag>>> {
         if self.is_accompanied(&batch) {
             // Boxed: most types have neither.
             return Box::pin(self.send_accompanied(batch)).await;

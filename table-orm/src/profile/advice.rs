@@ -49,7 +49,7 @@ pub enum AdviceKind {
     FullCopies,
     /// Rows of no known type, in a table of known types.
     UnknownRows,
-    /// Intents, tickets or events that nobody has worked off for a day.
+    /// Intents, tickets or events that were a day old when the newest row was written.
     Unfinished,
     /// Rows that could not be read.
     Unreadable,

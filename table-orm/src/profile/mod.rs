@@ -29,10 +29,9 @@
 //! ```
 //!
 //! Rows come in key order, so the rows of a partition come together, and nothing is kept of a partition that
-//! is whole. Memory does not grow with the table: it is that of the rows which the scan reads ahead, and some
-//! 2 MiB of counters. The [buffer](crate::scan::Scan::buffer) of the scan, 64 MiB by default, does not count the
-//! memory of each property, so small rows take up to about four times as much. All numbers are exact, with three
-//! exceptions:
+//! is whole. Memory does not grow with the table: it is that of the rows which the scan reads ahead, at most its
+//! [buffer](crate::scan::Scan::buffer) of 64 MiB by default, and some 2 MiB of counters. All numbers are exact, with
+//! three exceptions:
 //!
 //! | Number | Error |
 //! |---|---|

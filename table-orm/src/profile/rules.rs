@@ -299,7 +299,10 @@ fn unfinished(report: &ProfileReport, newest: Option<DateTime>) -> Option<Advice
         let oldest = kind.oldest.as_deref().unwrap_or_default();
         format!("{} {} ({} since {oldest})", kind.role, kind.name, grouped(kind.rows))
     };
-    let finding = format!("Rows of unfinished work are older than a day: {}.", list(&old, shown)?);
+    let finding = format!(
+        "Rows of unfinished work are older than the newest row by more than a day: {}.",
+        list(&old, shown)?
+    );
     new(
         AdviceKind::Unfinished,
         finding,

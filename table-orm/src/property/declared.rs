@@ -1,10 +1,10 @@
 //! The properties that a type declares, with those of the groups it flattens: checked at compile
 //! time, compared with the open properties that are written beside them, and listed in a schema.
 
-use super::slots::{CHUNKS, Slots, is_extended, is_slot};
+use super::slots::{CHUNKS, Slots, is_slot};
 use super::{Limit, PropertiesWriter, PropertyError, PropertyFault};
 use crate::codec::Alias;
-use crate::model::{EdmType, MAX_PROPERTIES, Metadata, RESERVED_PROPERTIES};
+use crate::model::{EdmType, MAX_PROPERTIES, Metadata, RESERVED_PROPERTIES, is_same};
 
 /// The properties of one field.
 #[derive(Debug, Clone, Copy)]
@@ -163,15 +163,13 @@ const fn clashes(own: &Declared, all: &[Declared]) -> usize {
     while at < all.len() {
         times += match (own, &all[at]) {
             (_, Declared::Group(_, group)) => clashes(own, group),
-            (Declared::One(left, ..), Declared::One(right, ..)) => {
-                is_extended(left, right, 0) as usize
-            }
+            (Declared::One(left, ..), Declared::One(right, ..)) => is_same(left, right) as usize,
             (Declared::One(one, ..), Declared::Series(series, slots, _))
             | (Declared::Series(series, slots, _), Declared::One(one, ..)) => {
                 is_slot(one, series, *slots) as usize
             }
             (Declared::Series(left, some, _), Declared::Series(right, others, _)) => {
-                (is_extended(left, right, 0) && some.digits() == others.digits()) as usize
+                (is_same(left, right) && some.digits() == others.digits()) as usize
             }
             (Declared::Chunked(name, edm), other) => {
                 let parts =

@@ -1,6 +1,6 @@
 //! How a series numbers its properties: `Splits00` to `Splits08`, or `Splits000` onwards.
 
-use crate::model::{MAX_BINARY_BYTES, MAX_ENTITY_BYTES};
+use crate::model::{MAX_BINARY_BYTES, MAX_ENTITY_BYTES, starts_with};
 
 /// The chunks of a value: as many as an entity has room for.
 pub(super) const CHUNKS: Slots = Slots::UpTo(MAX_ENTITY_BYTES / MAX_BINARY_BYTES + 1);
@@ -51,7 +51,7 @@ pub(super) fn slot(name: &str, property: &str, digits: usize) -> Option<usize> {
 
 /// Whether `name` is the property of a slot of the series `series`.
 pub(super) const fn is_slot(name: &str, series: &str, slots: Slots) -> bool {
-    if !is_extended(name, series, slots.digits()) {
+    if name.len() != series.len() + slots.digits() || !starts_with(name, series) {
         return false;
     }
     let name = name.as_bytes();
@@ -64,14 +64,4 @@ pub(super) const fn is_slot(name: &str, series: &str, slots: Slots) -> bool {
         at += 1;
     }
     number < slots.most()
-}
-
-/// Whether `left` is `right` with `more` bytes behind it.
-pub(super) const fn is_extended(left: &str, right: &str, more: usize) -> bool {
-    let (left, right) = (left.as_bytes(), right.as_bytes());
-    let mut at = 0;
-    while at < right.len() && at < left.len() && left[at] == right[at] {
-        at += 1;
-    }
-    at == right.len() && left.len() == right.len() + more
 }

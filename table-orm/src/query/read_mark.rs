@@ -13,6 +13,8 @@ tokio::task_local! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ReadMark {
+    /// The name of the type whose rows are read. `None` where they may be of several types.
+    pub entity: Option<&'static str>,
     /// The kind of row that is read, such as `by_age`, for reports. `None` for canonical rows, and where
     /// it is not known.
     pub row: Option<&'static str>,
@@ -23,7 +25,7 @@ pub struct ReadMark {
 
 impl ReadMark {
     /// The mark of a read of which nothing is known.
-    pub const NONE: Self = Self { row: None, may_be_old: false };
+    pub const NONE: Self = Self { entity: None, row: None, may_be_old: false };
 
     /// The mark of the [`get`](crate::store::Store::get) that this task sends.
     #[must_use]

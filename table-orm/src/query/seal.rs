@@ -23,8 +23,8 @@ const PURPOSE: &[u8] = b"table-orm page token";
 /// Keys that seal [page tokens](PageToken) for clients, and open them again.
 ///
 /// A sealed token is encrypted and authenticated (XChaCha20-Poly1305). It belongs to a tenant, or whatever
-/// text says who may use it, and expires. Its text is URL-safe and about 75 characters longer than the token's,
-/// and a third more than the tenant's. The [token](PageToken) in it still belongs to its query.
+/// text says who may use it, and expires. Its text is URL-safe, and longer than the token's by about 75 characters
+/// and by the tenant's name in base64. The [token](PageToken) in it still belongs to its query.
 ///
 /// A key is 32 random bytes, which the app keeps secret. To replace one, seal with a new key and keep
 /// [accepting](Self::accepting) the old one until its tokens have expired.

@@ -9,7 +9,8 @@ use crate::query::RowQuery;
 use serde::Serialize;
 use std::fmt;
 
-/// How many rows of its range a query reads, and how many of these match: [`List::explain`].
+/// How many rows of its range a query or scan reads, and how many of these match: [`List::explain`],
+/// [`Scan::explain`](crate::scan::Scan::explain).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Explained {
@@ -17,7 +18,7 @@ pub struct Explained {
     pub in_range: u64,
     /// The rows that the query returns.
     pub matching: u64,
-    /// The requests that the query takes. The service bills each. Large rows take more: this counts pages of keys.
+    /// The requests that the query or scan takes. The service bills each. Large rows take more: this counts pages of keys.
     pub transactions: u64,
     /// The requests that it would take without its filter.
     pub transactions_unfiltered: u64,
@@ -96,13 +97,13 @@ impl<R: Row, C, T> List<R, C, T> {
     where
         R: 'static,
     {
-        let own = const { OwnRows::of::<R>() };
         let ListParts { client, query, .. } = self.into_parts();
+        let own = client.alive(const { OwnRows::of::<R>() });
         let query = query?;
-        let matching = counted(&client, &own, query.clone()).await?;
-        let whole = match query.filter {
-            None => None,
-            Some(_) => Some(counted(&client, &own, RowQuery { filter: None, ..query }).await?),
+        let matching = counted(&client, &own, client.only_alive(query.clone())).await?;
+        let whole = match query.filter.is_some() || client.expiry.property.is_some() {
+            false => None,
+            true => Some(counted(&client, &own, RowQuery { filter: None, ..query }).await?),
         };
         let range = whole.as_ref().unwrap_or(&matching);
         Ok(Explained {

@@ -217,7 +217,7 @@ where
     R: Row,
     T: FromRow<R>,
 {
-    let own = const { OwnRows::of::<R>() };
+    let own = client.alive(const { OwnRows::of::<R>() });
     let mut query = reading::<T>(client.query_of::<R>(keys), &own);
     query.mark.may_be_old = true;
     let Some(row) = client.recent_row(&query).await? else {

@@ -128,7 +128,7 @@ impl<E: TableEntity> LoadMany<E> {
         let keys = self.keys.into_iter().collect::<Result<Vec<_>, _>>()?;
         let client = &self.client;
         stream::iter(keys)
-            .map(|keys| async move { client.load(&CanonicalKey::of(keys)).await })
+            .map(|keys| async move { client.load_alive(&CanonicalKey::of(keys)).await })
             .buffered(MAX_PARALLEL_GETS)
             .try_collect()
             .await
@@ -164,7 +164,7 @@ impl<E: TableEntity> Reload<E> {
 
     async fn run(self) -> Result<Loaded<E>> {
         let key = CanonicalKey::of(self.keys?);
-        let loaded = self.client.load(&key).await?;
+        let loaded = self.client.load_alive(&key).await?;
         loaded.ok_or_else(|| self.client.not_found(&key.partition_key, &key.row_key))
     }
 }

@@ -87,7 +87,7 @@ impl<E: TableEntity> LoadUnique<E> {
             if let Some(loaded) = client.load::<E>(&key).await?
                 && unique_values::<E>(&loaded)?.contains(&value)
             {
-                return Ok(Some(loaded));
+                return Ok(Some(loaded).filter(|loaded| client.is_alive(loaded)));
             }
             // If the guard is still the same, nobody had the value between its two readings.
             guard = guards.get(&value).await?;

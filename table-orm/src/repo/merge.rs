@@ -301,6 +301,9 @@ impl<E: TableEntity> Merge<E> {
                         let CanonicalKey { partition_key, row_key } = write.key();
                         Err(self.client.changed(partition_key, row_key))
                     }
+                    None if !self.client.is_alive(loaded) => {
+                        write.when_expired(&self.client, loaded)
+                    }
                     _ => merge_into(loaded, &patch),
                 };
                 let outcome =

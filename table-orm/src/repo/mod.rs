@@ -10,6 +10,7 @@ mod delete_if;
 mod delete_partition;
 mod delete_table;
 mod dynamic_list;
+mod expired;
 mod explain;
 mod fault;
 mod get;
@@ -84,7 +85,9 @@ pub use save::{Delete, Save};
 pub use sequence::{MAX_BLOCK, Sequence};
 pub use sums::{SumProblem, WrongSum};
 pub use table::Table;
-pub use transaction::{Required, Room, Transaction, TransactionScope, TransactionWith};
+pub use transaction::{
+    Required, Room, TableTransaction, Transaction, TransactionScope, TransactionWith,
+};
 pub use union::UnionList;
 pub use update::Update;
 pub use write::Write;
@@ -92,6 +95,7 @@ pub use writer::{OpenWriter, Writer, WriterFailure, WriterReport};
 
 use crate::entity::TableEntity;
 use crate::error::{Error, Result, rejected};
+use crate::eventual::ExpiringType;
 use crate::model::TableName;
 use crate::plan::{Connection, TableClient, writing};
 use crate::store::{ErrorCode, StoreError};
@@ -142,7 +146,9 @@ impl<E> Clone for Repo<E> {
 
 impl<E: TableEntity> Repo<E> {
     pub(crate) fn new(connection: Arc<Connection>, table: TableName) -> Self {
-        Self { client: TableClient::new::<E>(connection, table), entity: PhantomData }
+        let mut client = TableClient::new::<E>(connection, table);
+        client.expiry.add(ExpiringType::of::<E>());
+        Self { client, entity: PhantomData }
     }
 
     /// Returns the name of the table.

@@ -222,7 +222,7 @@ impl<T> Pages<T> {
         if self.left == Some(0) {
             return None;
         }
-        let mut request = query.clone();
+        let mut request = self.client.only_alive(query.clone());
         let start = &place.start.continuation;
         request.continuation =
             Some(start.clone()).filter(|start| *start != Continuation::default());
@@ -272,7 +272,9 @@ impl<T> Pages<T> {
             Some(page) => page?,
             None => self.client.page(&request).await?,
         };
-        let page = self.read(&request, &place, page);
+        // What has expired changes from page to page, and a token opens the next one all the same.
+        let query = self.query.iter().flatten().map(fingerprint).next().unwrap_or_default();
+        let page = self.read(query, &place, page);
         if page.is_err() {
             self.query = None;
         }
@@ -280,12 +282,13 @@ impl<T> Pages<T> {
     }
 
     /// Reads the rows of a page, and finds the pages beside it.
-    fn read(&mut self, request: &RowQuery, place: &PagePlace, page: Page) -> Result<RowPage<T>> {
+    fn read(&mut self, query: u64, place: &PagePlace, page: Page) -> Result<RowPage<T>> {
         let end = place.end.as_ref();
         let (from, before) = (head_of(Some(&place.start)), head_of(end));
         let cut = cut_page(page.body, from.as_ref(), before.as_ref())?;
         let (reader, most) = (&self.reader, self.left.unwrap_or(usize::MAX));
-        let (items, whole) = (reader.read)(&reader.own, &cut.body, self.skip.as_ref(), most)?;
+        let own = self.client.alive(reader.own);
+        let (items, whole) = (reader.read)(&own, &cut.body, self.skip.as_ref(), most)?;
         self.left_out |= !whole;
         if let Some(left) = &mut self.left {
             *left -= items.len();
@@ -296,7 +299,6 @@ impl<T> Pages<T> {
             next => next.map(|next| place.start.followed_by(next, first)),
         };
         self.place = next.filter(|_| self.left != Some(0)).map(|next| place.after(next));
-        let query = fingerprint(request);
         let token = |place| PageToken::new(query, place);
         let previous = place.before(first);
         Ok(RowPage { items, next: self.place.clone().map(token), previous: previous.map(token) })

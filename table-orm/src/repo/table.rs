@@ -348,7 +348,7 @@ impl Table {
     }
 }
 
-fn condition(row: &DynamicEntity) -> IfMatch {
+pub(super) fn condition(row: &DynamicEntity) -> IfMatch {
     row.etag.clone().map_or(IfMatch::Any, IfMatch::ETag)
 }
 

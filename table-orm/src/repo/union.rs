@@ -8,7 +8,7 @@ use crate::entity::{
     Invalid, MemberOf, OwnRows, Row, RowHead, SkipUnreadable, TableUnion, UnionScope, split_page,
 };
 use crate::error::Result;
-use crate::model::{Metadata, TableName};
+use crate::model::{DateTime, Metadata, TableName};
 use crate::plan::{Connection, TableClient};
 use crate::property::PropertyError;
 use crate::query::class::Scope;
@@ -89,6 +89,12 @@ impl<U: TableUnion> UnionList<U> {
         Self { listing: Listing::new(client, query), union: PhantomData }
     }
 
+    /// Includes entities that have expired.
+    pub fn including_expired(mut self) -> Self {
+        self.listing.client.expiry.included = true;
+        self
+    }
+
     /// Leaves out entities that cannot be read, as
     /// [`List::skip_unreadable`](super::List::skip_unreadable) does.
     pub fn skip_unreadable(self, on_skip: impl Fn(&PropertyError) + Send + Sync + 'static) -> Self {
@@ -121,8 +127,8 @@ impl<U: TableUnion> UnionList<U> {
             query.select = query.select.map(|names| names.into_iter().chain(marks).collect());
             query
         });
-        let reader = PageReader::some(|_, page, _, most| {
-            let (rows, whole) = canonical_rows::<U>(page)?;
+        let reader = PageReader::some(|own, page, _, most| {
+            let (rows, whole) = canonical_rows::<U>(own.now, page)?;
             Ok((rows.into_iter().take(most).map(drop).collect::<Vec<()>>(), whole))
         });
         self.listing.may_be_old().pages(reader, None).count().await
@@ -131,7 +137,8 @@ impl<U: TableUnion> UnionList<U> {
     /// A page reads at most `size` rows, index rows included. It may hold fewer entities or no entity,
     /// and not be the last.
     fn ask(self, size: Option<usize>) -> Pages<U> {
-        let reader = PageReader::some(|_, page, skip, most| read_union(page, skip, most));
+        let reader =
+            PageReader::some(|own, page, skip, most| read_union(own.now, page, skip, most));
         self.listing.may_be_old().pages(reader, size)
     }
 
@@ -143,11 +150,15 @@ type MemberRow<'a> = (usize, &'a [u8]);
 
 /// The canonical rows of a page that are of one of the types, each with the index of its type, and
 /// whether these are all rows of the page.
-fn canonical_rows<U: TableUnion>(page: &[u8]) -> Result<(Vec<MemberRow<'_>>, bool)> {
+fn canonical_rows<U: TableUnion>(
+    now: Option<DateTime>,
+    page: &[u8],
+) -> Result<(Vec<MemberRow<'_>>, bool)> {
     let (mut rows, mut whole) = (Vec::new(), true);
     for row in split_page(page)? {
         let row = VersionedRow::read(row.get().as_bytes())?;
         let member = U::MEMBERS.iter().position(|member| member.own.take(&row.context));
+        let member = member.filter(|member| U::MEMBERS[*member].own.at(now).takes(row.body));
         whole &= member.is_some();
         rows.extend(member.map(|member| (member, row.body)));
     }
@@ -156,12 +167,13 @@ fn canonical_rows<U: TableUnion>(page: &[u8]) -> Result<(Vec<MemberRow<'_>>, boo
 
 /// The entities of a page. Leaves out index rows and rows of other types.
 fn read_union<U: TableUnion>(
+    now: Option<DateTime>,
     page: &[u8],
     skip: Option<&SkipUnreadable>,
     most: usize,
 ) -> Result<(Vec<U>, bool)> {
     let mut entities = Vec::new();
-    let (rows, mut whole) = canonical_rows::<U>(page)?;
+    let (rows, mut whole) = canonical_rows::<U>(now, page)?;
     for (member, body) in rows {
         if entities.len() == most {
             break;

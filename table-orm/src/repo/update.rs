@@ -242,26 +242,36 @@ impl<'a, E: TableEntity, X: From<Error>> Update<'a, E, X> {
         let write = self.prepare()?;
         let Self { client, mut change, mut absent, settling, .. } = self;
         let key = write.key();
-        let mut inserted = None;
+        let (mut inserted, mut updated) = (None, false);
         let mut decide = |loaded: &mut Loaded<E>| {
             change(loaded)?;
             let (batch, rows) = prepare(loaded).map_err(Error::from)?;
             Ok(Decision { batch, canonical: rows.canonical().cloned() })
         };
-        let mut insert = || {
+        let mut insert = |expired: Option<&Loaded<E>>| {
             let make = absent.as_mut();
             let make = make.ok_or_else(|| client.not_found(&key.partition_key, &key.row_key))?;
             let (rows, loaded) = new_entity(&make(), key)?;
             inserted = Some(loaded);
-            Ok::<_, X>(Decision::insert(rows))
+            Ok::<_, X>(match expired {
+                Some(expired) => Decision::replace(expired, &rows)?,
+                None => Decision::insert(rows),
+            })
         };
         let decide = |loaded: Option<&mut Loaded<E>>| match loaded {
-            Some(loaded) => decide(loaded),
-            None => insert(),
+            Some(loaded) if client.is_alive(loaded) => {
+                updated = true;
+                decide(loaded)
+            }
+            expired => {
+                updated = false;
+                insert(expired.as_deref())
+            }
         };
         let outcome = run_and_settle::<E, X>(&write, &client, &settling, decide).await?;
         let Outcome { loaded, canonical, etag, .. } = outcome;
         let (mut loaded, row) = loaded
+            .filter(|_| updated)
             .or(inserted)
             .zip(canonical)
             .ok_or_else(|| client.not_found(&key.partition_key, &key.row_key))?;

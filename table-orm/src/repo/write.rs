@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::eventual::{Intents, Settling, change_and_settle, plan_with_settling, settling_methods};
 use crate::model::ETag;
 use crate::plan::{
-    CanonicalKey, Decision, OptimisticWrite, Plan, RetryLimits, TableClient, UpdateMode, changes,
-    delete_all, insert_all, merge_all, replace_all, upsert_all,
+    CanonicalKey, Decision, OptimisticWrite, Plan, RetryLimits, TableClient, delete_all,
+    insert_all, merge_all, replace_all, upsert_all,
 };
 use crate::store::{Batch, IfMatch};
 use futures_core::future::BoxFuture;
@@ -384,7 +384,12 @@ impl<E: TableEntity, T> Write<E, T> {
             }
             Prepared::OverStored { rows, on_existing, write } => {
                 let client = &self.client;
-                let decide = |loaded: &Loaded<E>| on_existing.decide(client, loaded, &rows);
+                let decide = |loaded: &Loaded<E>| match on_existing {
+                    OnExisting::Merge if !client.is_alive(loaded) => {
+                        write.when_expired(client, loaded)
+                    }
+                    _ => on_existing.decide(client, loaded, &rows),
+                };
                 let outcome = change_and_settle(&write, client, &self.settling, decide);
                 let etag = outcome.await?.etag;
                 let deletes = on_existing == OnExisting::Delete;
@@ -455,11 +460,7 @@ impl OnExisting {
                 let row_key = row.map_or("", |row| &row.row_key);
                 Err(client.changed(&rows.partition_key, row_key))
             }
-            Self::Upsert | Self::Replace(_) => {
-                let (stored, etag) = (loaded.stored_rows()?, loaded.etag());
-                let batch = changes(&stored, rows, canonical, etag, UpdateMode::Replace);
-                Ok(Decision { batch, canonical: row.cloned() })
-            }
+            Self::Upsert | Self::Replace(_) => Decision::replace(loaded, rows),
         }
     }
 }

@@ -57,8 +57,8 @@ impl<E: TableEntity> Repo<E> {
     /// ```
     ///
     /// # Errors
-    /// When the partition, the table or the register cannot be read. An intent that cannot be settled stays, and is in
-    /// [`SettleReport::failures`]; so is a partition of the register that cannot be read.
+    /// When the partition, the table or the register cannot be read. An intent that cannot be settled stays, and
+    /// is in [`SettleReport::failures`]; so is a partition of the register that cannot be read.
     pub fn settle<S: PartitionScope<E>>(&self, scope: S) -> Settle<E> {
         let sweep =
             Sweep { home: self.client.clone(), kind: ForeignType::of::<E>(), grace: SETTLE_GRACE };

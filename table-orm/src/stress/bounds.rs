@@ -7,6 +7,7 @@ use super::mix::rows_of_a_transaction;
 use super::report::Bounds;
 use super::rows::READ_FRAME;
 use super::settings::Stress;
+use super::step::LAST_ANSWERS;
 use std::time::Duration;
 
 /// The bytes of a GiB.
@@ -42,10 +43,10 @@ impl Stress {
             ),
             Calls::Typed(_) => (1.0, 1.0, 1.0),
         };
-        let (mut calls, mut time) = (0.0, Duration::ZERO);
+        let (mut calls, mut time, mut rests) = (0.0, Duration::ZERO, Duration::ZERO);
         let mut add = |steps: u32, rate: f64, length: Duration| {
             calls += f64::from(steps) * (rate * length.as_secs_f64() / least).ceil();
-            time += steps * length;
+            time += steps * (length + LAST_ANSWERS);
         };
         for search in self.phases() {
             // Each rate is tried once more where it is not kept.
@@ -56,7 +57,7 @@ impl Stress {
             }
             add(2, search.most, self.step_time);
             add(HOLDS, search.most, self.hold_time);
-            add(RESTS, 0.0, self.rest);
+            rests += RESTS * self.rest;
         }
         let calls = calls.min(self.most_requests as f64);
         let loaded = f64::from(self.loaded_rows()) * f64::from(self.partitions);
@@ -68,7 +69,8 @@ impl Stress {
             requests: (calls + (loaded / transaction).ceil() + others) as u64,
             gib_moved: bytes * (calls * most + loaded) / GIB,
             gib_stored: bytes * (calls * growth + loaded) / GIB,
-            seconds: time.min(self.most_time).as_secs_f64(),
+            // A step that begins ends in time, but for its last answers. Rests are as long as they are.
+            seconds: (time.min(self.most_time + LAST_ANSWERS) + rests).as_secs_f64(),
         })
     }
 

@@ -151,7 +151,7 @@ impl Climb<'_> {
             refused: below.refused,
             retries: below.requests.saturating_sub(above.requests),
             errors: below.errors,
-            latency: driven.latency,
+            latency_us: driven.latency_us,
             bytes_up: below.bytes_up,
             bytes_down: below.bytes_down,
             outcome,

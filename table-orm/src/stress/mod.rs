@@ -32,7 +32,6 @@ mod climb;
 mod error;
 mod meter;
 mod mix;
-mod percentiles;
 mod report;
 mod rows;
 mod settings;
@@ -44,10 +43,10 @@ mod test_run;
 #[cfg(feature = "embedded")]
 mod tests;
 
+pub use crate::figures::Percentiles;
 pub use calls::Call;
 pub use error::StressError;
 pub use mix::Mix;
-pub use percentiles::Percentiles;
 pub use report::{
     Bounds, Ending, FirstRefusal, Phase, Shards, Step, StepKind, StepOutcome, StressReport,
     Sustained, Target, TargetScope, Verdict,

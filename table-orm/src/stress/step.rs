@@ -4,15 +4,15 @@
 //! are in flight; its latency counts from the moment at which it was due, sent or not.
 
 use super::calls::{Call, MakeCall};
-use super::percentiles::{Latencies, Percentiles};
 use crate::error::Error;
+use crate::figures::{Percentiles, Sketch};
 use futures_util::future::{BoxFuture, Shared};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 /// How long answers are waited for after the last call.
-const LAST_ANSWERS: Duration = Duration::from_secs(60);
+pub(super) const LAST_ANSWERS: Duration = Duration::from_secs(60);
 
 /// Completes when the test shall stop.
 pub(super) type Stop = Shared<BoxFuture<'static, ()>>;
@@ -37,7 +37,7 @@ pub(super) struct Driven {
     pub unsent: u64,
     /// Until the last answer.
     pub time: Duration,
-    pub latency: Percentiles,
+    pub latency_us: Percentiles,
     pub is_stopped: bool,
 }
 
@@ -80,18 +80,18 @@ impl Driver {
         let ended = Instant::now();
         let unanswered = calls.len() as u64;
         for _ in 0..unanswered {
-            answers.latencies.record(LAST_ANSWERS);
+            answers.took(LAST_ANSWERS);
         }
         let unsent = if is_stopped { 0 } else { planned - sent };
         for call in sent..sent + unsent {
-            answers.latencies.record(ended.saturating_duration_since(due(call)));
+            answers.took(ended.saturating_duration_since(due(call)));
         }
         Driven {
             sent,
             failed: answers.failed + unanswered,
             unsent,
             time: ended - start,
-            latency: answers.latencies.percentiles(),
+            latency_us: answers.micros.percentiles(),
             is_stopped,
         }
     }
@@ -124,7 +124,7 @@ struct Answer {
 
 #[derive(Default)]
 struct Answers {
-    latencies: Latencies,
+    micros: Sketch,
     failed: u64,
 }
 
@@ -132,6 +132,10 @@ impl Answers {
     /// Adds an answer; `None` is a call that panicked.
     fn add(&mut self, answer: Option<Answer>) {
         self.failed += u64::from(answer.as_ref().is_none_or(|answer| answer.has_failed));
-        self.latencies.record(answer.map(|answer| answer.latency).unwrap_or_default());
+        self.took(answer.map(|answer| answer.latency).unwrap_or_default());
+    }
+
+    fn took(&mut self, latency: Duration) {
+        self.micros.add(latency.as_micros().try_into().unwrap_or(u64::MAX));
     }
 }

@@ -1,12 +1,17 @@
-//! The time as this machine believes it to be. Names begin with it; nothing that must hold depends on it.
+//! The time as this machine believes it to be. Names begin with it, and it says what has expired; nothing else
+//! depends on it.
 
 use crate::model::DateTime;
+use std::fmt;
+use std::sync::Arc;
 
 /// A clock that tells dates.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone)]
 pub(crate) enum WallClock {
     /// This machine's.
     System,
+    /// One of the app.
+    Given(Arc<dyn Fn() -> DateTime + Send + Sync>),
     /// One that runs with the runtime's clock.
     #[cfg(any(test, feature = "testing"))]
     Virtual(Virtual),
@@ -39,6 +44,7 @@ impl WallClock {
     pub(crate) fn now(&self) -> DateTime {
         match self {
             Self::System => DateTime::now(),
+            Self::Given(now) => now(),
             #[cfg(any(test, feature = "testing"))]
             Self::Virtual(Virtual { start, date, rate }) => {
                 let since = start.elapsed().mul_f64(*rate).as_nanos() / 100;
@@ -46,6 +52,12 @@ impl WallClock {
                 DateTime::from_ticks(ticks).unwrap_or(DateTime::MAX)
             }
         }
+    }
+}
+
+impl fmt::Debug for WallClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WallClock")
     }
 }
 

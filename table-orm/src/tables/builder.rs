@@ -5,7 +5,10 @@ use crate::error::Result;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 use crate::layer::Observe;
 use crate::layer::{Layer, Limit, Rate, ReadFrom, Retry};
+use crate::model::DateTime;
+use crate::plan::Connection;
 use crate::store::Store;
+use crate::sync::WallClock;
 use std::sync::Arc;
 
 /// A connection to be made: a store, and the layers around it.
@@ -45,6 +48,7 @@ pub struct TablesBuilder {
     retry: Option<Retry>,
     #[cfg(any(feature = "metrics", feature = "tracing"))]
     observe: Option<Observe>,
+    clock: WallClock,
     #[cfg(feature = "cache")]
     cache_bytes: u64,
 }
@@ -59,6 +63,7 @@ impl TablesBuilder {
             retry: Some(Retry::interactive()),
             #[cfg(any(feature = "metrics", feature = "tracing"))]
             observe: Some(Observe),
+            clock: WallClock::System,
             #[cfg(feature = "cache")]
             cache_bytes: crate::cache::DEFAULT_CACHE_BYTES,
         }
@@ -126,6 +131,31 @@ impl TablesBuilder {
         self
     }
 
+    /// Sets the clock that says which entities [have expired](crate::guide::run::expiry): by default that of this
+    /// machine. Names of helper rows begin with its time, but nothing depends on that.
+    ///
+    /// ```
+    /// use table_orm::Tables;
+    /// use table_orm::embedded::EmbeddedStore;
+    /// use table_orm::model::DateTime;
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// // In a test, time passes when the test says so.
+    /// let now = Arc::new(Mutex::new("2026-01-01T00:00:00Z".parse::<DateTime>()?));
+    /// let clock = Arc::clone(&now);
+    /// let tables = Tables::builder(EmbeddedStore::in_memory()?)
+    ///     .clock(move || *clock.lock().unwrap())
+    ///     .build()?;
+    /// *now.lock().unwrap() = "2026-02-01T00:00:00Z".parse()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn clock(mut self, now: impl Fn() -> DateTime + Send + Sync + 'static) -> Self {
+        self.clock = WallClock::Given(Arc::new(now));
+        self
+    }
+
     /// Returns the tables behind these layers. Sends nothing.
     ///
     /// # Errors
@@ -137,10 +167,10 @@ impl TablesBuilder {
         add(&mut store, self.retry)?;
         #[cfg(any(feature = "metrics", feature = "tracing"))]
         add(&mut store, self.observe)?;
+        let connection = Connection::new(store).with_clock(self.clock);
         #[cfg(feature = "cache")]
-        return Ok(Tables::with_cache(store, self.cache_bytes));
-        #[cfg(not(feature = "cache"))]
-        Ok(Tables::of(store))
+        let connection = connection.with_cache(self.cache_bytes);
+        Ok(Tables { connection: Arc::new(connection) })
     }
 }
 

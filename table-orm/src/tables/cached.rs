@@ -2,15 +2,8 @@
 
 use super::Tables;
 use crate::cache::CacheCounts;
-use crate::plan::Connection;
-use crate::store::Store;
-use std::sync::Arc;
 
 impl Tables {
-    pub(super) fn with_cache(store: Arc<dyn Store>, bytes: u64) -> Self {
-        Self { connection: Arc::new(Connection::new(store).with_cache(bytes)) }
-    }
-
     /// Returns what the cache of this connection did so far. All clones have one cache.
     ///
     /// ```

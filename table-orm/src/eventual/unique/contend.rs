@@ -89,18 +89,27 @@ impl Guards {
         backoff: &mut Backoff,
     ) -> Result<Round> {
         if self.has(&guard.home, value).await? {
-            return Err(self.violation(value, &guard.home));
+            return self.room_for(value, guard).await;
         }
         self.wait(backoff).await;
         self.end_ticket(guard).await?;
         if self.has(&guard.home, value).await? {
-            return Err(self.violation(value, &guard.home));
+            return self.room_for(value, guard).await;
         }
         match self.set(value, entity, ticket, Some(guard)).await {
             Ok(()) => Ok(Round::Mine),
             Err(Error::Conflict(_) | Error::NotFound(_)) => Ok(Round::Again),
             Err(error) => Err(error),
         }
+    }
+
+    /// Asks again for a value whose entity has expired: it is deleted, with its guard.
+    async fn room_for(&self, value: &UniqueValue, guard: &Guard) -> Result<Round> {
+        let home = self.home.in_table(&guard.home.table);
+        if home.evict(&guard.home.key).await? {
+            return Ok(Round::Again);
+        }
+        Err(self.violation(value, &guard.home))
     }
 
     async fn wait(&self, backoff: &mut Backoff) {

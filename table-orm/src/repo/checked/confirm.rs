@@ -1,7 +1,9 @@
 //! What the canonical row of an entity says about the rows that were found of it.
 
 use super::found::{FoundRow, listed};
-use crate::entity::{Loaded, Row, RowHead, SkipUnreadable, TableEntity, has_row, split_page};
+use crate::entity::{
+    Loaded, Row, RowHead, SkipUnreadable, TableEntity, has_row, is_alive, split_page,
+};
 use crate::error::Result;
 use crate::plan::{CanonicalKey, TableClient};
 use crate::query::{Filter, RowQuery};
@@ -89,6 +91,9 @@ impl<E: TableEntity, R: Row<Entity = E>> Check<R> {
 
     async fn canonical(&self, key: &CanonicalKey) -> Result<Option<Loaded<E>>> {
         let Some(StoredRow { body, header }) = self.stored(key).await? else { return Ok(None) };
+        if !is_alive::<E>(&body, self.client.read_time()) {
+            return Ok(None);
+        }
         listed(Loaded::read(body, header), self.skip.as_ref())
     }
 

@@ -2,7 +2,7 @@
 
 use crate::entity::{
     FromRow, Loaded, OwnRows, ReadBackError, Row, RowHead, SkipUnreadable, TableEntity, canonical,
-    home_key, partition_key, read_entity, read_rows, row_key, split_page,
+    home_key, is_alive, partition_key, read_entity, read_rows, row_key, split_page,
 };
 use crate::error::Result;
 use crate::plan::CanonicalKey;
@@ -33,12 +33,12 @@ pub fn read_elsewhere<R: Row>(
 
 /// Reads full copies in the entity's own partition.
 pub fn read_copies<R: Row<Entity: FromRow<R>>>(
-    _: &OwnRows,
+    own: &OwnRows,
     page: &[u8],
     skip: Option<&SkipUnreadable>,
     most: usize,
 ) -> Result<(Vec<FoundRow>, bool)> {
-    read_each(page, most, |json| {
+    read_alive::<R::Entity, _>(own, page, most, |json| {
         let Some((entity, row)) = listed(read_entity::<R, R::Entity>(json, None), skip)? else {
             return Ok(None);
         };
@@ -53,22 +53,26 @@ pub fn read_copies<R: Row<Entity: FromRow<R>>>(
 
 /// Reads canonical rows. Leaves out those that were moved.
 pub fn read_canonical<E: TableEntity>(
-    _: &OwnRows,
+    own: &OwnRows,
     page: &[u8],
     skip: Option<&SkipUnreadable>,
     most: usize,
 ) -> Result<(Vec<Loaded<E>>, bool)> {
-    read_each(page, most, |json| listed(Loaded::read(Bytes::copy_from_slice(json), None), skip))
+    read_alive::<E, _>(own, page, most, |json| {
+        listed(Loaded::read(Bytes::copy_from_slice(json), None), skip)
+    })
 }
 
 /// Reads the canonical row of a whole key. Fails where it was moved: the caller asked for this one.
 pub fn read_point<E: TableEntity>(
-    _: &OwnRows,
+    own: &OwnRows,
     page: &[u8],
     skip: Option<&SkipUnreadable>,
     most: usize,
 ) -> Result<(Vec<Loaded<E>>, bool)> {
-    read_each(page, most, |json| readable(Loaded::read(Bytes::copy_from_slice(json), None), skip))
+    read_alive::<E, _>(own, page, most, |json| {
+        readable(Loaded::read(Bytes::copy_from_slice(json), None), skip)
+    })
 }
 
 /// What was read of a row; `None` also for one that was moved, which a list leaves out.
@@ -91,6 +95,16 @@ fn readable<T>(
         Err(ReadBackError::Property(error)) => Ok(SkipUnreadable::take(skip, Err(error))?),
         read => Ok(read?),
     }
+}
+
+/// Reads rows of `E` as `read_each` does, without those of expired entities.
+fn read_alive<E: TableEntity, T>(
+    own: &OwnRows,
+    page: &[u8],
+    most: usize,
+    read: impl Fn(&[u8]) -> Result<Option<T>>,
+) -> Result<(Vec<T>, bool)> {
+    read_each(page, most, |json| if is_alive::<E>(json, own.now) { read(json) } else { Ok(None) })
 }
 
 /// Reads at most a number of rows of a page. Returns whether these are all of the page's rows, too.

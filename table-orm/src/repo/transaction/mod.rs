@@ -3,12 +3,14 @@
 mod builder;
 mod required;
 mod scope;
+mod untyped;
 mod with;
 mod writes;
 
 pub use builder::Transaction;
 pub use required::Required;
 pub use scope::TransactionScope;
+pub use untyped::TableTransaction;
 pub use with::TransactionWith;
 pub use writes::Room;
 

@@ -88,7 +88,7 @@ impl TransactionScope {
         let key = CanonicalKey { partition_key, row_key };
         let loaded = match client.find::<EntityOf<Q>>(&client.point_of::<EntityOf<Q>>(&key)).await?
         {
-            Found::Entity(loaded) => Some(loaded),
+            Found::Entity(loaded) => Some(loaded).filter(|loaded| client.is_alive(loaded)),
             Found::Nothing => None,
             // Not a row that is absent: another attempt to insert one would fail, too.
             Found::OtherType => return Ok(None),

@@ -9,7 +9,7 @@ use crate::entity::{
     WholePartition, body as row_body, merges_blind, patches_blind, writes_blind,
 };
 use crate::error::{Result, TransactionError};
-use crate::eventual::{Intents, Settling};
+use crate::eventual::{ExpiringType, Intents, Settling};
 use crate::key::KeyError;
 use crate::model::ETag;
 use crate::plan::{EntityContext, Plan, TableClient, combine, merge_all};
@@ -150,17 +150,18 @@ impl<'a> Writes<'a> {
     }
 
     pub fn plan(&self) -> Result<Plan> {
-        match &self.fault {
-            Some(fault) => Err(fault.clone().into()),
-            None => self.intents.plan(&self.client, self.batch.clone(), &self.settling),
-        }
+        self.check()?;
+        self.intents.plan(&self.client, self.batch.clone(), &self.settling)
+    }
+
+    /// Fails if a call broke a rule, so that nothing is sent.
+    pub fn check(&self) -> Result<()> {
+        self.fault.clone().map_or(Ok(()), |fault| Err(fault.into()))
     }
 
     pub async fn commit(self) -> Result<Vec<Option<ETag>>> {
-        let Self { client, batch, entries, members, mut intents, settling, fault, .. } = self;
-        if let Some(fault) = fault {
-            return Err(fault.into());
-        }
+        self.check()?;
+        let Self { client, batch, entries, members, mut intents, settling, .. } = self;
         let sent = match batch.operations.len() {
             0 => Ok(Vec::new()),
             // Only canonical rows are deleted under their ETag.
@@ -396,6 +397,7 @@ impl<'a> Writes<'a> {
         };
         let reported = ReportedType::of::<E>().filter(is_new);
         self.client.reported.extend(reported);
+        self.client.expiry.add(ExpiringType::of::<E>());
         let last = self.batch.operations.last();
         let in_order = last.into_iter().chain(&new.operations);
         self.ascends &= in_order.is_sorted_by(|one, next| one.row_key < next.row_key);
@@ -481,7 +483,7 @@ impl<'a> Writes<'a> {
         }
     }
 
-    fn fail(&mut self, fault: impl Into<Fault>) {
+    pub fn fail(&mut self, fault: impl Into<Fault>) {
         // The last count of too many operations is the number of all.
         let fault = fault.into();
         let counted = |fault: &Fault| {

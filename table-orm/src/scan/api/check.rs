@@ -65,7 +65,9 @@ impl<T, R> Scan<T, R> {
         // A range of partitions takes two comparisons beside those of the rows, a range of rows in
         // one partition three in all.
         let of_rows = usize::from(!rows.0.is_empty()) + usize::from(rows.1.is_some());
-        let comparisons = query.filter.as_ref().map_or(0, Filter::comparisons) + 3.max(2 + of_rows);
+        let comparisons = query.filter.as_ref().map_or(0, Filter::comparisons)
+            + self.alive.comparisons()
+            + 3.max(2 + of_rows);
         if comparisons > MAX_COMPARISONS {
             return Err(Error::FilterTooLong(comparisons));
         }
@@ -107,7 +109,8 @@ impl<T: ReadRow, R> Scan<T, R> {
     pub fn plan(&self) -> Result<Plan> {
         let rules = self.clone().rules(self.selected(), false)?;
         let (limit, reason) = (self.limit, Some(self.reason.clone()));
-        Ok(first_request(rules).map(|query| Step::Read { query, limit, reason }).into())
+        let query = first_request(rules).map(|query| self.alive.only(&query).into_owned());
+        Ok(query.map(|query| Step::Read { query, limit, reason }).into())
     }
 
     /// The properties to ask for: the selected ones, or those of `T`, and the keys.

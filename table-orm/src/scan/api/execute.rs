@@ -74,22 +74,23 @@ impl<T, R> Scan<T, R> {
     }
 
     /// These properties, and those that tell own rows.
-    fn keys(&self, names: &[&'static str]) -> Names {
+    pub(super) fn keys(&self, names: &[&'static str]) -> Names {
         names.iter().copied().chain(self.own.marks()).map(Into::into).collect()
     }
 
     /// The scan without types of properties, because it reads no properties.
-    fn bare(mut self) -> Self {
+    pub(super) fn bare(mut self) -> Self {
         self.query = self.query.map(|query| RowQuery { metadata: Metadata::None, ..query });
         self
     }
 
     /// The rows that the scan reads.
     pub(in crate::scan) fn source(&self) -> ScanSource {
-        ScanSource { store: Arc::clone(&self.store), entity: self.entity, own: self.own }
+        let (store, alive) = (Arc::clone(&self.store), self.alive.clone());
+        ScanSource { store, entity: self.entity, own: self.own, alive }
     }
 
-    fn run<U: Send + 'static>(
+    pub(super) fn run<U: Send + 'static>(
         self,
         select: Option<Names>,
         read: ReadRows<U>,

@@ -2,6 +2,7 @@
 
 mod check;
 mod execute;
+mod explain;
 mod pages;
 mod partitions;
 mod run;

@@ -5,12 +5,13 @@ use crate::entity::{
 };
 use crate::error::Result;
 use crate::model::{SYSTEM_PROPERTIES, TableName};
+use crate::plan::TableClient;
 use crate::property::PropertyError;
 use crate::query::{
     Condition, Filter, IntoCondition, IntoSpan, KeyRange, RowQuery, ScanPermit, Span,
 };
 use crate::scan::checkpoint::Checkpoint;
-use crate::scan::engine::Splitter;
+use crate::scan::engine::{Alive, Splitter};
 use crate::store::Store;
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -107,6 +108,8 @@ pub struct Scan<T, R = Untyped> {
     /// The row after which it begins.
     pub(in crate::scan) after: Option<RowHead>,
     pub(in crate::scan) skip: Option<SkipUnreadable>,
+    /// What says which rows have expired.
+    pub(in crate::scan) alive: Alive,
     pub(in crate::scan) checkpoint: Option<Checkpoint>,
     /// The seed of random waits; `None` takes one from the system.
     pub(in crate::scan) seed: Option<u64>,
@@ -124,6 +127,7 @@ impl<T, R> Clone for Scan<T, R> {
             splitter: self.splitter.clone(),
             after: self.after.clone(),
             skip: self.skip.clone(),
+            alive: self.alive.clone(),
             checkpoint: self.checkpoint.clone(),
             reason: self.reason.clone(),
             ..*self
@@ -138,6 +142,11 @@ impl<T: ReadRow, R> Scan<T, R> {
             query.mark.may_be_old = true;
         }
         self
+    }
+
+    /// Leaves out what has expired, as reads of the client do.
+    pub(super) fn alive(self, client: &TableClient) -> Self {
+        Self { alive: Alive::of(client), ..self }
     }
 
     pub(super) fn with(
@@ -168,6 +177,7 @@ impl<T: ReadRow, R> Scan<T, R> {
             limit: None,
             after: None,
             skip: None,
+            alive: Alive::default(),
             checkpoint: None,
             seed: None,
             reason: permit.reason().to_owned(),
@@ -223,7 +233,8 @@ impl<T, R> Scan<T, R> {
 
     /// Limits the memory of an [`ordered`](Self::ordered) scan, in bytes: of the pages that wait for
     /// earlier ones or for the consumer, and of those in flight. Default: [`DEFAULT_BUFFER`]. A page
-    /// counts with its JSON and with the structs read from it. A page in flight counts like the largest
+    /// counts with its JSON, with the structs read from it and, of a [`DynamicEntity`], with the map of its
+    /// properties. A page in flight counts like the largest
     /// of late, so a scan whose pages grow may exceed the limit by what those in flight grow. The page
     /// that the consumer waits for is read in any case.
     ///
@@ -391,6 +402,7 @@ impl<T, R> Scan<T, R> {
             limit: self.limit,
             after: self.after,
             skip: self.skip,
+            alive: self.alive,
             checkpoint: self.checkpoint,
             seed: self.seed,
             reason: self.reason,

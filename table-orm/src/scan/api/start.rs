@@ -35,7 +35,8 @@ impl<E: TableEntity> Repo<E> {
     /// ```
     pub fn scan(&self, permit: ScanPermit) -> Scan<E, E::Canonical> {
         let TableClient { connection, table, .. } = &self.client;
-        Scan::typed(Arc::clone(&connection.store), table.clone(), &permit).may_be_old()
+        let scan = Scan::typed(Arc::clone(&connection.store), table.clone(), &permit);
+        scan.may_be_old().alive(&self.client)
     }
 }
 

@@ -6,6 +6,7 @@ use crate::entity::{FromRow, OwnRows, ReadRow as _, Row};
 use crate::error::Result;
 use crate::query::{RowQuery, ScanPermit, Span};
 use crate::repo::{List, ListParts};
+use crate::scan::engine::Alive;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -51,7 +52,7 @@ impl<R: Row, C, T: FromRow<R>> List<R, C, T> {
         let mut scan = Scan::<T, R>::with(store, table, rows, Span::All, &permit);
         scan.query =
             query.map(|query| RowQuery { metadata: T::METADATA, self_paced: true, ..query });
-        (scan.limit, scan.skip) = (limit, skip);
+        (scan.limit, scan.skip, scan.alive) = (limit, skip, Alive::of(&client));
         ListByWorkers { scan: scan.ordered(true).concurrency(workers), read: PhantomData }
     }
 }

@@ -107,13 +107,13 @@ impl<T> ScanState<T> {
         Ok(committed)
     }
 
-    /// Queues a page's rows, whose answer had that many bytes. Ends its range if it is read to its end.
+    /// Queues a page's rows, which take that many bytes beside themselves. Ends its range if it is read to its end.
     pub(super) fn push(
         &mut self,
         start: &Position,
         committed: &Committed,
         rows: Vec<T>,
-        body: usize,
+        beside: usize,
     ) {
         self.delivery.requested -= 1;
         if committed.ended {
@@ -122,7 +122,7 @@ impl<T> ScanState<T> {
         if committed.keep > 0 {
             let Committed { first, last, .. } = committed;
             let (first, last) = (first.clone(), last.clone());
-            let bytes = body + rows.len() * size_of::<T>();
+            let bytes = beside + rows.len() * size_of::<T>();
             self.delivery.push(QueuedPage { range: start.clone(), rows, first, last, bytes });
         }
         if committed.ended {

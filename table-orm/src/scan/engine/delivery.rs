@@ -26,7 +26,7 @@ pub(in crate::scan) struct QueuedPage<T> {
     pub rows: Vec<T>,
     pub first: RowHead,
     pub last: RowHead,
-    /// What it counts towards the buffer: its JSON, and the structs read from it.
+    /// What it counts towards the buffer: its JSON, the structs read from it, and their extra bytes.
     pub bytes: usize,
 }
 

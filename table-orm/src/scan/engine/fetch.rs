@@ -34,7 +34,7 @@ pub(in crate::scan) async fn fetch<T: Send>(
             state.pace.requests += 1;
             state.pace.now()
         };
-        let answer = shared.source.store.query(request).await;
+        let answer = shared.source.store.query(&shared.source.alive.only(request)).await;
         drop(in_flight);
         let throttled = match answer {
             Ok(page) => return Ok(page),

@@ -4,6 +4,7 @@
 //! [ranges](ranges::Ranges) and who reads them, the [delivery](delivery::Delivery) of pages to the
 //! consumer, and the [pace](super::pace::ScanPace) of the requests.
 
+mod alive;
 mod commit;
 mod delivery;
 mod density;
@@ -28,9 +29,10 @@ mod state;
 mod steal;
 mod worker;
 
+pub(super) use alive::Alive;
 pub(super) use delivery::QueuedPage;
 pub(super) use key_model::is_split_char;
-pub(super) use page_rows::{ReadRows, no_rows, partition_keys, typed_rows};
+pub(super) use page_rows::{ReadRows, no_rows, partition_keys, typed_rows, whose_rows};
 pub(super) use position::{Position, bounds, max, min, span};
 pub(super) use range::first_request;
 pub use report::ScanReport;

@@ -29,7 +29,7 @@ pub struct ScanReport {
     pub already_complete: bool,
     /// Partitions whose rate the service limited.
     pub hot_partitions: Vec<String>,
-    /// The most bytes of pages that waited in memory for the consumer: their JSON, and the structs read
-    /// from it.
+    /// The most bytes of pages that waited in memory for the consumer: their JSON, the structs read from it, and
+    /// the maps of a [`DynamicEntity`](crate::DynamicEntity).
     pub held_bytes: u64,
 }

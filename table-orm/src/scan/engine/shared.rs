@@ -1,5 +1,6 @@
 //! What the workers and the consumer of a scan share.
 
+use super::alive::Alive;
 use super::page_rows::ReadRows;
 use super::report::ScanReport;
 use super::rules::Rules;
@@ -19,6 +20,14 @@ pub(in crate::scan) struct ScanSource {
     pub entity: &'static str,
     /// Which rows they are.
     pub own: OwnRows,
+    pub alive: Alive,
+}
+
+impl ScanSource {
+    /// The rows that a page of now is read into.
+    pub fn own(&self) -> OwnRows {
+        self.own.at(self.alive.now())
+    }
 }
 
 /// What the workers and the consumer of a scan share.

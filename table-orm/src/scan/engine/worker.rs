@@ -61,17 +61,18 @@ async fn page<T: Send>(shared: &Shared<T>, start: &Position) -> Result<Option<Po
     };
     let page = fetch(shared, &request, partition.as_deref()).await?;
     let keys = PageKeys::read(&page.body)?;
-    let read = (shared.read)(&shared.source.own, &page.body)?;
+    let read = (shared.read)(&shared.source.own(), &page.body)?;
     let keys = keys.without(read.unread());
     let committed = {
         let mut state = shared.lock();
         state.answered(partition.as_deref(), keys.len());
         state.commit(start, &keys, page.continuation)?
     };
+    let bytes = page.body.len() + read.extra_bytes;
     let rows = read.first(committed.keep, usize::MAX, shared.skip.as_ref())?;
     let then = {
         let mut state = shared.lock();
-        state.push(start, &committed, rows, page.body.len());
+        state.push(start, &committed, rows, bytes);
         if committed.ended { committed.then } else { Some(start.clone()) }
     };
     shared.wake();

@@ -1,6 +1,7 @@
 //! How many requests are in flight, and when the next may be sent: slow start and pacers.
 
 use super::pacer::Pacer;
+use crate::layer::rate::PARTITION_TARGET;
 use std::collections::HashMap;
 
 /// Requests in flight at the start; one more after each answer.
@@ -9,8 +10,6 @@ const SLOW_START: f64 = 4.0;
 const ACCOUNT_FLOOR: f64 = 8_000.0;
 /// A partition's slowest starting rate, entities a second.
 const PARTITION_FLOOR: f64 = 1_000.0;
-/// A partition's documented target, entities a second.
-const PARTITION_TARGET: f64 = 2_000.0;
 /// More idle partitions than these are forgotten.
 const REMEMBERED: usize = 1_000;
 
@@ -81,7 +80,8 @@ impl Limiter {
             let (fast, most) = (self.account.is_fast(), self.partition_rate);
             let pacer = self.partition(now, partition);
             let recent = pacer.recent();
-            let to_blame = if fast { recent > PARTITION_TARGET } else { recent >= PARTITION_FLOOR };
+            let to_blame =
+                if fast { recent > f64::from(PARTITION_TARGET) } else { recent >= PARTITION_FLOOR };
             if to_blame {
                 self.partition_rate = pacer.throttled(now, issued, most);
                 return;

@@ -14,7 +14,7 @@ pub struct Bounds {
     pub gib_moved: f64,
     /// GiB of rows that are stored until the table is deleted.
     pub gib_stored: f64,
-    /// How long it takes.
+    /// How long it takes, without loading the table. The last answers of each step take up to a minute.
     pub seconds: f64,
 }
 

@@ -1,6 +1,6 @@
 //! What was measured.
 
-use crate::stress::percentiles::Percentiles;
+use crate::figures::Percentiles;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -50,8 +50,8 @@ pub struct Step {
     pub retries: u64,
     /// All other errors of requests, by code.
     pub errors: BTreeMap<String, u64>,
-    /// The latency of its calls.
-    pub latency: Percentiles,
+    /// Microseconds from when a call was due to its answer.
+    pub latency_us: Percentiles,
     /// The bytes of the rows that were sent.
     pub bytes_up: u64,
     /// The bytes of the rows that were returned.

@@ -96,8 +96,7 @@ const COLUMNS: [&str; 17] = [
 ];
 
 fn cells(step: &Step) -> [String; 17] {
-    let latency = &step.latency;
-    let millis = |value: f64| format!("{value:.1}");
+    let [p50, p90, p99, p999, most] = step.latencies().map(|millis| format!("{millis:.1}"));
     let errors: Vec<_> =
         step.errors.iter().map(|(code, count)| format!("{count} {code}")).collect();
     [
@@ -110,11 +109,11 @@ fn cells(step: &Step) -> [String; 17] {
         grouped(step.refused),
         grouped(step.retries),
         if errors.is_empty() { "0".to_owned() } else { errors.join(", ") },
-        millis(latency.p50),
-        millis(latency.p90),
-        millis(latency.p99),
-        millis(latency.p99_9),
-        millis(latency.max),
+        p50,
+        p90,
+        p99,
+        p999,
+        most,
         bytes(step.bytes_up),
         bytes(step.bytes_down),
         step.outcome.name().to_owned(),

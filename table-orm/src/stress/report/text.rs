@@ -4,7 +4,7 @@ use super::figures::{Ending, Phase, Step, StepKind, StepOutcome};
 use super::format::number;
 use super::found::StressReport;
 use super::verdict::{Shards, Verdict};
-use crate::figures::{bytes, grouped};
+use crate::figures::{Percentiles, bytes, grouped};
 use std::fmt;
 
 impl fmt::Display for StressReport {
@@ -104,7 +104,6 @@ const HEAD: &str = "         entities a second  requests  failed                
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let latency = &self.latency;
         write!(
             f,
             "  {:<4} {:>8} {:>8} {:>8} {:>6.1} {:>8} {:>8}",
@@ -116,8 +115,8 @@ impl fmt::Display for Step {
             grouped(self.refused),
             grouped(self.retries),
         )?;
-        for value in [latency.p50, latency.p90, latency.p99, latency.p99_9, latency.max] {
-            write!(f, "{value:>8.1}")?;
+        for millis in self.latencies() {
+            write!(f, "{millis:>8.1}")?;
         }
         write!(f, "{:>11}{:>11}", bytes(self.bytes_up), bytes(self.bytes_down))?;
         match self.outcome {
@@ -135,6 +134,12 @@ impl fmt::Display for Step {
 }
 
 impl Step {
+    /// Milliseconds: p50, p90, p99, p99.9 and the longest.
+    pub(super) fn latencies(&self) -> [f64; 5] {
+        let Percentiles { p50, p90, p99, p999, most, .. } = self.latency_us;
+        [p50, p90, p99, p999, most].map(|micros| micros as f64 / 1000.0)
+    }
+
     /// The share of its calls that failed.
     pub(super) fn failed_percent(&self) -> f64 {
         100.0 * self.failed as f64 / self.calls.max(1) as f64

@@ -1,0 +1,97 @@
+//! Entities that expire: each row stores when, and one row elsewhere finds those that have expired.
+
+use crate::ast::{Argument, Component, Copy, Elsewhere, Encoder, Entity, Role, Row};
+use crate::errors::{Errors, mistake};
+use crate::nearest::suggestion;
+use crate::symbol::{EXPIRY_ROW, EXPIRY_START};
+use crate::template::Template;
+use crate::tokens::*;
+
+/// The component that spreads the row over partitions.
+const SHARD: &str = "expiry_shard";
+/// What rarely is in text: values of components before it cannot have it.
+const SEPARATOR: &str = "~~";
+
+/// Adds what `expires` and `purge_index` ask for.
+pub fn complete(entity: &mut Entity<'_>, errors: &mut Errors) {
+    let Some(expires) = entity.expires.clone() else {
+        if let Some(at) = entity.purge_index {
+            mistake!(errors, Ident::new(EXPIRY_ROW, at) => "`purge_index` finds expired entities, and no entity expires",
+                help: "add `expires = field`");
+        }
+        return;
+    };
+    let name = expires.unraw().to_string();
+    match entity.field(&name) {
+        Some(field) if field.is_stored() && field.role == Role::Property => {}
+        Some(_) => {
+            mistake!(errors, expires => "field `{name}` is not stored as a property, so no row says when the entity expires",
+                help: "name a field with an instant, without `key_only`, `json`, `skip` or another role");
+            return;
+        }
+        None => {
+            let known = entity.fields.iter().map(|field| field.name.as_str());
+            mistake!(errors, expires => "no field is called `{name}`", help = suggestion(&name, known));
+            return;
+        }
+    }
+    for row in &mut entity.rows {
+        match &mut row.copy {
+            Copy::Include(names) if !names.contains(&expires) => names.push(expires.clone()),
+            Copy::Exclude(names) if names.contains(&expires) => {
+                let row = &row.name;
+                mistake!(errors, expires => "row `{row}` excludes `{name}`, so a reader of the row could not leave out what has expired",
+                    help: "remove `{name}` from `exclude`");
+            }
+            _ => {}
+        }
+    }
+    if let Some(at) = entity.purge_index.filter(|_| entity.keyed) {
+        add_row(entity, &expires, at, errors);
+    }
+}
+
+/// The row `EXP:<instant>~~<key of the entity>`, in one of the partitions `EXP:<type>:00` to `EXP:<type>:15`.
+fn add_row(entity: &mut Entity<'_>, expires: &Ident, at: Span, errors: &mut Errors) {
+    let mut key = vec![format!("{EXPIRY_START}{{{}}}", expires.unraw())];
+    let mut held = vec![expires.unraw().to_string()];
+    let canonical = entity.rows.iter().find(|row| row.canonical.is_some()).or(entity.rows.first());
+    let slots = canonical.iter().flat_map(|row| &row.template.slots);
+    for slot in entity.partition.slots.iter().chain(slots) {
+        let component = entity.components.iter().find(|own| own.name.unraw() == slot.name);
+        let (field, lossy) = match component.map(|own| (own.encoder, &own.argument)) {
+            None => (slot.name.clone(), false),
+            Some((encoder, Argument::Field(field))) => (
+                field.unraw().to_string(),
+                matches!(encoder, Encoder::Lower | Encoder::Shard(_) | Encoder::Spread),
+            ),
+            // Another rule says that no other row can tell what a function makes.
+            Some((_, Argument::With(_))) => continue,
+        };
+        if held.contains(&field) {
+            continue;
+        }
+        let digits = slot.digits.filter(|_| !lossy).map(|digits| format!(":0{digits}"));
+        let name = if lossy { &field } else { &slot.name };
+        key.push(format!("{{{name}{}}}", digits.unwrap_or_default()));
+        held.push(field);
+    }
+    let partition = format!("{EXPIRY_START}{}:{{{SHARD}}}", entity.input.ident.unraw());
+    let mut template = |text: &str| Template::parse_or_guess(LitStr::new(text, at), errors);
+    let (partition, template) = (template(&partition), template(&key.join(SEPARATOR)));
+    let path = syn::parse_quote_spanned!(at=> _orm::expiry_shard);
+    entity.components.push(Component {
+        name: Ident::new(SHARD, at),
+        encoder: Encoder::Plain,
+        argument: Argument::With(path),
+    });
+    entity.rows.push(Row {
+        name: Ident::new(EXPIRY_ROW, at),
+        template,
+        copy: Copy::Include(vec![expires.clone()]),
+        when: None,
+        canonical: None,
+        each: None,
+        elsewhere: Some(Elsewhere { table: None, partition: Some(partition) }),
+    });
+}
