@@ -38,7 +38,8 @@ pub async fn are_stored_shortened_and_read(subject: Subject) {
     // The last one fills its entity.
     let mut stored = [
         picture(1, None, String::new()),
-        picture(2, photo(0), "\u{1F3C3}".repeat(CHUNK / 4 + 1)),
+        // Azurite damages other characters where they lie at the border of two packets.
+        picture(2, photo(0), "y".repeat(CHUNK / 2 + 1)),
         picture(3, photo(CHUNK), "x".to_owned()),
         picture(4, photo(CHUNK + 1), "x".repeat(CHUNK)),
         picture(5, photo(1024 * 1024 - 1_000), String::new()),
