@@ -22,7 +22,7 @@ pub use crate::model::Metadata;
 pub use crate::model::{DateTime, Edm, EdmType};
 pub use crate::property::Limit::{Max, MaxLen};
 pub use crate::property::{
-    Chunked, ChunkedJson, Declared, Json, Limit, Ordered, ProjectedSeries, Properties,
+    Chunked, ChunkedJson, Declared, Json, Limit, Ordered, Overflowing, ProjectedSeries, Properties,
     PropertiesWriter as Writer, Property, PropertyError, PropertyFault, PropertyWriter, RowFault,
     Series, SlotsOf, assert_aliases, assert_properties, metadata,
 };
@@ -268,6 +268,12 @@ pub const fn partial(
 #[must_use]
 pub const fn property(name: &'static str, edm: Option<EdmType>) -> Declared {
     Declared::One(name, edm, None)
+}
+
+/// The property of a field with `overflow`.
+#[must_use]
+pub const fn overflow<T: Overflowing>(property: &'static str) -> &'static str {
+    property
 }
 
 /// A guard row without components.

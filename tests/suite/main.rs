@@ -19,6 +19,7 @@ mod eventual;
 mod golden;
 mod growing;
 mod isolation;
+mod large;
 mod load;
 mod loaded;
 mod lock;

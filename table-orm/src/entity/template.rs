@@ -109,7 +109,7 @@ impl RowTemplate {
     }
 
     /// Whether a stored RowKey reads to its end as this template, each component in its shape.
-    /// RowKeys of helper rows, which begin with `DUE:`, `EXP:`, `MOV:`, `OUT:`, `SEQ:`, `SUM:`, `TKT:` or `UNQ:`, do
+    /// RowKeys of helper rows, which begin with `BIG:`, `DUE:`, `EXP:`, `MOV:`, `OUT:`, `SEQ:`, `SUM:`, `TKT:` or `UNQ:`, do
     /// not, unless the template begins so.
     ///
     /// ```

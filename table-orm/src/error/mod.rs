@@ -8,6 +8,7 @@ mod deadline;
 mod distributed_scan;
 mod incomplete_entity;
 mod kind;
+mod large_value;
 mod rejection;
 mod row_count;
 mod scan;
@@ -22,6 +23,7 @@ pub use deadline::DeadlineExceeded;
 pub use distributed_scan::DistributedScanError;
 pub use incomplete_entity::IncompleteEntity;
 pub use kind::ErrorKind;
+pub use large_value::LargeValueError;
 pub use rejection::{Holder, Rejection};
 pub use row_count::RowCount;
 pub use scan::ScanError;
@@ -219,6 +221,9 @@ pub enum Error {
     /// A total of a [`Sum`](crate::Sum) cannot be kept or read. Nothing was written.
     #[error(transparent)]
     Sum(#[from] SumError),
+    /// A large value cannot be stored or read.
+    #[error(transparent)]
+    LargeValue(#[from] LargeValueError),
     /// A writer takes no more entities.
     #[error(transparent)]
     Writer(#[from] WriterError),

@@ -41,6 +41,7 @@ pub(crate) const fn reserved_start(row_key: &str) -> Option<&'static str> {
         return if let b"UNQ" = row_key.as_bytes() { Some(ACROSS_GUARD) } else { None };
     };
     match start {
+        b"BIG:" => Some("BIG:"),
         b"DUE:" => Some("DUE:"),
         b"EXP:" => Some("EXP:"),
         b"MOV:" => Some("MOV:"),

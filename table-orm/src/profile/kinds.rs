@@ -219,6 +219,7 @@ fn find<E: TableEntity>(row: &RowContext<'_>, table: &TableName) -> Option<usize
 /// The part of a helper row, by the reserved beginning of its RowKey.
 fn helper(start: &str) -> RowRole {
     match start {
+        "BIG:" => RowRole::LargeValue,
         "DUE:" => RowRole::Intent,
         "TKT:" => RowRole::Ticket,
         "OUT:" => RowRole::Event,

@@ -14,6 +14,7 @@ mod declared;
 mod finite;
 mod group;
 mod json;
+mod large;
 mod newtype;
 mod open;
 mod ordered;
@@ -37,6 +38,7 @@ pub use chunked::{Chunked, ChunkedJson};
 pub use declared::{Declared, assert_aliases, assert_properties, metadata};
 pub use group::Properties;
 pub use json::Json;
+pub use large::{Large, Overflowing};
 pub use ordered::Ordered;
 #[doc(hidden)]
 pub use series::{ProjectedSeries, SlotsOf};
@@ -46,4 +48,7 @@ pub use slots::Slots;
 
 pub(crate) use chunked::MAX_CHUNKS;
 pub(crate) use declared::is_chunk;
+pub(crate) use large::{
+    CHUNK_BYTES, Digest, LARGE_START, MAX_INLINE, Reference, chunk_key, chunk_of,
+};
 pub(crate) use slots::series_slot;
