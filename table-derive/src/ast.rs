@@ -31,8 +31,12 @@ pub struct Entity<'a> {
     pub expires: Option<Ident>,
     /// Whether a row elsewhere finds those that have expired.
     pub purge_index: Option<Span>,
+    /// The type of its old form.
+    pub migrate_from: Option<Path>,
     pub allow_append_only: bool,
     pub allow_single_partition: bool,
+    /// The length of its periods, and the field of its time.
+    pub bucket: Option<Vec<Ident>>,
     pub rows: Vec<Row>,
     pub uniques: Vec<Unique>,
     pub components: Vec<Component>,
@@ -205,8 +209,10 @@ impl<'a> Entity<'a> {
             }),
             expires: items.field("expires", errors),
             purge_index: items.flag("purge_index", errors),
+            migrate_from: items.path("migrate_from", errors),
             allow_append_only: items.flag("allow_append_only", errors).is_some(),
             allow_single_partition: items.flag("allow_single_partition", errors).is_some(),
+            bucket: items.names("bucket", errors),
             rows,
             uniques: Vec::new(),
             components,

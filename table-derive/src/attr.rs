@@ -279,7 +279,8 @@ impl Items {
         if let Value::List(tokens) = item.value {
             return Some((item.name, tokens));
         }
-        mistake!(errors, item.name => "`{name}` needs a list of fields", help: "write `{name}(field, ..)`");
+        let list = if name == "bucket" { "month, at" } else { "field, .." };
+        mistake!(errors, item.name => "`{name}` needs a list of fields", help: "write `{name}({list})`");
         None
     }
 }

@@ -99,6 +99,11 @@ pub fn slots(ty: &Type) -> Option<(&Type, &syn::Expr)> {
     Some((option(&array.elem)?, &array.len))
 }
 
+/// Whether a series of that type has slots, each of which may be empty.
+pub fn has_slots(ty: &Type) -> bool {
+    slots(ty).is_some() || is(ty, "Ring")
+}
+
 /// The lifetime and the type of a reference.
 pub fn reference(ty: &Type) -> Option<(String, &Type)> {
     let Type::Reference(reference) = ungrouped(ty) else { return None };

@@ -289,11 +289,14 @@ impl<'a> Model<'a> {
     pub fn settable(&self) -> impl Iterator<Item = &Field<'a>> {
         let has_setter = |field: &Field<'_>| match field.role {
             Role::Property | Role::Json | Role::Chunked | Role::ChunkedJson => field.is_stored(),
-            Role::Series => field.is_stored() && kind::slots(field.ty).is_some(),
+            Role::Series => field.is_stored() && kind::has_slots(field.ty),
             Role::Flatten | Role::Skip | Role::ETag | Role::Timestamp => false,
         };
-        let in_key =
-            |name: &str| self.parts().filter_map(Part::field).any(|field| field.name == name);
+        // A key, or the name of a table, is made of it.
+        let names = |name: &str| self.entity.bucket.iter().flatten().any(|own| own.unraw() == name);
+        let in_key = move |name: &str| {
+            names(name) || self.parts().filter_map(Part::field).any(|field| field.name == name)
+        };
         self.entity.fields.iter().filter(move |field| has_setter(field) && !in_key(&field.name))
     }
 

@@ -6,7 +6,7 @@ pub type Attribute = (&'static str, &'static str);
 pub const ON_ENTITY: Attribute = (
     "table",
     "name partition row unique kind sums outbox cache crate escape rename_all allow_append_only \
-     allow_single_partition expires purge_index",
+     allow_single_partition expires purge_index migrate_from bucket",
 );
 /// After the name of a row.
 pub const ON_ROW: Attribute =

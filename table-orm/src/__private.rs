@@ -2,6 +2,7 @@
 
 pub use crate::codec::{Alias, Members};
 pub use crate::entity::check_names as check_sums;
+pub use crate::entity::{Bucketed, Bucketing};
 pub use crate::entity::{ChunksOf, Elements, Field, FromKeys, Query, Row, SeriesOf, Stores};
 pub use crate::entity::{
     EventValues, ForeignTemplate, GuardTemplate, MemberOf, RowTemplate, Sum, TableEntity,
@@ -17,14 +18,16 @@ pub use crate::key::{
     Plain, PrefixFree, PrefixOf, RangeOf, Shape, Shard, Sorted, SortedLast, Spread, TemplatePart,
     TextPart, Width,
 };
+pub use crate::migrate::{Migrates, check as check_migration};
 pub use crate::model::ETag;
 pub use crate::model::Metadata;
+pub use crate::model::{Bucket, Moment};
 pub use crate::model::{DateTime, Edm, EdmType};
 pub use crate::property::Limit::{Max, MaxLen};
 pub use crate::property::{
     Chunked, ChunkedJson, Declared, Json, Limit, Ordered, Overflowing, ProjectedSeries, Properties,
-    PropertiesWriter as Writer, Property, PropertyError, PropertyFault, PropertyWriter, RowFault,
-    Series, SlotsOf, assert_aliases, assert_properties, metadata,
+    PropertiesWriter as Writer, Property, PropertyError, PropertyFault, PropertyWriter, Rolling,
+    RowFault, Series, SlotsOf, assert_aliases, assert_properties, metadata,
 };
 pub use crate::query::{Column, Complete, KeyRange, KeyState, Needs, Open, class};
 pub use crate::query::{Part, PartitionKey, RowKey};

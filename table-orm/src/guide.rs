@@ -126,8 +126,14 @@ pub mod run {
     #[doc = include_str!("../guide/run/profile.md")]
     pub mod profile {}
 
+    #[doc = include_str!("../guide/run/migrating.md")]
+    pub mod migrating {}
+
     #[doc = include_str!("../guide/run/versions.md")]
     pub mod versions {}
+
+    #[doc = include_str!("../guide/run/periods.md")]
+    pub mod periods {}
 
     #[doc = include_str!("../guide/run/adopting.md")]
     pub mod adopting {}

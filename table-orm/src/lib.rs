@@ -85,11 +85,13 @@
 //! | [`eventual`] | how an entity's rows in other partitions follow it |
 //! | [`repo`] | [`Repo`] and its calls, and the upkeep of rows: verify, repair, backfill |
 //! | [`scan`] | scans of whole tables, in one process or distributed |
+//! | [`migrate`] | new keys for stored entities, while clients write |
 //! | [`outbox`] | what was written, handed on to handlers and queues |
 //! | [`transfer`] | rows out to text, and back: exports and imports |
 //! | [`lock`] | the schemas of an app's types in a file, which a test checks |
 //! | [`profile`] | what a table stores: partitions, sizes, properties, and advice |
 //! | [`book`] | the access patterns of an app, and what they cost |
+//! | [`periods`] | types with a table for each hour, day, month or year |
 //! | `tables` | [`Tables`], [`TablesBuilder`] |
 //! | `stress` | the rate that a partition sustains, found by a test |
 //!
@@ -164,6 +166,8 @@ pub mod repo;
 
 pub mod scan;
 
+pub mod migrate;
+
 pub mod outbox;
 
 pub mod transfer;
@@ -173,6 +177,8 @@ pub mod lock;
 pub mod profile;
 
 pub mod book;
+
+pub mod periods;
 
 mod tables;
 

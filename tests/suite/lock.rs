@@ -394,7 +394,7 @@ fn rows_come_and_go_with_what_has_to_be_done() {
         other_rows::lock,
         &[
             "no row by_sex any more",
-            "retire",
+            "drop_row",
             "new row by_name",
             "new unique name",
             "backfill",

@@ -1,6 +1,7 @@
 //! Every rule that spans several attributes. Each rule is a function that says why it exists. The
 //! guide's page of rules has an example of what each refuses.
 
+mod bucket;
 mod codes;
 mod each;
 mod fields;
@@ -24,6 +25,7 @@ pub fn entity(entity: &Entity<'_>, errors: &mut Errors) {
     for table in entity.table.iter().chain(elsewhere).chain(guards) {
         table::name(table, errors);
     }
+    bucket::shape(entity, errors);
     fields::fields(&entity.fields, errors);
     rows::names(entity, errors);
     table::rows(entity, errors);

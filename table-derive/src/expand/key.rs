@@ -55,8 +55,16 @@ fn write_part(part: &Part<'_>) -> TokenStream {
 /// The shard of a field's value. Its span is the field's type, where rustc reports a type without
 /// shards once.
 pub fn shard_of(part: &Part<'_>, field: &Field<'_>, value: &TokenStream) -> TokenStream {
-    let shard = if part.encoder == Encoder::Spread { quote!(Spread) } else { quote!(Shard) };
-    quote_spanned!(located(field.ty)=> _orm::#shard::of(#value))
+    if part.encoder == Encoder::Spread {
+        let read = read_instant(field);
+        return quote!(_orm::Spread::read_by(#read, #value));
+    }
+    quote_spanned!(located(field.ty)=> _orm::Shard::of(#value))
+}
+
+/// What reads the instant of a field. Its span is the field's type, where rustc reports another type once.
+pub fn read_instant(field: &Field<'_>) -> TokenStream {
+    quote_spanned!(located(field.ty)=> _orm::Spread::read)
 }
 
 /// The statements of `encode_row_key`, by the number of the row.

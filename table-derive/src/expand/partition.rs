@@ -1,7 +1,7 @@
 //! The partition as a type: made by `E::partition(..)`, with a method for each row.
 
 use crate::ast::{Encoder, Row};
-use crate::expand::key::shard_of;
+use crate::expand::key::{read_instant, shard_of};
 use crate::expand::row::state;
 use crate::expand::sample::{class, cost, described};
 use crate::expand::scope::doc;
@@ -220,17 +220,19 @@ fn for_each_shard(
     (docs, method): (TokenStream, &Ident),
     (returned, value): (TokenStream, TokenStream),
 ) -> Option<TokenStream> {
-    let spread = partition.parts.iter().find(|part| part.is_shard())?.encoder == Encoder::Spread;
+    let over = partition.parts.iter().find(|part| part.is_shard())?;
+    let spread = over.field().filter(|_| over.encoder == Encoder::Spread).map(read_instant);
     let (key, shard, range) = (&variable("key"), &variable("shard"), &variable("range"));
-    let given = partition.parts.iter().filter(|part| spread || !part.is_shard()).map(|part| {
-        let (ident, ty) = (&part.ident, part.value_type());
-        if part.is_shard() {
-            let value = quote!(let #range = _orm::Bounded::<#ty>::into_bounded(#ident););
-            return (quote!(#ident: impl _orm::Bounded<#ty>), value);
-        }
-        let value = quote!(let #ident = _orm::Value::<#ty>::into_value(#ident););
-        (quote!(#ident: impl _orm::Value<#ty>), value)
-    });
+    let given =
+        partition.parts.iter().filter(|part| spread.is_some() || !part.is_shard()).map(|part| {
+            let (ident, ty) = (&part.ident, part.value_type());
+            if part.is_shard() {
+                let value = quote!(let #range = _orm::Bounded::<#ty>::into_bounded(#ident););
+                return (quote!(#ident: impl _orm::Bounded<#ty>), value);
+            }
+            let value = quote!(let #ident = _orm::Value::<#ty>::into_value(#ident););
+            (quote!(#ident: impl _orm::Value<#ty>), value)
+        });
     let (parameters, values): (Vec<_>, Vec<_>) = given.unzip();
     let (vis, start) = (&types.input.vis, start(model, types, partition, key));
     let parts = partition.parts.iter().map(|part| {
@@ -240,8 +242,10 @@ fn for_each_shard(
         quote!(let #key = #part::push_ref(&#value, #key, #name, #separator);)
     });
     let make = quote!(|#shard| { #start #(#parts)* #value });
-    let all = quote!(_orm::Shard::map_all(#make));
-    let all = if spread { quote!(_orm::Spread::map_in(&#range, #make)) } else { all };
+    let all = match spread {
+        Some(read) => quote!(_orm::Spread::map_in(#read, &#range, #make)),
+        None => quote!(_orm::Shard::map_all(#make)),
+    };
     Some(quote! {
         #docs
         #vis fn #method(#(#parameters),*) -> _orm::Vec<#returned> {

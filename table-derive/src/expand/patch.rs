@@ -62,7 +62,7 @@ pub fn traits(types: &Types<'_>) -> TokenStream {
     quote!(#default #entity_patch)
 }
 
-/// The setter of a field: of its property, or of one slot of a series that is an array.
+/// The setter of a field: of its property, or of one slot of a series that is an array or a ring.
 fn setter(types: &Types<'_>, field: &Field<'_>) -> TokenStream {
     let Field { ident, property, .. } = field;
     let (vis, method, slots) = (&types.input.vis, names::setter(field), kind::slots(field.ty));
@@ -75,6 +75,16 @@ fn setter(types: &Types<'_>, field: &Field<'_>) -> TokenStream {
         return hygienic! {
             #docs
             #vis fn #method(self, slot: _orm::usize, value: #value) -> Self { Self(#set) }
+        };
+    }
+    if field.role == Role::Series {
+        let docs =
+            doc(format!("Sets the value of that time in the ring `{property}`, and its stamp."));
+        let ring = quote_spanned!(field.ty.span()=> <#ty as _orm::Rolling>);
+        let set = hygienic!(self.0.set_ring::<#ty>(#property, at, value));
+        return hygienic! {
+            #docs
+            #vis fn #method(self, at: #ring::At, value: impl _orm::Value<#ring::Value>) -> Self { Self(#set) }
         };
     }
     let docs = doc(format!("Sets `{property}`."));

@@ -135,7 +135,7 @@ pub fn declared(fields: &[Field<'_>]) -> TokenStream {
 pub fn is_open(field: &Field<'_>) -> bool {
     match field.role {
         Role::Flatten => !kind::is_map(field.ty),
-        Role::Series => kind::slots(field.ty).is_some() && kind::array(field.ty).is_none(),
+        Role::Series => kind::has_slots(field.ty) && kind::array(field.ty).is_none(),
         _ => false,
     }
 }

@@ -1,6 +1,7 @@
 //! `TableEntity`: the templates of an entity, and how it is written into rows.
 
-use crate::ast::{Entity, Field, Role, Row};
+use crate::ast::{Encoder, Entity, Field, Role, Row};
+use crate::case::pascal;
 use crate::expand::key::{self, parts};
 use crate::expand::property;
 use crate::expand::scope::{hygienic, located};
@@ -20,13 +21,42 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let table_entity =
         types.implement(quote!(_orm::TableEntity), table_entity(model, types, inside));
     let full_rows = full_rows(model, types);
+    let bucketed = model.entity.bucket.as_ref();
+    let bucketed = bucketed.map(|_| types.implement(quote!(_orm::Bucketed), TokenStream::new()));
+    let migrates = migrates(model, types);
     quote! {
         #(const _: () = #outside)*
         #[automatically_derived]
         #[diagnostic::do_not_recommend]
         #table_entity
         #full_rows
+        #bucketed
+        #migrates
     }
+}
+
+/// `Migrates`, of a type that has an old form: which fields its canonical key tells.
+fn migrates(model: &Model<'_>, types: &Types<'_>) -> Option<TokenStream> {
+    let (old, ty) = (model.entity.migrate_from.as_ref()?, &types.ty);
+    // After a mistake there are no rows.
+    let canonical = model.rows.get(model.canonical);
+    let keys = canonical.into_iter().chain([&model.partition]).flat_map(|key| &key.parts);
+    let tells = keys.filter(|part| {
+        matches!(part.encoder, Encoder::Plain | Encoder::Padded(_))
+            && part.field().is_some_and(|field| field.name == part.name)
+    });
+    let tells = tells.map(|part| &part.name);
+    let implement = types.implement(
+        quote!(_orm::Migrates),
+        hygienic! {
+            type Old = #old;
+            const TELLS: &'static [&'static _orm::str] = &[#(#tells),*];
+        },
+    );
+    let is_checked = canonical.is_some() && !types.is_generic();
+    let check = is_checked
+        .then(|| quote_spanned!(old.span()=> const _: () = _orm::check_migration::<#ty>();));
+    Some(quote!(#implement #check))
 }
 
 fn table_entity(
@@ -114,7 +144,7 @@ fn check_sums(input: &DeriveInput, sums: &Path) -> TokenStream {
 }
 
 /// The constants that differ from the trait's defaults: `ESCAPE`, `KIND`, `GUARDS`, `FOREIGN`, those that
-/// allow cheaper writes, the sums and the outbox.
+/// allow cheaper writes, the sums, the outbox and the periods.
 fn options(model: &Model<'_>) -> TokenStream {
     let Model { entity, guards, .. } = model;
     let escape = entity.encode.then(|| {
@@ -159,11 +189,17 @@ fn options(model: &Model<'_>) -> TokenStream {
     });
     let foreign = (!model.elsewhere.is_empty())
         .then(|| quote!(const FOREIGN: &'static [_orm::ForeignTemplate] = &[#(#foreign),*];));
+    // After a mistake, the names may be wrong.
+    let bucket = entity.bucket.as_deref().filter(|_| !model.rows.is_empty()).into_iter();
+    let bucket = bucket.filter_map(|names| {
+        if let [unit, field] = names { bucketing(entity, unit, field) } else { None }
+    });
     // A row of another kind may have the key: only a read tells.
     let tells = entity.kind.is_none();
     let follow = (tells && model.keys_follow_canonical()).then(|| quote!(KEYS_FOLLOW_CANONICAL));
     let one_row = (tells && model.patch_is_one_row()).then(|| quote!(PATCHES_ONE_ROW));
-    let flags = follow.iter().chain(&one_row);
+    let migrates = entity.migrate_from.as_ref().map(|_| quote!(MIGRATES));
+    let flags = follow.iter().chain(&one_row).chain(&migrates);
     quote! {
         #escape
         #(const KIND: _orm::Option<&'static str> = _orm::Some(#kind);)*
@@ -181,8 +217,17 @@ fn options(model: &Model<'_>) -> TokenStream {
         #guards
         #foreign
         #large
+        #(const BUCKET: _orm::Option<_orm::Bucketing<Self>> = _orm::Some(#bucket);)*
         #(const #flags: _orm::bool = true;)*
     }
+}
+
+/// How the entities are spread over tables.
+fn bucketing(entity: &Entity<'_>, unit: &Ident, field: &Ident) -> Option<TokenStream> {
+    let name = field.unraw().to_string();
+    let (ty, unit) = (entity.field(&name)?.ty, format_ident!("{}", pascal(&unit.to_string())));
+    let time = hygienic!(|entity| <#ty as _orm::Moment>::moment(&entity.#field));
+    Some(quote!(_orm::Bucketing::new(_orm::Bucket::#unit, #name, #time)))
 }
 
 /// The statements of `encode_properties`. Fields that the same rows store share one `if`.

@@ -117,6 +117,16 @@ pub enum PropertyFault {
          value again"
     )]
     MissingChunk,
+    /// The stored row has a value in a slot of a ring, and no stamp that says which period it is of.
+    #[error(
+        "is missing beside a value of its ring, so nobody knows of which period the value is: write both"
+    )]
+    MissingStamp,
+    /// A value for a slot of a ring stores nothing.
+    #[error(
+        "has a value that stores nothing, and a merge cannot empty the slot of a ring; leave it out"
+    )]
+    NothingForSlot,
     /// The stored value is not of the field's type.
     #[error("cannot be read: {0}")]
     Unreadable(String),

@@ -44,8 +44,12 @@ impl<E: TableEntity> Loaded<E> {
 
     /// The rows that were stored when it was loaded.
     pub(crate) fn stored_rows(&self) -> Result<EntityRows, Invalid> {
-        let stored = read_row::<E>(<E::Canonical as Row>::INDEX, &self.stored)?;
-        EntityRows::of_stored(&stored)
+        EntityRows::of_stored(&self.as_stored()?)
+    }
+
+    /// The entity as it was stored when it was loaded.
+    pub(crate) fn as_stored(&self) -> Result<E, PropertyError> {
+        read_row::<E>(<E::Canonical as Row>::INDEX, &self.stored)
     }
 
     /// Sets the stored row and the version after a write. A write that changed nothing was not

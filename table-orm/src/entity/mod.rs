@@ -1,6 +1,7 @@
 //! Entities: typed values that are stored as rows, and what is read from rows.
 
 mod across;
+mod bucket;
 mod dynamic;
 mod elements;
 mod event;
@@ -28,6 +29,7 @@ mod union;
 mod unique_key;
 
 pub use crate::codec::{Alias, Members};
+pub use bucket::{Bucketed, Bucketing, OtherPeriod};
 pub use dynamic::DynamicEntity;
 #[doc(hidden)]
 pub use elements::Elements;
@@ -42,7 +44,9 @@ pub use loaded::{AsLoaded, Loaded};
 pub use own_rows::Moved;
 #[doc(hidden)]
 pub use projection::{ChunksOf, Field, FromKeys, SeriesOf, Stores};
-pub use query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, UnionScope, WholePartition};
+pub use query::{
+    CanonicalKeyOf, CompleteKey, Query, Row, RowOf, UnionScope, WholePartition, WholeRows,
+};
 pub use read::{FromRow, ReadRow};
 pub use row_head::RowHead;
 pub use rows::{EntityRow, EntityRows, Invalid};
@@ -56,9 +60,10 @@ pub(crate) use across::{
     across_keys, has_across, has_rows_elsewhere, merges_blind, patches_blind, reaches_across,
     writes_blind,
 };
+pub(crate) use bucket::check_period;
 pub(crate) use elements::too_many_elements;
 pub(crate) use event::{EVENTS, EventContent, EventRowKey, HEAD, Head, LEASE, ReportedType};
-pub(crate) use expiry::{EXPIRY_SHARDS, alive_filter, expiry_row, is_alive};
+pub(crate) use expiry::{alive_filter, expiry_keys, expiry_row, has_expiry_row, is_alive};
 pub(crate) use foreign::{home_key, keys_of_rows};
 pub(crate) use key_mismatch::{ReadBackError, has_row, read_entity};
 pub(crate) use large::LargeType;
@@ -77,7 +82,7 @@ pub(crate) use sum_copy::{
     COPIES, changed_copies, copied_total, copies_partition, copy_of_total, has_sum_copies,
     is_canonical_or_total,
 };
-pub(crate) use template::{first_foreign, foreign_at, name_of, rows_of};
+pub(crate) use template::{first_foreign, foreign_at, name_of, rows_of, template_at};
 
 use crate::key::{Escape, KeyError, KeyTemplate, KeyText, StoredKeys};
 use crate::model::ETag;
@@ -132,9 +137,15 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     /// feature `cache`.
     const CACHED_FOR: Option<Duration> = None;
 
+    /// How its entities are spread over tables, if it has one for each period.
+    const BUCKET: Option<Bucketing<Self>> = None;
+
     /// The property that says when an entity expires, which every row has. Without a value, the entity never
     /// expires.
     const EXPIRES: Option<&'static str> = None;
+    /// Whether its entities are still stored under the keys of another type too:
+    /// [`Migrates`](crate::migrate::Migrates).
+    const MIGRATES: bool = false;
 
     /// The canonical row: it holds the whole entity, and its ETag guards all rows.
     type Canonical: Row<Entity = Self>;
@@ -204,4 +215,14 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     /// Sets the fields that hold the version after a write: the ETag, and no timestamp, because the
     /// service does not return the timestamp of a write.
     fn set_version(&mut self, _etag: &ETag) {}
+}
+
+/// Does not compile for a type whose entities are still stored in another form too.
+#[track_caller]
+pub(crate) const fn has_one_form<E: TableEntity>() {
+    assert!(
+        !E::MIGRATES,
+        "this type has `migrate_from`: its entities may still be stored under their old keys, which this call does \
+         not see; use `Tables::migrating`, or remove `migrate_from` when the migration has ended"
+    );
 }

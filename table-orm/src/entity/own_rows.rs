@@ -140,6 +140,11 @@ impl OwnRows {
             && template.takes(&row.row_key, self.escape)
     }
 
+    /// Whether the template takes that RowKey.
+    pub fn takes_key(&self, row_key: &str) -> bool {
+        self.template.is_none_or(|template| template.takes(row_key, self.escape))
+    }
+
     /// The keys to ask for where only PartitionKeys are wanted.
     pub fn key_names(&self) -> &'static [&'static str] {
         if self.template.is_some() { &[PARTITION_KEY, ROW_KEY] } else { &[PARTITION_KEY] }

@@ -1,7 +1,7 @@
 //! Queries as types: which entity and row they read, and their class.
 
-use super::TableEntity;
 use super::template::template_at;
+use super::{FromRow, TableEntity};
 use crate::key::KeyError;
 use crate::query::class::{self, Class};
 use crate::query::{Below, KeyRange, RowRange, Span};
@@ -29,6 +29,12 @@ pub trait RowOf<E: TableEntity>: Row<Entity = E> {}
 
 #[diagnostic::do_not_recommend]
 impl<E: TableEntity, R: Row<Entity = E>> RowOf<E> for R {}
+
+/// A query of rows that store whole entities of type `E`.
+// The bound is on the query: one on the entity would be decided before the query is known.
+pub trait WholeRows<E: TableEntity>: Query<Row: RowOf<E>> {}
+
+impl<E: TableEntity + FromRow<Q::Row>, Q: Query<Row: RowOf<E>>> WholeRows<E> for Q {}
 
 /// A query of one entity's rows, built from left to right.
 #[diagnostic::on_unimplemented(

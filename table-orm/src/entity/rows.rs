@@ -3,7 +3,7 @@
 use super::elements::{Excess, TooManyElements, most_elements, too_many_elements};
 use super::template::template_at;
 use crate::codec::{KEYS_FRAME, write_keys};
-use crate::entity::{CopyKind, GuardTemplate, Row, TableEntity};
+use crate::entity::{CopyKind, GuardTemplate, OtherPeriod, Row, TableEntity};
 use crate::key::{KeyError, KeyFault, KeyText};
 use crate::model::{KIND, MAX_TRANSACTION_OPERATIONS, order, reserved_start};
 use crate::property::{PropertiesWriter, PropertyError, PropertyFault};
@@ -24,6 +24,9 @@ pub enum Invalid {
     /// No transaction can write a row for each element of a field.
     #[error(transparent)]
     TooManyElements(#[from] TooManyElements),
+    /// The entity belongs in the table of another period.
+    #[error(transparent)]
+    OtherPeriod(#[from] OtherPeriod),
 }
 
 /// One row of an entity.

@@ -133,6 +133,8 @@ pub struct PropertySchema {
     pub slots: Option<usize>,
     /// Whether the numbered properties are the chunks of one value.
     pub chunked: bool,
+    /// Whether each slot has a stamp beside it, as those of a [`Ring`](crate::property::Ring) do.
+    pub stamps: bool,
 }
 
 fn as_text<T: fmt::Display, S: Serializer>(value: &T, out: S) -> Result<S::Ok, S::Error> {
@@ -262,8 +264,8 @@ fn of_field(declared: &'static Declared) -> Vec<PropertySchema> {
     match *declared {
         Declared::One(name, edm, limit) => vec![property(name, edm, limit)],
         Declared::Series(name, slots, edm) => {
-            let slots = Some(slots.most());
-            vec![PropertySchema { slots, ..property(name, edm, None) }]
+            let (stamps, slots) = (slots.has_stamps(), Some(slots.most()));
+            vec![PropertySchema { slots, stamps, ..property(name, edm, None) }]
         }
         Declared::Chunked(name, edm) => {
             let (slots, max_bytes) = (Some(MAX_CHUNKS), Some(MAX_ENTITY_BYTES));
@@ -288,8 +290,17 @@ fn property(name: &'static str, edm: Option<EdmType>, limit: Option<Limit>) -> P
         Some(Limit::Max(max)) => Some(max),
         _ => None,
     };
-    let (aliases, slots, chunked) = (Vec::new(), None, false);
-    PropertySchema { name, aliases, field: name, edm, max_bytes, max, slots, chunked }
+    PropertySchema {
+        name,
+        aliases: Vec::new(),
+        field: name,
+        edm,
+        max_bytes,
+        max,
+        slots: None,
+        chunked: false,
+        stamps: false,
+    }
 }
 
 fn is_open(declared: &[Declared]) -> bool {
@@ -370,6 +381,9 @@ impl fmt::Display for PropertySchema {
         if let Some(slots) = self.slots {
             let what = if self.chunked { "in chunks" } else { "numbered" };
             write!(f, ", {what}, at most {slots}")?;
+        }
+        if self.stamps {
+            f.write_str(", each with a stamp")?;
         }
         if self.field != self.name {
             write!(f, " of {}", self.field)?;

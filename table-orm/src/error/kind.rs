@@ -55,6 +55,7 @@ impl Error {
                 ErrorKind::ServerError
             }
             Self::Property(error) if error.is_of_stored_row() => ErrorKind::ServerError,
+            Self::Migration(error) if error.is_of_call() => ErrorKind::ClientError,
             Self::Key(_)
             | Self::Property(_)
             | Self::Token(_)
@@ -62,6 +63,7 @@ impl Error {
             | Self::TooLarge(_)
             | Self::TooManyElements(_)
             | Self::PartitionChanged { .. }
+            | Self::OtherPeriod(_)
             | Self::IncompleteEntity(_)
             | Self::OtherKey { .. }
             | Self::Transaction(_)
@@ -101,6 +103,7 @@ impl Error {
             | Self::Rejected(_)
             | Self::KeyMismatch(_)
             | Self::Moved(_)
+            | Self::Migration(_)
             | Self::ForeignRows { .. }
             | Self::RowCount(_)
             | Self::Layer(_) => ErrorKind::ServerError,

@@ -9,6 +9,7 @@ mod distributed_scan;
 mod incomplete_entity;
 mod kind;
 mod large_value;
+mod migration;
 mod rejection;
 mod row_count;
 mod scan;
@@ -24,6 +25,7 @@ pub use distributed_scan::DistributedScanError;
 pub use incomplete_entity::IncompleteEntity;
 pub use kind::ErrorKind;
 pub use large_value::LargeValueError;
+pub use migration::MigrationError;
 pub use rejection::{Holder, Rejection};
 pub use row_count::RowCount;
 pub use scan::ScanError;
@@ -34,7 +36,8 @@ pub use transfer::TransferError;
 pub use writer::WriterError;
 
 use crate::entity::{
-    GuardTemplate, Invalid, KeyMismatch, Moved, OwnRowError, ReadBackError, TooManyElements,
+    GuardTemplate, Invalid, KeyMismatch, Moved, OtherPeriod, OwnRowError, ReadBackError,
+    TooManyElements,
 };
 use crate::key::KeyError;
 use crate::layer::LayerError;
@@ -224,6 +227,9 @@ pub enum Error {
     /// A large value cannot be stored or read.
     #[error(transparent)]
     LargeValue(#[from] LargeValueError),
+    /// An entity whose stored key changes cannot be read or written. Nothing was written.
+    #[error(transparent)]
+    Migration(#[from] MigrationError),
     /// A writer takes no more entities.
     #[error(transparent)]
     Writer(#[from] WriterError),
@@ -237,6 +243,10 @@ pub enum Error {
     /// A field has more elements than one transaction can write rows for. Nothing was sent.
     #[error(transparent)]
     TooManyElements(TooManyElements),
+    /// An entity belongs in the table of another period, or a `save` changed its time so that it does.
+    /// Nothing was written.
+    #[error(transparent)]
+    OtherPeriod(OtherPeriod),
     /// A page size is zero or over 1000. Nothing was sent.
     #[error("a page cannot have {0} rows; use 1 to 1000")]
     PageSize(usize),
@@ -279,6 +289,7 @@ impl From<Invalid> for Error {
             Invalid::Key(error) => Self::Key(error),
             Invalid::Property(error) => Self::Property(error),
             Invalid::TooManyElements(error) => Self::TooManyElements(error),
+            Invalid::OtherPeriod(error) => Self::OtherPeriod(error),
         }
     }
 }
@@ -393,8 +404,10 @@ impl Error {
             | Self::PartitionChanged { .. }
             | Self::OtherKey { .. }
             | Self::TooManyElements(_)
+            | Self::OtherPeriod(_)
             | Self::IncompleteEntity(_)
             | Self::KeyMismatch(_)
+            | Self::Migration(_)
             | Self::Moved(_) => true,
             Self::Rejected(rejection) => {
                 rejection.cause.status == 400 && rejection.cause.code != ErrorCode::NO_ERROR_CODE

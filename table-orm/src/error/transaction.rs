@@ -30,6 +30,17 @@ pub enum TransactionError {
         /// The entity's table.
         found: &'static str,
     },
+    /// An entity is of a type with one table, and the transaction is in the table of a period.
+    #[error(
+        "`{entity}` is stored in the one table `{table}`, and the transaction is in the table of a period; \
+         nothing was sent: use one transaction for each table"
+    )]
+    NoPeriod {
+        /// The entity's type name.
+        entity: &'static str,
+        /// Its table.
+        table: &'static str,
+    },
     /// Two operations write the same row.
     #[error(
         "two operations of the transaction write row {row_key:?} of `{entity}`; nothing was sent: \

@@ -1,5 +1,4 @@
-//! The delete of an expired entity, with all its rows: before another takes its key or its values, and when a
-//! table is purged.
+//! The delete of an expired entity, with all its rows: before another takes its key or its values.
 //!
 //! Invariant: an entity is deleted only in the version that was read as expired.
 
@@ -15,19 +14,6 @@ use crate::query::RowQuery;
 use crate::store::{Batch, IfMatch, StoredRow};
 use futures_core::future::BoxFuture;
 use std::sync::Arc;
-
-/// What became of an entity that was to be deleted if it has expired.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Evicted {
-    /// It was deleted.
-    Deleted,
-    /// There was none.
-    Absent,
-    /// It has not expired.
-    Alive,
-    /// Another writer changed or deleted it meanwhile.
-    Changed,
-}
 
 /// An entity type whose entities expire.
 #[derive(Debug, Clone, Copy)]
@@ -76,30 +62,24 @@ impl ExpiringType {
         })
     }
 
-    /// Deletes the entity of that key with all its rows, if it has expired at that instant. Its rows in other
-    /// partitions follow.
-    ///
-    /// # Errors
-    /// When the store fails. Nothing was deleted then, unless the error says otherwise.
-    pub async fn evict(
-        &self,
-        client: &TableClient,
-        key: &CanonicalKey,
-        now: DateTime,
-    ) -> Result<Evicted> {
+    /// Deletes the entity of that key with all its rows, if it has expired. Its rows in other partitions follow.
+    /// Returns whether it is not there any more as it was.
+    async fn evict(&self, client: &TableClient, key: &CanonicalKey) -> Result<bool> {
         let query = RowQuery { metadata: self.metadata, ..client.point(key) };
-        let Some(row) = client.row(&query).await? else { return Ok(Evicted::Absent) };
+        // Another writer was faster, and may be about to take its place.
+        let Some(row) = client.row(&query).await? else { return Ok(true) };
+        let now = client.connection.clock.now();
         let Some((batch, mut intents)) = (self.delete)(client, row, now)? else {
-            return Ok(Evicted::Alive);
+            return Ok(false);
         };
         let settling = Settling::default();
-        let etags = match intents.send(client, batch, None, &settling).await {
-            Ok(etags) => etags,
-            Err(Error::Conflict(_) | Error::NotFound(_)) => return Ok(Evicted::Changed),
+        match intents.send(client, batch, None, &settling).await {
+            Ok(etags) => intents.settle(client, &etags, &settling).await,
+            // It is not in the way any more, or is found alive the next time.
+            Err(Error::Conflict(_) | Error::NotFound(_)) => {}
             Err(error) => return Err(error),
-        };
-        intents.settle(client, &etags, &settling).await;
-        Ok(Evicted::Deleted)
+        }
+        Ok(true)
     }
 
     async fn make_room(self, client: TableClient, key: CanonicalKey) -> Result<bool> {
@@ -112,9 +92,7 @@ impl ExpiringType {
             },
             None => return Ok(false),
         };
-        // What has changed is not in the way any more, or is found alive the next time.
-        let evicted = self.evict(&client, &key, client.connection.clock.now()).await?;
-        Ok(matches!(evicted, Evicted::Deleted | Evicted::Changed))
+        self.evict(&client, &key).await
     }
 }
 

@@ -60,11 +60,11 @@ pub use settled::Settled;
 pub use sweep::{SETTLE_GRACE, SettleFailure, SettleReport};
 pub use written::{ReportSettled, Reporting, Written};
 
-pub(crate) use evict::{Evicted, ExpiringType};
+pub(crate) use evict::ExpiringType;
 pub(crate) use foreign_rows::ForeignKey;
 pub(crate) use foreign_type::ForeignType;
 pub(crate) use gathered::Gathered;
-pub(crate) use intent::DueEntry;
+pub(crate) use intent::{DueEntry, name};
 pub(crate) use intents::Intents;
 pub(crate) use left_ticket::LeftTicket;
 pub(crate) use planned::plan_with_settling;

@@ -37,6 +37,9 @@ pub enum KeyFault {
         "is a range of more than {0} days, each of which has 60 partitions; ask for fewer days"
     )]
     LongRange(i64),
+    /// The range of time has more periods than one call reads, each of which has a table.
+    #[error("is a range of more than {0} periods, each of which has a table; ask for fewer")]
+    ManyPeriods(usize),
     /// The RowKey begins as those of helper rows do, which belong to no entity type.
     #[error(
         "begins with `{0}`, as the RowKeys of helper rows do; change the value, or start the \

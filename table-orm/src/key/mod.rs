@@ -19,6 +19,7 @@ mod civil;
 mod codes;
 mod distinct;
 mod error;
+mod former;
 mod instant;
 mod number;
 mod part;
@@ -56,4 +57,5 @@ pub use spread::{IntoBounded, Spread};
 pub use template::{KeyTemplate, TemplatePart};
 pub use writer::{Escape, KeyText};
 
+pub(crate) use former::{FormerKey, FormerKeyFault, FormerShape};
 pub(crate) use shard::fnv;

@@ -33,6 +33,9 @@ enum Slot {
     Wrong(String, KeyFault),
 }
 
+/// An instant in UTC, or the text of one that the service cannot store.
+type ReadInstant = Result<DateTime, String>;
+
 /// An instant that rows are spread by.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
@@ -43,7 +46,7 @@ enum Slot {
 )]
 pub trait Instant: KeyPart<Plain> + Clone {
     /// It in UTC, or its text where the service cannot store it.
-    fn instant(&self) -> Result<DateTime, String>;
+    fn instant(&self) -> ReadInstant;
 }
 
 #[diagnostic::do_not_recommend]
@@ -51,7 +54,7 @@ impl<T: KeyPart<Plain> + Clone> Instant for T
 where
     DateTime: TryFrom<T>,
 {
-    fn instant(&self) -> Result<DateTime, String> {
+    fn instant(&self) -> ReadInstant {
         DateTime::try_from(self.clone()).map_err(|_| {
             let mut text = KeyText::new("", Escape::Encode);
             let _ = self.encode(&mut text);
@@ -89,19 +92,32 @@ impl<T, V: IntoValue<T>> IntoBounded<T> for RangeInclusive<V> {
 impl Spread {
     /// The partition of an instant.
     pub fn of<T: Instant>(value: &T) -> Self {
-        Self(match value.instant() {
+        Self::read_by(Self::read, value)
+    }
+
+    /// The partition of a value that `read` takes for an instant. Generated code says how to read it, where the
+    /// field's type is: a type that is no instant is then one error.
+    #[doc(hidden)]
+    pub fn read_by<T>(read: fn(&T) -> ReadInstant, value: &T) -> Self {
+        Self(match read(value) {
             Ok(instant) => Slot::of(instant.ticks().div_euclid(TICKS_PER_SECOND)),
             Err(text) => Slot::Wrong(text, KeyFault::OutOfRange),
         })
     }
 
+    #[doc(hidden)]
+    pub fn read<T: Instant>(value: &T) -> ReadInstant {
+        value.instant()
+    }
+
     /// What `make` returns for each partition of a range of time. For a wrong range, it is called once, with what
     /// makes its key fail.
-    pub fn map_in<T: Instant, R>(
+    pub fn map_in<T, R>(
+        read: fn(&T) -> ReadInstant,
         range: &(Bound<T>, Bound<T>),
         make: impl FnMut(Self) -> R,
     ) -> Vec<R> {
-        let slots = seconds(range).and_then(slots).unwrap_or_else(|wrong| vec![wrong]);
+        let slots = seconds(range, read).and_then(slots).unwrap_or_else(|wrong| vec![wrong]);
         slots.into_iter().map(Self).map(make).collect()
     }
 }
@@ -116,9 +132,12 @@ impl Slot {
 }
 
 /// The first and the last second of a range, since the year 1; `None` for an empty one.
-fn seconds<T: Instant>((from, to): &(Bound<T>, Bound<T>)) -> Result<Option<(i64, i64)>, Slot> {
+fn seconds<T>(
+    (from, to): &(Bound<T>, Bound<T>),
+    read: fn(&T) -> ReadInstant,
+) -> Result<Option<(i64, i64)>, Slot> {
     let ticks = |bound: &Bound<T>, open: DateTime| match bound {
-        Bound::Included(value) | Bound::Excluded(value) => match value.instant() {
+        Bound::Included(value) | Bound::Excluded(value) => match read(value) {
             Ok(instant) => Ok(instant.ticks()),
             Err(text) => Err(Slot::Wrong(text, KeyFault::OutOfRange)),
         },
@@ -210,7 +229,9 @@ mod tests {
     }
 
     fn texts(range: impl IntoBounded<DateTime>) -> Result<Vec<String>, KeyFault> {
-        Spread::map_in(&range.into_bounded(), |slot| text(&slot)).into_iter().collect()
+        Spread::map_in(Spread::read, &range.into_bounded(), |slot| text(&slot))
+            .into_iter()
+            .collect()
     }
 
     #[test]
@@ -259,10 +280,16 @@ mod tests {
         assert_eq!(texts(late..early), Err(KeyFault::InvertedRange));
         assert_eq!(texts(early..late), Err(KeyFault::LongRange(1000)));
         let open: Bounds = (Bound::Unbounded, Bound::Included(late));
-        assert_eq!(Spread::map_in(&open, |slot| text(&slot)), [Err(KeyFault::LongRange(1000))]);
+        assert_eq!(
+            Spread::map_in(Spread::read, &open, |slot| text(&slot)),
+            [Err(KeyFault::LongRange(1000))]
+        );
         let year_0 = OffsetDateTime::from(early).replace_year(0).unwrap();
         let range = (Bound::Included(year_0), Bound::Excluded(year_0));
-        assert_eq!(Spread::map_in(&range, |slot| text(&slot)), [Err(KeyFault::OutOfRange)]);
+        assert_eq!(
+            Spread::map_in(Spread::read, &range, |slot| text(&slot)),
+            [Err(KeyFault::OutOfRange)]
+        );
         assert_eq!(text(&Spread::of(&year_0)), Err(KeyFault::OutOfRange));
     }
 

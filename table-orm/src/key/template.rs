@@ -148,6 +148,12 @@ impl<'t> KeyTemplate<'t> {
         Some((part, rest?))
     }
 
+    /// The text of that component in a key; `None` where the key has another form before it.
+    pub(crate) fn text<'k>(&self, at: usize, key: &'k str) -> Option<&'k str> {
+        let (part, key) = self.component(at, key)?;
+        part.split(key).map(|(text, _)| text)
+    }
+
     /// Whether a key reads to its end as this template, each component in its shape.
     ///
     /// The text of a component without a fixed width ends where the literal behind it occurs first:

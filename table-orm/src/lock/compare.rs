@@ -28,7 +28,7 @@ const fn unread(remedy: &'static str) -> Verdict {
 
 const NEW_TABLE: &str = "keep it, or store the entities in a new table and copy them";
 const NEW_ROW: &str = "keep it, and add a row of another name beside it: `backfill` that, move queries to it, \
-                       then `retire` this one";
+                       then `drop_row` or `retire` this one";
 const NEW_UNIQUE: &str =
     "keep it until a `unique` with another `key` beside it is filled by `backfill`";
 const REWRITE: &str = "run `rewrite`: until then, `verify` reports the rows";
@@ -119,6 +119,9 @@ fn gone(item: &Item, new: &Entity) -> Option<Verdict> {
     Some(match &*item.what {
         "row" if new.items("row").any(same) => return None,
         "row" if item.get("place") == Some("canonical") => unread(NEW_TABLE),
+        "row" if item.get("place") == Some("in the partition") => fine(
+            "run `drop_row` with this text of the lock: its rows stay, and no write changes them",
+        ),
         "row" => {
             fine("run `retire` with the former type: its rows stay, and no write changes them")
         }

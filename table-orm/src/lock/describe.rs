@@ -26,6 +26,9 @@ pub(super) fn entity<E: TableEntity>(samples: &[E]) -> Result<Entity, LockError>
         if property.chunked {
             item = item.fact("chunked", "one value");
         }
+        if property.stamps {
+            item = item.fact("stamps", "yes");
+        }
         if let Some(limit) = limit(property) {
             item = item.fact("limit", limit);
         }
@@ -58,6 +61,13 @@ fn keys<E: TableEntity>(schema: &Schema) -> Item {
     let item = Item::new("keys", "of the partition");
     let item = item.fact("table", schema.table).fact("template", schema.partition);
     let item = components(item, E::PARTITION_KEY.parts).fact("escape", escape);
+    let item = match E::BUCKET {
+        Some(bucketing) => {
+            let (length, field) = (bucketing.bucket().name(), bucketing.field());
+            item.fact("table for each", format_args!("{length} of {field}"))
+        }
+        None => item,
+    };
     match schema.kind {
         Some(kind) => item.fact("kind", kind),
         None => item,

@@ -12,6 +12,7 @@ mod change;
 mod compare;
 mod describe;
 mod error;
+mod former_row;
 mod samples;
 mod text;
 

@@ -48,6 +48,16 @@ impl DateTime {
         self.0
     }
 
+    /// Ticks of 100 ns since 1970-01-01T00:00:00Z.
+    pub(crate) const fn unix_ticks(self) -> i64 {
+        self.0 - UNIX_EPOCH_TICKS
+    }
+
+    /// The instant of that many ticks since 1970, if it is one.
+    pub(crate) fn from_unix_ticks(ticks: i64) -> Option<Self> {
+        Self::from_ticks(ticks.checked_add(UNIX_EPOCH_TICKS)?).ok()
+    }
+
     /// The time since an earlier instant; zero since a later one.
     pub(crate) fn since(self, earlier: Self) -> std::time::Duration {
         let ticks = self.0.saturating_sub(earlier.0).max(0).unsigned_abs();

@@ -1,9 +1,9 @@
 //! The service's data model: the values that every other module uses.
 //!
 //! [`Edm`] is a property's value with its type, [`DateTime`] an instant at the service's
-//! resolution, [`ETag`] a row's version, [`TableName`] the name of a table, and [`Continuation`]
-//! the place where the next page of a query starts. The service's limits are constants here, each
-//! with its source.
+//! resolution, [`Period`] a span of time with a table of its own, [`ETag`] a row's version, [`TableName`]
+//! the name of a table, and [`Continuation`] the place where the next page of a query starts. The service's
+//! limits are constants here, each with its source.
 
 mod const_text;
 mod continuation;
@@ -13,6 +13,7 @@ mod etag;
 mod limits;
 mod metadata;
 pub mod order;
+mod period;
 mod printable;
 mod system;
 mod table_name;
@@ -27,12 +28,14 @@ pub use limits::{
     MAX_TRANSACTION_OPERATIONS,
 };
 pub use metadata::Metadata;
+pub use period::{Bucket, Moment, Period, TimeRange};
 pub use table_name::{TableName, TableNameError};
 
 pub(crate) use const_text::{is_same, starts_with};
 pub(crate) use limits::{entity_size, property_size};
 pub(crate) use printable::Printable;
 pub(crate) use system::{
-    ACROSS_GUARD, ETAG_MEMBER, KIND, METADATA_PREFIX, MOVED_TO, PARTITION_KEY, RESERVED_PROPERTIES,
-    ROW_KEY, SYSTEM_PROPERTIES, TIMESTAMP, TYPE_ANNOTATION, is_system_property, reserved_start,
+    ACROSS_GUARD, ETAG_MEMBER, KIND, METADATA_PREFIX, MOVED_ETAG, MOVED_FROM, MOVED_TO,
+    PARCEL_START, PARTITION_KEY, RESERVED_PROPERTIES, ROW_KEY, SYSTEM_PROPERTIES, TIMESTAMP,
+    TYPE_ANNOTATION, is_system_property, reserved_start,
 };

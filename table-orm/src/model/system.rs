@@ -24,10 +24,16 @@ pub(crate) fn is_system_property(name: &str) -> bool {
 
 /// The property of a row whose entity was moved to another key: it says where to.
 pub(crate) const MOVED_TO: &str = "Moved_To";
+/// The property of a parcel that says whose it is: an entity on its way to another key.
+pub(crate) const MOVED_FROM: &str = "Moved_From";
+/// The property of a parcel with the version of the row that it was made from.
+pub(crate) const MOVED_ETAG: &str = "Moved_Etag";
+/// What the RowKey of a parcel begins with.
+pub(crate) const PARCEL_START: &str = "MOV:";
 /// The property with the kind of a type that shares its table with types of similar keys.
 pub(crate) const KIND: &str = "Entity_Kind";
 /// The properties that no field of an entity is stored as.
-pub(crate) const RESERVED_PROPERTIES: [&str; 4] = [MOVED_TO, "Moved_From", "Moved_Etag", KIND];
+pub(crate) const RESERVED_PROPERTIES: [&str; 4] = [MOVED_TO, MOVED_FROM, MOVED_ETAG, KIND];
 
 /// The RowKey of the guard row of a value that is unique over all partitions. The value is in the
 /// PartitionKey.

@@ -1,6 +1,6 @@
 //! The name of a table.
 
-use super::Printable;
+use super::{Bucket, Printable};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -15,11 +15,17 @@ pub struct TableName(Arc<str>);
 /// The error of a text that cannot name a table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{}` cannot name a table: use 3 to 63 ASCII letters and digits, starting with a letter; \
-     `tables` is reserved",
-    Printable(.0)
+    "`{}` cannot name a table: {rule}",
+    Printable(.name)
 )]
-pub struct TableNameError(String);
+pub struct TableNameError {
+    name: String,
+    rule: &'static str,
+}
+
+/// The service's rule.
+const RULE: &str =
+    "use 3 to 63 ASCII letters and digits, starting with a letter; `tables` is reserved";
 
 impl TableName {
     /// Checks a name.
@@ -31,7 +37,20 @@ impl TableName {
             && name.starts_with(|c: char| c.is_ascii_alphabetic())
             && name.chars().all(|c| c.is_ascii_alphanumeric())
             && !name.eq_ignore_ascii_case("tables");
-        if valid { Ok(Self(name.into())) } else { Err(TableNameError(name.to_owned())) }
+        if valid {
+            Ok(Self(name.into()))
+        } else {
+            Err(TableNameError { name: name.to_owned(), rule: RULE })
+        }
+    }
+
+    /// Checks that tables of periods can have names of that base: with the digits of a period behind it.
+    pub(crate) fn checked_base(self, bucket: Bucket) -> Result<Self, TableNameError> {
+        if self.0.ends_with(|letter: char| letter.is_ascii_digit()) {
+            let rule = "end it with a letter, because the digits of a period follow";
+            return Err(TableNameError { name: self.0.to_string(), rule });
+        }
+        Self::new(&format!("{self}{}", "0".repeat(bucket.digits()))).map(|_| self)
     }
 
     /// A name that the derive has checked.

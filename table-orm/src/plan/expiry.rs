@@ -16,7 +16,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// How often a write makes room for itself. Each time, another entity expired in its place.
-const MAX_ROUNDS: u32 = 8;
+const MAX_ROUNDS: u32 = 4;
 
 /// How the expired entities of a type make room.
 pub(crate) trait MakeRoom: fmt::Debug + Send + Sync {

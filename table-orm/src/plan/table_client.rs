@@ -38,6 +38,8 @@ pub(crate) struct TableClient {
     pub moves: Vec<(String, String)>,
     /// The number that says which of its rows a total changes in; `None` for a random one.
     pub shard: Option<u64>,
+    /// Whether it is the table of a period, which only types with such tables share.
+    pub of_period: bool,
     /// Which reads leave out expired entities, and what stands in the way of a write if it has expired.
     pub expiry: Expiry,
     /// How old the rows may be that `get` returns; `None` asks the store.
@@ -67,6 +69,7 @@ impl TableClient {
             summed,
             reported,
             large,
+            of_period: E::BUCKET.is_some(),
             expiry: Expiry { property: E::EXPIRES, ..Expiry::default() },
             #[cfg(feature = "cache")]
             cached_for: E::CACHED_FOR,
@@ -107,6 +110,7 @@ impl TableClient {
             large: Vec::new(),
             moves: Vec::new(),
             shard: None,
+            of_period: false,
             expiry: Expiry::default(),
             #[cfg(feature = "cache")]
             cached_for: None,

@@ -33,7 +33,7 @@ impl Declared {
 }
 
 /// Whether one of these declares that property, whether or not it has a value.
-fn declares(declared: &[Declared], property: &str) -> bool {
+pub(crate) fn declares(declared: &[Declared], property: &str) -> bool {
     declared.iter().any(|declared| match declared {
         Declared::One(name, ..) => *name == property,
         Declared::Series(series, slots, _) => is_slot(property, series, *slots),
@@ -125,6 +125,7 @@ const fn count(declared: &[Declared]) -> usize {
         properties += match declared[at] {
             Declared::One(..) => 1,
             Declared::Series(_, Slots::Fixed(slots), _) => slots,
+            Declared::Series(_, Slots::Ring(slots), _) => 2 * slots,
             Declared::Series(_, Slots::UpTo(_), _) | Declared::Chunked(..) | Declared::Open => 0,
             Declared::Group(_, group) => count(group),
         };

@@ -18,6 +18,8 @@ mod large;
 mod newtype;
 mod open;
 mod ordered;
+mod period;
+mod ring;
 mod scalar;
 mod series;
 mod slots;
@@ -40,6 +42,10 @@ pub use group::Properties;
 pub use json::Json;
 pub use large::{Large, Overflowing};
 pub use ordered::Ordered;
+pub use period::{Days, Every, Hours, Minutes, Numbered, Period, Place};
+pub use ring::Ring;
+#[doc(hidden)]
+pub use ring::{RingSlots, Rolling};
 #[doc(hidden)]
 pub use series::{ProjectedSeries, SlotsOf};
 pub use series::{Series, SeriesSlots};
@@ -47,8 +53,8 @@ pub use series::{Series, SeriesSlots};
 pub use slots::Slots;
 
 pub(crate) use chunked::MAX_CHUNKS;
-pub(crate) use declared::is_chunk;
+pub(crate) use declared::{declares, is_chunk};
 pub(crate) use large::{
     CHUNK_BYTES, Digest, LARGE_START, MAX_INLINE, Reference, chunk_key, chunk_of,
 };
-pub(crate) use slots::series_slot;
+pub(crate) use slots::{series_names, series_slot};

@@ -4,18 +4,18 @@
 //! digits from `Splits000`. One request reads or writes the whole series; a row for each value
 //! would cost one request each.
 
-use super::slots::{CHUNKS, Slots, slot, slot_name};
+use super::slots::{CHUNKS, Slots, slot, slot_name, stamp_name};
 use super::{PropertiesWriter, Property, PropertyError, PropertyFault, RowFault};
 use crate::codec::Members;
 use crate::model::{EdmType, MAX_PROPERTIES};
 use std::borrow::Cow;
 
-/// A group of properties numbered from 0: `[Option<T>; N]`, whose empty slots are not stored, or
-/// `Vec<T>`, which has no empty slots.
+/// A group of properties numbered from 0: `[Option<T>; N]`, whose empty slots are not stored,
+/// `Vec<T>`, which has no empty slots, or a [`Ring`](super::Ring), whose slots are used again.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a series",
     label = "not a series",
-    note = "a series is `[Option<T>; N]` or `Vec<T>`"
+    note = "a series is `[Option<T>; N]`, `Vec<T>` or a `Ring`"
 )]
 pub trait Series: Sized {
     /// How many values it has.
@@ -88,8 +88,15 @@ impl<T> Default for SeriesSlots<T> {
     }
 }
 
+impl<T> SeriesSlots<T> {
+    /// The values of the slots up to the last one that was read.
+    pub(super) fn into_values(self) -> std::vec::IntoIter<Option<T>> {
+        self.0.into_iter()
+    }
+}
+
 impl<T: Property> SeriesSlots<T> {
-    fn read(
+    pub(super) fn read(
         &mut self,
         index: usize,
         property: &str,
@@ -265,8 +272,12 @@ impl ProjectedSeries {
     fn names(self) -> impl Iterator<Item = String> {
         let length = self.length.then(|| self.property.to_owned());
         let slots = self.from..self.to;
-        let slots = slots.map(move |slot| slot_name(self.property, slot, self.slots.digits()));
-        length.into_iter().chain(slots)
+        let names = slots.map(move |slot| slot_name(self.property, slot, self.slots.digits()));
+        let stamps = self.slots.has_stamps().then(|| {
+            (self.from..self.to)
+                .map(move |slot| stamp_name(self.property, slot, self.slots.digits()))
+        });
+        length.into_iter().chain(names).chain(stamps.into_iter().flatten())
     }
 
     /// The properties to ask for, beside these; `None` for all when they are more than a row can have.
@@ -290,6 +301,10 @@ impl ProjectedSeries {
         property: &str,
         members: &mut Members<'_, '_>,
     ) -> Result<bool, RowFault> {
+        if self.slots.has_stamps() {
+            // A ring is projected whole.
+            return T::read(slots, self.property, property, members);
+        }
         match slot(self.property, property, self.slots.digits()) {
             Some(index) if (self.from..self.to).contains(&index) => {
                 T::read_slot(slots, index - self.from, property, members).map(|()| true)

@@ -12,14 +12,21 @@ pub enum Slots {
     Fixed(usize),
     /// At most that many.
     UpTo(usize),
+    /// Exactly that many; each may be empty, and has a stamp beside it.
+    Ring(usize),
 }
 
 impl Slots {
     /// The most values.
     pub(crate) const fn most(self) -> usize {
         match self {
-            Self::Fixed(slots) | Self::UpTo(slots) => slots,
+            Self::Fixed(slots) | Self::UpTo(slots) | Self::Ring(slots) => slots,
         }
+    }
+
+    /// Whether each slot has a stamp beside it.
+    pub(crate) const fn has_stamps(self) -> bool {
+        matches!(self, Self::Ring(_))
     }
 
     /// The digits that number the slots: at least two.
@@ -37,6 +44,23 @@ pub(super) fn slot_name(name: &str, index: usize, digits: usize) -> String {
     format!("{name}{index:0digits$}")
 }
 
+/// What the name of a stamp ends in.
+pub(super) const STAMP: &str = "At";
+
+/// The name of the property that says which period the value of a slot is of.
+pub(super) fn stamp_name(name: &str, index: usize, digits: usize) -> String {
+    format!("{}{STAMP}", slot_name(name, index, digits))
+}
+
+/// The names of all properties of a series of `slots` values, and of their stamps.
+pub(crate) fn series_names(name: &str, slots: usize, stamps: bool) -> impl Iterator<Item = String> {
+    let digits = digits(slots);
+    (0..slots).flat_map(move |slot| {
+        let stamp = stamps.then(|| stamp_name(name, slot, digits));
+        std::iter::once(slot_name(name, slot, digits)).chain(stamp)
+    })
+}
+
 /// The name of a slot's property in a series of `slots` values.
 pub(crate) fn series_slot(name: &str, slot: usize, slots: usize) -> String {
     slot_name(name, slot, digits(slots))
@@ -49,14 +73,17 @@ pub(super) fn slot(name: &str, property: &str, digits: usize) -> Option<usize> {
     if numbered { number.parse().ok() } else { None }
 }
 
-/// Whether `name` is the property of a slot of the series `series`.
+/// Whether `name` is the property of a slot of the series `series`, or its stamp.
 pub(super) const fn is_slot(name: &str, series: &str, slots: Slots) -> bool {
-    if name.len() != series.len() + slots.digits() || !starts_with(name, series) {
+    let stamped = series.len() + slots.digits() + STAMP.len();
+    let is_stamp = slots.has_stamps() && name.len() == stamped && ends_in_stamp(name);
+    let more = slots.digits() + if is_stamp { STAMP.len() } else { 0 };
+    if name.len() != series.len() + more || !starts_with(name, series) {
         return false;
     }
     let name = name.as_bytes();
     let (mut number, mut at) = (0, series.len());
-    while at < name.len() {
+    while at < series.len() + slots.digits() {
         if !name[at].is_ascii_digit() {
             return false;
         }
@@ -64,4 +91,8 @@ pub(super) const fn is_slot(name: &str, series: &str, slots: Slots) -> bool {
         at += 1;
     }
     number < slots.most()
+}
+
+const fn ends_in_stamp(name: &str) -> bool {
+    matches!(name.as_bytes(), [.., b'A', b't'])
 }

@@ -37,7 +37,7 @@ impl<E: TableEntity> Repo<E> {
     /// the app's own reads back as a value that makes another key. Nothing is written in either case.
     pub fn insert_loaded(&self, entity: &E) -> InsertLoaded<E> {
         let client = self.client.clone();
-        let rows = EntityRows::of(entity).and_then(|rows| {
+        let rows = EntityRows::of_in(entity, &client.table).and_then(|rows| {
             let mut intents = Intents::default();
             intents.add::<E>(&client, &rows.partition_key, None, rows.canonical())?;
             Ok((rows, intents))

@@ -8,9 +8,10 @@ use crate::entity::{
     FromRow, Invalid, OwnRows, Query, Row, RowHead, RowOf, SkipUnreadable, TableEntity, keys_of,
 };
 use crate::error::Result;
+use crate::key::KeyError;
 use crate::plan::TableClient;
 use crate::property::PropertyError;
-use crate::query::{IntoCondition, RowQuery};
+use crate::query::{IntoCondition, KeyRange, RowQuery};
 use std::marker::PhantomData;
 
 impl<E: TableEntity> Repo<E> {
@@ -48,7 +49,12 @@ impl<E: TableEntity> Repo<E> {
         Q: Query,
         Q::Row: RowOf<E>,
     {
-        let query = keys_of(query).map(|keys| self.client.query_of::<Q::Row>(keys));
+        self.list_keys(keys_of(query))
+    }
+
+    /// Reads the rows of kind `R` with these keys.
+    pub(crate) fn list_keys<R: Row, C>(&self, keys: Result<KeyRange, KeyError>) -> List<R, C, E> {
+        let query = keys.map(|keys| self.client.query_of::<R>(keys));
         let listing = Listing::new(self.client.clone(), query.map_err(Invalid::from));
         List { listing, read: PhantomData }
     }

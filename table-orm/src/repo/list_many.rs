@@ -89,6 +89,11 @@ impl<E: TableEntity> Repo<E> {
 pub struct ListMany<R, C, T>(Vec<List<R, C, T>>);
 
 impl<R: Row, C, T> ListMany<R, C, T> {
+    /// These queries, which may be of several tables.
+    pub(crate) const fn of(lists: Vec<List<R, C, T>>) -> Self {
+        Self(lists)
+    }
+
     /// Keeps the rows that meet a condition, as [`List::filter`] does.
     ///
     /// ```
@@ -167,6 +172,20 @@ impl<R: Row, C, T> ListMany<R, C, T> {
         T: FromRow<R> + Send + 'static,
     {
         RowStream::new(stream::iter(self.0).flat_map(List::stream))
+    }
+
+    /// Reads the first row of the first query that has one: one row of each query, one query after the other.
+    ///
+    /// # Errors
+    /// As [`collect`](Self::collect).
+    pub fn first(self) -> BoxFuture<'static, Result<Option<T>>>
+    where
+        R: 'static,
+        C: 'static,
+        T: FromRow<R> + Send + 'static,
+    {
+        let mut rows = self.take_each(1).stream();
+        Box::pin(async move { rows.next().await })
     }
 
     /// Returns the rows query by query, in pages of `size` rows, 1 to 1000. One

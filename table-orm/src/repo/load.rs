@@ -1,7 +1,7 @@
 //! Reads of entities in order to change them.
 
 use super::{Checked, LoadedSet, Repo};
-use crate::entity::{FromRow, Loaded, Query, Row, RowOf, TableEntity};
+use crate::entity::{Loaded, Row, TableEntity, WholeRows};
 use crate::error::Result;
 use crate::plan::Plan;
 use futures_core::future::BoxFuture;
@@ -51,11 +51,9 @@ impl<E: TableEntity> Repo<E> {
     /// - When a key cannot hold one of the values, the store rejects a request, or a row cannot be read.
     pub fn load<Q>(&self, query: Q) -> Load<Q::Row, E>
     where
-        Q: Query,
-        Q::Row: RowOf<E>,
-        E: FromRow<Q::Row>,
+        Q: WholeRows<E>,
     {
-        Load(self.list(query).loaded())
+        Load(self.list(query).from_canonical_rows())
     }
 }
 
@@ -91,7 +89,7 @@ impl<R: Row, E> fmt::Debug for Load<R, E> {
 
 impl<E, R> Load<R, E>
 where
-    E: TableEntity + FromRow<R> + 'static,
+    E: TableEntity + 'static,
     R: Row<Entity = E> + 'static,
 {
     /// Returns what it will send, without sending it.
@@ -105,7 +103,7 @@ where
 
 impl<R, E> IntoFuture for Load<R, E>
 where
-    E: TableEntity + FromRow<R> + 'static,
+    E: TableEntity + 'static,
     R: Row<Entity = E> + 'static,
 {
     type Output = Result<LoadedSet<E>>;

@@ -279,7 +279,7 @@ impl<E: TableEntity> Merge<E> {
         };
         let entity = read_row::<E>(<E::Canonical as Row>::INDEX, &body)
             .map_err(|error| incomplete(error.property))?;
-        let rows = EntityRows::of(&entity)?;
+        let rows = EntityRows::of_in(&entity, &self.client.table)?;
         let canonical = <E::Canonical as Row>::INDEX;
         let same = rows.stands_at(canonical, &key.partition_key, &key.row_key);
         if same { Ok(rows) } else { Err(incomplete(String::new())) }

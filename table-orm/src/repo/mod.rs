@@ -30,6 +30,7 @@ mod merge;
 mod merged;
 mod pages;
 mod patch;
+mod purge;
 mod register;
 mod save;
 mod sequence;
@@ -70,11 +71,17 @@ pub use load::Load;
 pub use load_many::{LoadMany, Reload};
 pub use load_unique::LoadUnique;
 pub use loaded_set::LoadedSet;
+pub(crate) use maintenance::CanonicalPages;
 pub use maintenance::Retire;
 pub use maintenance::{Backfill, BackfillProgress, BackfillReport};
 pub use maintenance::{
+    DropRow, DropRowProgress, DropRowReport, FormerRow, FormerRowError, KeptReason, KeptRow,
+    MAX_KEPT_ROWS,
+};
+pub use maintenance::{
     Elsewhere, Finding, Problem, Verify, VerifyEventual, VerifyGuards, VerifyReport,
 };
+pub(crate) use maintenance::{FormerMarks, FormerProperties};
 pub use maintenance::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use maintenance::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
 pub use many_pages::ManyPages;
@@ -82,6 +89,7 @@ pub use merge::Merge;
 pub(crate) use pages::PageReader;
 pub use pages::{Pages, RowPage, RowStream};
 pub use patch::{EntityPatch, Patch};
+pub use purge::{Purge, PurgeFailure, PurgeReport};
 pub use register::Register;
 pub use save::{Delete, Save};
 pub use sequence::{MAX_BLOCK, Sequence};

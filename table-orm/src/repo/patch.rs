@@ -3,7 +3,7 @@
 use crate::entity::{TableEntity, body, check_references, mark};
 use crate::key::IntoValue;
 use crate::property::{
-    Chunked, PropertiesWriter, Property, PropertyError, PropertyFault, series_slot,
+    Chunked, PropertiesWriter, Property, PropertyError, PropertyFault, Rolling, series_slot,
 };
 use bytes::Bytes;
 use serde::Serialize;
@@ -91,6 +91,17 @@ impl<E: TableEntity> Patch<E> {
                 Err(out.error(name, PropertyFault::NoSuchSlot { slot, slots }))
             }
         })
+    }
+
+    pub fn set_ring<R: Rolling>(
+        self,
+        name: &str,
+        at: R::At,
+        value: impl IntoValue<R::Value>,
+    ) -> Self {
+        let value = value.into_value();
+        let slot = series_slot(name, R::slot(&at), R::SLOTS.most());
+        self.write(&slot, |out| R::write_slot(at, &value, name, out))
     }
 
     /// Sets a property by the function that writes it.

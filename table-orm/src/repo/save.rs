@@ -7,6 +7,7 @@ use crate::entity::{AsLoaded, EntityRows, Invalid, Loaded, Row, TableEntity};
 use crate::error::Error;
 use crate::error::Result;
 use crate::eventual::{Intents, Settling, settling_methods};
+use crate::model::TableName;
 use crate::plan::{Plan, TableClient, UpdateMode, changes, delete_all};
 use crate::store::{Batch, IfMatch};
 use futures_core::future::BoxFuture;
@@ -131,7 +132,7 @@ impl<E: TableEntity, L: AsLoaded<E>> Save<'_, E, L> {
 
     fn prepare(&self) -> Result<(Batch, EntityRows, Intents)> {
         let loaded = self.loaded.loaded();
-        let (batch, rows) = prepare(loaded)?;
+        let (batch, rows) = prepare(&self.client.table, loaded)?;
         let mut intents = Intents::default();
         if !batch.operations.is_empty() {
             intents.add_loaded(&self.client, loaded, rows.canonical())?;
@@ -157,9 +158,12 @@ impl<E: TableEntity, L: AsLoaded<E>> Save<'_, E, L> {
 }
 
 /// The operations that a save sends, and the rows that are stored afterwards.
-pub(super) fn prepare<E: TableEntity>(loaded: &Loaded<E>) -> Result<(Batch, EntityRows), Fault> {
+pub(super) fn prepare<E: TableEntity>(
+    table: &TableName,
+    loaded: &Loaded<E>,
+) -> Result<(Batch, EntityRows), Fault> {
     let stored = loaded.stored_rows()?;
-    let new = EntityRows::of::<E>(loaded)?;
+    let new = EntityRows::of_in::<E>(loaded, table)?;
     if stored.partition_key != new.partition_key {
         return Err(Fault::PartitionChanged {
             entity: E::NAME,

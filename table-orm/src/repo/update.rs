@@ -6,6 +6,7 @@ use crate::entity::{CanonicalKeyOf, CompleteKey, EntityRows, Loaded, TableEntity
 use crate::error::{Error, Result};
 use crate::eventual::{Settling, plan_with_settling, run_and_settle, settling_methods};
 use crate::key::KeyError;
+use crate::model::TableName;
 use crate::plan::{
     CanonicalKey, Decision, OptimisticWrite, Outcome, Plan, RetryLimits, Step, TableClient,
     WhenAbsent,
@@ -245,13 +246,13 @@ impl<'a, E: TableEntity, X: From<Error>> Update<'a, E, X> {
         let (mut inserted, mut updated) = (None, false);
         let mut decide = |loaded: &mut Loaded<E>| {
             change(loaded)?;
-            let (batch, rows) = prepare(loaded).map_err(Error::from)?;
+            let (batch, rows) = prepare(&client.table, loaded).map_err(Error::from)?;
             Ok(Decision { batch, canonical: rows.canonical().cloned() })
         };
         let mut insert = |expired: Option<&Loaded<E>>| {
             let make = absent.as_mut();
             let make = make.ok_or_else(|| client.not_found(&key.partition_key, &key.row_key))?;
-            let (rows, loaded) = new_entity(&make(), key)?;
+            let (rows, loaded) = new_entity(&client.table, &make(), key)?;
             inserted = Some(loaded);
             Ok::<_, X>(match expired {
                 Some(expired) => Decision::replace(expired, &rows)?,
@@ -281,8 +282,12 @@ impl<'a, E: TableEntity, X: From<Error>> Update<'a, E, X> {
 }
 
 /// The rows of an entity to insert under that key, and the entity as it will be read from them.
-fn new_entity<E: TableEntity>(entity: &E, key: &CanonicalKey) -> Result<(EntityRows, Loaded<E>)> {
-    let rows = EntityRows::of(entity)?;
+fn new_entity<E: TableEntity>(
+    table: &TableName,
+    entity: &E,
+    key: &CanonicalKey,
+) -> Result<(EntityRows, Loaded<E>)> {
+    let rows = EntityRows::of_in(entity, table)?;
     let made = CanonicalKey {
         partition_key: rows.partition_key.clone(),
         row_key: rows.canonical().map(|row| row.row_key.clone()).unwrap_or_default(),

@@ -241,7 +241,7 @@ impl<E: TableEntity> Repo<E> {
     }
 
     fn blind<T>(&self, entity: &E, operations: impl FnOnce(EntityRows) -> Batch) -> Write<E, T> {
-        let change = EntityRows::of(entity).and_then(|rows| {
+        let change = EntityRows::of_in(entity, &self.client.table).and_then(|rows| {
             let mut intents = Intents::default();
             // Of a type with rows elsewhere, only an insert writes without a read.
             intents.add::<E>(&self.client, &rows.partition_key, None, rows.canonical())?;
@@ -251,7 +251,8 @@ impl<E: TableEntity> Repo<E> {
     }
 
     fn over_stored<T>(&self, entity: &E, on_existing: OnExisting) -> Write<E, T> {
-        let change = EntityRows::of(entity).map(|rows| Change::OverStored { rows, on_existing });
+        let rows = EntityRows::of_in(entity, &self.client.table);
+        let change = rows.map(|rows| Change::OverStored { rows, on_existing });
         self.write(change)
     }
 
@@ -470,7 +471,8 @@ pub(super) fn upsert_over_stored<E: TableEntity>(
     client: &TableClient,
     entity: &E,
 ) -> Result<OptimisticWrite> {
-    over_stored::<E>(client, &EntityRows::of(entity)?, true, RetryLimits::default())
+    let rows = EntityRows::of_in(entity, &client.table)?;
+    over_stored::<E>(client, &rows, true, RetryLimits::default())
 }
 
 /// Sends such an upsert. Returns the entity with the answer.
@@ -481,7 +483,7 @@ pub(super) fn send_upsert<E: TableEntity + 'static>(
 ) -> BoxFuture<'static, (E, Result<()>)> {
     Box::pin(async move {
         let written = async {
-            let rows = EntityRows::of(&entity)?;
+            let rows = EntityRows::of_in(&entity, &client.table)?;
             let write = over_stored::<E>(&client, &rows, true, RetryLimits::default())?;
             let decide = |loaded: &Loaded<E>| OnExisting::Upsert.decide(&client, loaded, &rows);
             change_and_settle(&write, &client, &settling, decide).await.map(drop)

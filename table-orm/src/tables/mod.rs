@@ -4,9 +4,12 @@ mod builder;
 #[cfg(feature = "cache")]
 mod cached;
 mod connect;
+mod migrating;
+mod periods;
 
 pub use builder::TablesBuilder;
 
+use crate::entity::has_one_form;
 use crate::entity::{
     DynamicEntity, MemberOf, Row, TableEntity, TableUnion, UnionScope, WholePartition,
 };
@@ -61,6 +64,7 @@ impl Tables {
     /// ```
     #[must_use]
     pub fn repo<E: TableEntity>(&self) -> Repo<E> {
+        has_one_table::<E>();
         self.repo_in(TableName::checked(E::TABLE))
     }
 
@@ -82,6 +86,7 @@ impl Tables {
     /// ```
     #[must_use]
     pub fn repo_in<E: TableEntity>(&self, table: TableName) -> Repo<E> {
+        const { has_one_form::<E>() };
         Repo::new(Arc::clone(&self.connection), table)
     }
 
@@ -165,6 +170,7 @@ impl Tables {
         &self,
         partition: impl UnionScope<Row: Row<Entity: MemberOf<U>>>,
     ) -> UnionList<U> {
+        scope_has_one_table(&partition);
         self.union_in(TableName::checked(U::TABLE), partition)
     }
 
@@ -505,5 +511,21 @@ impl Tables {
     pub async fn delete(&self, table: &TableName) -> Result<()> {
         let deleted = self.connection.delete_table(table).await;
         deleted.map_err(|cause| rejected(table.as_str(), cause))
+    }
+}
+
+/// Fails to compile for a query of a type with a table for each period.
+const fn scope_has_one_table<S: UnionScope<Row: Row>>(_: &S) {
+    has_one_table::<<S::Row as Row>::Entity>();
+}
+
+/// Fails to compile for a type with a table for each period.
+const fn has_one_table<E: TableEntity>() {
+    const {
+        assert!(
+            E::BUCKET.is_none(),
+            "the type has `bucket`, so it has one table for each period, not one: use \
+             `tables.periods::<T>()`, and `.at(time)` of that for the `Repo` of one period"
+        );
     }
 }

@@ -13,6 +13,7 @@ mod keys;
 mod open;
 mod outbox;
 mod pages;
+mod periods;
 mod profile;
 mod rows;
 mod sequences;
@@ -80,6 +81,7 @@ cases! {
     isolation: keeps_types_apart_whose_keys_nest, leaves_out_rows_that_were_moved, tells_types_by_their_kind,
         leaves_out_rows_that_begin_as_helper_rows;
     transfer: out_and_back_changes_no_bit;
+    periods: have_a_table_once_several_writers_began, are_read_in_order_and_dropped_whole;
     profile: counts_rows_and_their_sizes_alike_in_every_store;
     eventual: tickets_are_consumed_together_with_upserts_and_deletes,
         a_refused_transaction_names_the_ticket_or_the_row_that_is_not_there,

@@ -208,7 +208,7 @@ pub mod hostile {
     }
 
     #[derive(::table_orm::TableEntity)]
-    #[table(name = "timed", partition = "{slot}__{event}", row = "{at}")]
+    #[table(name = "timed", partition = "{slot}__{event}", row = "{at}", bucket(day, at))]
     #[component(slot = spread(at, second))]
     pub struct Timed {
         pub event: Text,

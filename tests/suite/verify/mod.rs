@@ -8,6 +8,7 @@ mod backfill;
 mod between;
 mod concurrently;
 mod defaults;
+mod drop_row;
 mod find;
 mod guards;
 mod random;

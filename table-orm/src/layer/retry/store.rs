@@ -9,10 +9,11 @@ use super::evidence::{Evidence, Sent, is_stored, superseded};
 use super::policy::RetryPolicy;
 use super::strategy::{MAX_RETRIES, MAX_WAIT};
 use super::write_id::WriteIdProperty;
-use crate::model::{ETag, Metadata, TableName};
+use crate::model::{ETag, Metadata, PARCEL_START, TableName};
 use crate::query::RowQuery;
 use crate::store::{
-    Ambiguity, Batch, ErrorCode, Middleware, Operation, Page, Store, StoreError, StoredRow, tally,
+    Action, Ambiguity, Batch, ErrorCode, Middleware, Operation, Page, Store, StoreError, StoredRow,
+    tally,
 };
 use crate::sync::{Flight, Random};
 use futures_util::future::{Either, select};
@@ -322,6 +323,12 @@ impl RetryStore {
     }
 }
 
+/// Whether it inserts the parcel of an entity that gets another key. Its name may be sent once, because a late insert
+/// would bring back what was deleted since.
+fn is_sent_once(operation: &Operation) -> bool {
+    matches!(operation.action, Action::Insert(_)) && operation.row_key.starts_with(PARCEL_START)
+}
+
 impl Middleware for RetryStore {
     fn inner(&self) -> &dyn Store {
         &*self.inner
@@ -384,6 +391,9 @@ impl Middleware for RetryStore {
         partition_key: &str,
         operation: Operation,
     ) -> Result<Option<ETag>, StoreError> {
+        if is_sent_once(&operation) {
+            return self.inner().write(table, partition_key, operation).await;
+        }
         let send = |operations: Vec<Operation>| async move {
             let mut etags = Vec::with_capacity(1);
             for operation in operations {

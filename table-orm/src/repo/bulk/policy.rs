@@ -2,10 +2,12 @@
 
 use super::chunk::Chunk;
 use crate::entity::{
-    EntityRows, Invalid, TableEntity, has_across, has_rows_elsewhere, reaches_across, writes_blind,
+    EntityRows, Invalid, OtherPeriod, TableEntity, check_period, has_across, has_rows_elsewhere,
+    reaches_across, writes_blind,
 };
 use crate::error::Result;
 use crate::eventual::{Intents, Settling};
+use crate::model::TableName;
 use crate::plan::{MeasuredBatch, OptimisticWrite, TableClient, insert_all, upsert_all};
 use crate::repo::write::{send_upsert, upsert_over_stored};
 use crate::store::Batch;
@@ -16,6 +18,8 @@ pub(in crate::repo) struct BatchPolicy<E> {
     /// The operations that write an entity. For an entity that is sent individually, they only name
     /// its rows.
     pub operations: fn(&E) -> Result<Batch>,
+    /// Whether an entity belongs in the table.
+    place: fn(&E, &TableName) -> Result<(), OtherPeriod>,
     /// For types with rows or values in other partitions.
     pub due: Option<Elsewhere<E>>,
     /// How each entity is sent by itself, when its operations depend on what is stored.
@@ -47,7 +51,12 @@ type Answered<E> = (E, Result<()>);
 impl<E> BatchPolicy<E> {
     /// Entities of one partition share a transaction.
     pub fn shared(operations: fn(&E) -> Result<Batch>) -> Self {
-        Self { operations, due: None, individually: None }
+        Self { operations, place: |_, _| Ok(()), due: None, individually: None }
+    }
+
+    /// The same for entities that belong in the table of their period.
+    fn placed(self, place: fn(&E, &TableName) -> Result<(), OtherPeriod>) -> Self {
+        Self { place, ..self }
     }
 
     /// The same, where the writes of entities of type `T` make rows in other partitions due.
@@ -60,6 +69,7 @@ impl<E> BatchPolicy<E> {
 
     /// The transaction that writes an entity, measured together with what it adds to an intent.
     pub fn measured(&self, client: &TableClient, entity: &E) -> Result<MeasuredBatch> {
+        (self.place)(entity, &client.table).map_err(Invalid::from)?;
         let measured = client.measure((self.operations)(entity)?);
         let Some(elsewhere) = &self.due else { return Ok(measured) };
         let mut intents = Intents::default();
@@ -125,7 +135,7 @@ impl<E: TableEntity> BatchPolicy<E> {
     /// How entities are inserted.
     pub fn insert() -> Self {
         let operations = |entity: &E| Ok(insert_all(EntityRows::of(entity)?));
-        Self::shared(operations).due::<E>(|client, entity, intents| {
+        Self::shared(operations).placed(check_period).due::<E>(|client, entity, intents| {
             let rows = EntityRows::of(entity)?;
             intents.add::<E>(client, &rows.partition_key, None, rows.canonical())
         })
@@ -137,10 +147,12 @@ impl<E: TableEntity> BatchPolicy<E> {
         E: 'static,
     {
         if writes_blind::<E>() {
-            return Self::shared(|entity: &E| Ok(upsert_all(EntityRows::of(entity)?)));
+            let operations = |entity: &E| Ok(upsert_all(EntityRows::of(entity)?));
+            return Self::shared(operations).placed(check_period);
         }
         let operations = |entity: &E| Ok(insert_all(EntityRows::of(entity)?));
         let individually = Individually { write: upsert_over_stored, send: send_upsert };
-        Self { individually: Some(individually), ..Self::shared(operations) }
+        let shared = Self::shared(operations).placed(check_period);
+        Self { individually: Some(individually), ..shared }
     }
 }

@@ -31,6 +31,19 @@ pub struct BulkProgress {
     pub unsettled: u64,
 }
 
+impl BulkProgress {
+    /// The counts of both.
+    pub(crate) const fn plus(self, other: Self) -> Self {
+        Self {
+            entities: self.entities + other.entities,
+            present: self.present + other.present,
+            rows: self.rows + other.rows,
+            requests: self.requests + other.requests,
+            unsettled: self.unsettled + other.unsettled,
+        }
+    }
+}
+
 /// The result of a bulk write.
 ///
 /// ```
@@ -81,7 +94,7 @@ pub struct Remainder<E, I> {
 }
 
 impl<E, I> Remainder<E, I> {
-    pub(in crate::repo) fn new(unsent: Vec<E>, input: I) -> Self {
+    pub(crate) fn new(unsent: Vec<E>, input: I) -> Self {
         Self { unsent: unsent.into_iter(), input }
     }
 }

@@ -1,8 +1,8 @@
 //! The rows of a page as a checked query reads them: what each says about its entity.
 
 use crate::entity::{
-    FromRow, Loaded, OwnRows, ReadBackError, Row, RowHead, SkipUnreadable, TableEntity, canonical,
-    home_key, is_alive, partition_key, read_entity, read_rows, row_key, split_page,
+    Loaded, OwnRows, ReadBackError, Row, RowHead, SkipUnreadable, TableEntity, canonical, home_key,
+    is_alive, partition_key, read_entity, read_rows, row_key, split_page,
 };
 use crate::error::Result;
 use crate::plan::CanonicalKey;
@@ -32,7 +32,7 @@ pub fn read_elsewhere<R: Row>(
 }
 
 /// Reads full copies in the entity's own partition.
-pub fn read_copies<R: Row<Entity: FromRow<R>>>(
+pub fn read_copies<R: Row>(
     own: &OwnRows,
     page: &[u8],
     skip: Option<&SkipUnreadable>,

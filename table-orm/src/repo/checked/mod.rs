@@ -106,6 +106,11 @@ impl<E: TableEntity, R: Row<Entity = E>, C> List<R, C, E> {
     where
         E: FromRow<R>,
     {
+        self.from_canonical_rows()
+    }
+
+    /// The same. The rows store whole entities.
+    pub(super) fn from_canonical_rows(self) -> Checked<R, Loaded<E>> {
         let source = match foreign_at::<E>(R::INDEX) {
             _ if Checked::<R>::IS_CANONICAL => Source::canonical,
             Some(_) => Source::entity_elsewhere,

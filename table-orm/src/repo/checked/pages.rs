@@ -2,7 +2,7 @@
 
 use super::found::{read_canonical, read_copies, read_elsewhere, read_point};
 use super::other_rows::OtherRows;
-use crate::entity::{FromRow, Loaded, OwnRows, Row, RowHead, TableEntity};
+use crate::entity::{Loaded, OwnRows, Row, RowHead, TableEntity};
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::query::{PageToken, RowQuery, Span};
@@ -46,10 +46,7 @@ impl<R: Row> Source<R> {
     }
 
     /// Full copies in the entity's own partition: each entity once.
-    pub fn entity(listing: Listing, size: Option<usize>) -> Self
-    where
-        R::Entity: FromRow<R>,
-    {
+    pub fn entity(listing: Listing, size: Option<usize>) -> Self {
         let reader = PageReader::some(read_copies::<R>);
         Self::Other(Box::new(OtherRows::new(listing, size, reader, whole::<R::Entity>).once()))
     }

@@ -1,4 +1,5 @@
-//! The canonical rows of a partition or a table, page by page: what a backfill and a rewrite go through.
+//! The canonical rows of a partition or a table, page by page: what a backfill and a rewrite go through; or the
+//! rows of another range, for a drop.
 //!
 //! Invariant: the token is where the next page starts, so whoever stops can go on there.
 
@@ -12,7 +13,7 @@ use crate::store::Page;
 
 /// A read of canonical rows that can be resumed.
 #[derive(Debug)]
-pub(super) struct CanonicalPages {
+pub(crate) struct CanonicalPages {
     pub client: TableClient,
     query: Result<RowQuery, KeyError>,
     reason: Option<String>,
@@ -41,10 +42,22 @@ impl CanonicalPages {
         partition: Result<Span, KeyError>,
         reason: Option<String>,
     ) -> Self {
-        let query = partition.map(|partition| {
-            let query = client.query(KeyRange { partition, row: canonical_rows::<E>() });
-            RowQuery { metadata: Metadata::Minimal, ..query }
-        });
+        let keys = partition.map(|partition| KeyRange { partition, row: canonical_rows::<E>() });
+        Self::of_keys(client, keys, reason)
+    }
+
+    /// All rows in that range of the whole table.
+    pub fn of_rows(client: &TableClient, row: Span, permit: &ScanPermit) -> Self {
+        let keys = KeyRange { partition: Span::All, row };
+        Self::of_keys(client, Ok(keys), Some(permit.reason().to_owned()))
+    }
+
+    fn of_keys(
+        client: &TableClient,
+        keys: Result<KeyRange, KeyError>,
+        reason: Option<String>,
+    ) -> Self {
+        let query = keys.map(|keys| RowQuery { metadata: Metadata::Minimal, ..client.query(keys) });
         // What is stored of entities changes, and no entity.
         Self { client: client.unreported(), query, reason, token: None }
     }

@@ -1,9 +1,11 @@
 //! Index rows that are out of step. [`verify`](crate::Repo::verify) finds them,
 //! [`repair`](crate::Repo::repair) corrects them, [`backfill`](crate::Repo::backfill) writes the rows of a
-//! new row template, and [`rewrite`](crate::Repo::rewrite) stores rows in the present form of their type.
+//! new row template, [`rewrite`](crate::Repo::rewrite) stores rows in the present form of their type, and
+//! [`drop_row`](crate::Repo::drop_row) deletes the rows of a template that the type no longer has.
 
 mod backfill;
 mod canonical_pages;
+mod drop_row;
 mod guards;
 pub(super) mod repair;
 mod retire;
@@ -12,6 +14,12 @@ pub(super) mod rows_elsewhere;
 pub(super) mod verify;
 
 pub use backfill::{Backfill, BackfillProgress, BackfillReport};
+pub(crate) use canonical_pages::CanonicalPages;
+pub use drop_row::{
+    DropRow, DropRowProgress, DropRowReport, FormerRow, FormerRowError, KeptReason, KeptRow,
+    MAX_KEPT_ROWS,
+};
+pub(crate) use drop_row::{FormerMarks, FormerProperties};
 pub use repair::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use retire::Retire;
 pub use rewrite::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};

@@ -201,7 +201,7 @@ impl<'a> Writes<'a> {
 
     /// Adds the rows of an entity.
     pub fn rows<E: TableEntity>(&mut self, entity: &E, operations: fn(EntityRows) -> Batch) {
-        match EntityRows::of(entity) {
+        match EntityRows::of_in(entity, &self.client.table) {
             Ok(rows) => {
                 // Of a type with rows elsewhere, only an insert writes without a read.
                 self.due(|intents, client| {
@@ -247,7 +247,7 @@ impl<'a> Writes<'a> {
     }
 
     pub fn save<E: TableEntity + 'a>(&mut self, mut loaded: impl AsLoaded<E> + Send + 'a) {
-        match prepare(loaded.loaded()) {
+        match prepare(&self.client.table, loaded.loaded()) {
             Ok((batch, rows)) => {
                 let row = rows.canonical().cloned();
                 if !batch.operations.is_empty() {
@@ -427,9 +427,12 @@ impl<'a> Writes<'a> {
 
     /// Checks that the rows of an entity are of the table and the partition.
     pub fn check_place<E: TableEntity>(&self, partition_key: &str) -> Result<(), TransactionError> {
-        if !E::TABLE.eq_ignore_ascii_case(self.table) {
-            let (entity, expected, found) = (E::NAME, self.table, E::TABLE);
+        let (entity, expected, found) = (E::NAME, self.table, E::TABLE);
+        if !found.eq_ignore_ascii_case(expected) {
             return Err(TransactionError::OtherTable { entity, expected, found });
+        }
+        if self.client.of_period && E::BUCKET.is_none() {
+            return Err(TransactionError::NoPeriod { entity, table: found });
         }
         if partition_key != self.batch.partition_key {
             return Err(TransactionError::OtherPartition {

@@ -1,0 +1,75 @@
+//! Why an entity whose stored key changes cannot be read or written.
+
+/// An entity whose stored key changes cannot be read or written. Nothing was written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MigrationError {
+    /// A `save` or `update` changed a field of the canonical key.
+    #[error(
+        "cannot save `{entity}`: its key changed from {from} to {to}, and entities keep their keys while they \
+         are migrated; nothing was written: insert it under the new key, then delete the old one"
+    )]
+    KeyChanged {
+        /// The entity's type name.
+        entity: &'static str,
+        /// The PartitionKey and the RowKey of the canonical row, such as `"oslo" / "ORD:1"`.
+        from: String,
+        /// Those of the entity as it is now.
+        to: String,
+    },
+    /// The conversion between the two types does not keep the fields of the key.
+    #[error(
+        "`{entity}` with the new key {new} has the old key {old}, but the conversion between the two types makes \
+         {made}; nothing was written: correct the `From` implementations, which must keep every field of the key"
+    )]
+    KeyDiffers {
+        /// The entity's type name.
+        entity: &'static str,
+        /// The PartitionKey and the RowKey of the new canonical row, such as `"oslo" / "ORD:1"`.
+        new: String,
+        /// The old ones that follow from them; `none` where no old key has these values.
+        old: String,
+        /// The old ones of the converted entity.
+        made: String,
+    },
+    /// A marker or a parcel has a content that this version of table-orm does not write.
+    #[error(
+        "row {row_key:?} of partition {partition_key:?} marks a move that `{entity}` does not know ({content:?}); \
+         nothing was written: another migration or another program wrote it, so look at the row"
+    )]
+    UnknownMove {
+        /// The entity's type name.
+        entity: &'static str,
+        /// The PartitionKey of the row.
+        partition_key: String,
+        /// Its RowKey.
+        row_key: String,
+        /// What it says.
+        content: String,
+    },
+    /// A list names no single new partition, or one whose old rows may be in any partition.
+    #[error(
+        "the old rows of `{entity}` that this list asks for are in more than one partition; nothing was read: use \
+         `scan` with a permit, or wait until all entities have moved"
+    )]
+    ManyPartitions {
+        /// The entity's type name.
+        entity: &'static str,
+    },
+    /// The type, or the one that it migrates from, has sums.
+    #[error(
+        "`{entity}` has `sums`, and a total cannot follow an entity from one key to another; nothing was sent: remove \
+         `sums` until the migration has ended, then call `repair_sums`"
+    )]
+    Sums {
+        /// The entity's type name.
+        entity: &'static str,
+    },
+}
+
+impl MigrationError {
+    /// Whether another call or value may succeed.
+    pub(super) const fn is_of_call(&self) -> bool {
+        matches!(self, Self::KeyChanged { .. } | Self::ManyPartitions { .. })
+    }
+}

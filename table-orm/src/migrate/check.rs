@@ -1,0 +1,114 @@
+//! What a type that migrates, and the one that it migrates from, must be. The compiler evaluates it.
+
+use super::migrates::Migrates;
+use super::old_key::Template;
+use super::placeholder::same;
+use crate::entity::{GuardTemplate, RowTemplate, TableEntity};
+use crate::key::Escape;
+
+/// Fails to compile where entities could not move safely.
+#[doc(hidden)]
+#[track_caller]
+pub const fn check<E: Migrates>() {
+    assert!(
+        E::BUCKET.is_none() && <E::Old>::BUCKET.is_none(),
+        "`migrate_from`: a type with `bucket` has many tables, so it cannot migrate, and cannot be migrated from; give \
+         the new type another `name`, and copy the entities of each period"
+    );
+    assert!(
+        is_plain::<E>() && is_plain::<E::Old>(),
+        "`migrate_from` moves rows of one partition: a type with rows elsewhere (`eventual`), a `unique(.., across)`, \
+         `each` rows, `expires`, or an `outbox` cannot migrate, and cannot be migrated from; migrate without it, then add it"
+    );
+    assert!(
+        matches!(
+            (E::ESCAPE, <E::Old>::ESCAPE),
+            (Escape::Encode, Escape::Encode) | (Escape::Reject, Escape::Reject)
+        ),
+        "`migrate_from`: both types treat text in keys alike, so both or neither have `escape = encode`"
+    );
+    let new = [Template::partition::<E>(), Template::row::<E>()];
+    assert!(
+        Template::are_telling(&new, &Template::partition::<E::Old>(), E::TELLS)
+            && Template::are_telling(&new, &Template::row::<E::Old>(), E::TELLS),
+        "`migrate_from`: the new canonical key does not tell each field of the old one, so two entities could meet \
+         at one key; name each field of the old key in it, as `{{field}}` or `{{field:0N}}`"
+    );
+    let one_table = same_table(E::TABLE, <E::Old>::TABLE);
+    assert!(
+        E::GUARDS.is_empty() && <E::Old>::GUARDS.is_empty()
+            || one_table && same(E::PARTITION, <E::Old>::PARTITION),
+        "`migrate_from`: `unique` is checked within a partition, and the two types have not the same one; remove it \
+         for the migration, or keep the PartitionKey"
+    );
+    assert!(
+        !one_table
+            || !E::PARTITION_KEY.meets(&<E::Old>::PARTITION_KEY)
+            || are_apart(E::ROWS, E::GUARDS, <E::Old>::ROWS, <E::Old>::GUARDS),
+        "`migrate_from`: a row of the new type and one of the old type could have one key; begin the new rows' keys \
+         with another literal, or store the new type in another table"
+    );
+}
+
+const fn is_plain<E: TableEntity>() -> bool {
+    let mut plain = E::FOREIGN.is_empty() && E::OUTBOX.is_none() && E::EXPIRES.is_none();
+    let mut at = 0;
+    while at < E::GUARDS.len() {
+        plain = plain && !E::GUARDS[at].across;
+        at += 1;
+    }
+    let mut at = 0;
+    while at < E::ROWS.len() {
+        plain = plain && E::ROWS[at].each.is_none();
+        at += 1;
+    }
+    plain
+}
+
+/// Whether no row of the one type has a key that a row of the other may have. The guards may be the same: they go
+/// along.
+const fn are_apart(
+    rows: &[RowTemplate],
+    guards: &[GuardTemplate],
+    old_rows: &[RowTemplate],
+    old_guards: &[GuardTemplate],
+) -> bool {
+    let mut at = 0;
+    while at < rows.len() {
+        let mut old = 0;
+        while old < old_rows.len() {
+            if rows[at].template().meets(&old_rows[old].template()) {
+                return false;
+            }
+            old += 1;
+        }
+        if meets_guard(&rows[at], old_guards) {
+            return false;
+        }
+        at += 1;
+    }
+    let mut old = 0;
+    while old < old_rows.len() {
+        if meets_guard(&old_rows[old], guards) {
+            return false;
+        }
+        old += 1;
+    }
+    true
+}
+
+const fn meets_guard(row: &RowTemplate, guards: &[GuardTemplate]) -> bool {
+    let mut at = 0;
+    while at < guards.len() {
+        if row.template().meets(&guards[at].row().template()) {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+/// The names of tables have no case.
+const fn same_table(left: &str, right: &str) -> bool {
+    left.eq_ignore_ascii_case(right)
+}

@@ -1,0 +1,122 @@
+//! Inserts, in either form.
+//!
+//! Invariant: an entity is inserted in its new form only after a marker is under its old key, and no parcel that the
+//! marker names is left.
+
+use super::form::Form;
+use super::marker::Marker;
+use super::migrates::Migrates;
+use super::migrating::Migrating;
+use super::old_key::old_key;
+use super::old_place::{AtOld, canonical_key, has_old_key};
+use crate::entity::EntityRows;
+use crate::error::{Error, Result};
+use crate::plan::{Attempts, CanonicalKey, RetryLimits, insert_all};
+use crate::store::{Action, Batch, Operation};
+
+/// What an insert does next.
+enum Next {
+    /// The old key is free: the same again.
+    Again,
+    /// A marker is under the old key.
+    Insert,
+}
+
+impl<E: Migrates> Migrating<E> {
+    /// Inserts an entity in the form of this client. One request in the old form, and where old and new rows are in one
+    /// partition; else two.
+    ///
+    /// # Errors
+    /// [`Error::AlreadyExists`] when the entity is there, in either form. Nothing is written then.
+    /// [`Error::MigrationError::KeyDiffers`](crate::migrate::MigrationError::KeyDiffers) when the conversion to the old
+    /// type changes the key.
+    pub async fn insert(&self, entity: &E) -> Result<()> {
+        let rows = EntityRows::of(entity)?;
+        match self.form {
+            Form::Old => self.insert_old(entity, rows).await,
+            Form::New => self.insert_new(entity, rows).await,
+        }
+    }
+
+    async fn insert_old(&self, entity: &E, rows: EntityRows) -> Result<()> {
+        let old = E::Old::from(entity.clone());
+        let old_rows = EntityRows::of(&old)?;
+        let key = canonical_key(&old_rows);
+        has_old_key::<E>(&rows, &key)?;
+        let mut attempts = self.attempts();
+        loop {
+            match self.old.client.send(insert_all(old_rows.clone())).await {
+                Ok(_) => return Ok(()),
+                Err(error) if stands_at(&error, &key) => match self.look(&key, &rows).await? {
+                    Next::Insert => return self.insert_rows(rows).await,
+                    Next::Again if attempts.next().await => {}
+                    Next::Again => return Err(error),
+                },
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn insert_new(&self, entity: &E, rows: EntityRows) -> Result<()> {
+        let Some(key) = old_key::<E>(&canonical_key(&rows)) else {
+            // Where no old key has the values, there is no old form.
+            return self.insert_rows(rows).await;
+        };
+        has_old_key::<E>(&rows, &canonical_key(&EntityRows::of(&E::Old::from(entity.clone()))?))?;
+        let marker = Marker::new(self.new.table(), &rows.partition_key, None).body(&key)?;
+        let together = self.is_together(&key, &rows.partition_key);
+        let insert = Operation { row_key: key.row_key.clone(), action: Action::Insert(marker) };
+        let mut batch =
+            Batch { partition_key: key.partition_key.clone(), operations: vec![insert] };
+        if together {
+            batch.operations.extend(insert_all(rows.clone()).operations);
+        }
+        let client = if together { &self.new.client } else { &self.old.client };
+        let mut attempts = self.attempts();
+        loop {
+            let error = match client.send(batch.clone()).await {
+                Ok(_) if together => return Ok(()),
+                Ok(_) => return self.insert_rows(rows).await,
+                Err(error) => error,
+            };
+            // A marker that was sent twice does no harm; an entity does.
+            let is_open = stands_at(&error, &key) || !together && error.is_unanswered();
+            if !is_open {
+                return Err(error);
+            }
+            match self.look(&key, &rows).await? {
+                Next::Insert => return self.insert_rows(rows).await,
+                Next::Again if attempts.next().await => {}
+                Next::Again => return Err(error),
+            }
+        }
+    }
+
+    /// Looks at the old key that is not free.
+    async fn look(&self, key: &CanonicalKey, rows: &EntityRows) -> Result<Next> {
+        match AtOld::<E::Old>::read(&self.old.client, key).await? {
+            AtOld::Nothing => Ok(Next::Again),
+            AtOld::Marker(marker) if self.parcel(&marker, key).await?.is_none() => Ok(Next::Insert),
+            AtOld::Entity(_) | AtOld::Marker(_) => {
+                let CanonicalKey { partition_key, row_key } = canonical_key(rows);
+                Err(self.new.client.already_exists(&partition_key, &row_key))
+            }
+        }
+    }
+
+    async fn insert_rows(&self, rows: EntityRows) -> Result<()> {
+        self.new.client.send(insert_all(rows)).await.map(drop)
+    }
+
+    pub(super) fn attempts(&self) -> Attempts {
+        Attempts::begin(&self.new.client.connection, RetryLimits::default())
+    }
+}
+
+/// Whether a row under that key is what an insert met.
+fn stands_at(error: &Error, key: &CanonicalKey) -> bool {
+    match error {
+        Error::AlreadyExists(rejection) => rejection.row_key == key.row_key,
+        _ => false,
+    }
+}

@@ -1,0 +1,192 @@
+//! The calls on entities whose stored keys change, and where each entity is found.
+
+use super::check::check;
+use super::form::Form;
+use super::held::{Held, Stored};
+use super::marker::Marker;
+use super::migrates::Migrates;
+use super::old_key::old_key;
+use super::old_place::{AtOld, OldEntity};
+use super::parcel::Parcel;
+use crate::entity::{CanonicalKeyOf, CompleteKey, Loaded, SummedType, TableEntity as _, keys_of};
+use crate::error::{MigrationError, Result};
+use crate::model::TableName;
+use crate::plan::{CanonicalKey, Connection, Found};
+use crate::repo::Repo;
+use std::fmt;
+use std::sync::Arc;
+
+/// The entities of a type whose stored keys change: [`Tables::migrating`](crate::Tables::migrating).
+///
+/// Each entity is stored in its old form or in the new one, and every call finds it in either. Clients that insert the
+/// old form and clients that insert the new one may run at once, with any number of movers. Nothing is lost, doubled
+/// or brought back, whatever stops, waits or comes late. The guide's page on [migrating](crate::guide::run::migrating)
+/// says what to deploy in which order.
+///
+/// Calls that it does not have, such as transactions, bulk writes and pages, wait until the migration has ended:
+/// `Tables::repo` of the type does not compile before.
+pub struct Migrating<E: Migrates> {
+    pub(super) new: Repo<E>,
+    pub(super) old: Repo<E::Old>,
+    pub(super) form: Form,
+}
+
+impl<E: Migrates> Clone for Migrating<E> {
+    fn clone(&self) -> Self {
+        Self { new: self.new.clone(), old: self.old.clone(), form: self.form }
+    }
+}
+
+impl<E: Migrates> fmt::Debug for Migrating<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Migrating")
+            .field("table", self.new.table())
+            .field("form", &self.form)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where an entity is.
+pub(super) enum Located<E> {
+    New(Loaded<E>),
+    Old(Box<OldEntity<E>>),
+    /// On its way.
+    Parcel(Box<Parcel<E>>),
+    Nowhere,
+}
+
+impl<E: Migrates> Migrating<E> {
+    pub(crate) fn new(connection: &Arc<Connection>) -> Result<Self> {
+        const { check::<E>() };
+        if SummedType::of::<E>().is_some() || SummedType::of::<E::Old>().is_some() {
+            return Err(MigrationError::Sums { entity: E::NAME }.into());
+        }
+        let new = Repo::new(Arc::clone(connection), TableName::checked(E::TABLE));
+        let old = Repo::new(Arc::clone(connection), TableName::checked(E::Old::TABLE));
+        Ok(Self { new, old, form: Form::New })
+    }
+
+    /// The same client, which inserts that form. [`Form::New`] unless set.
+    #[must_use]
+    pub fn inserting(self, form: Form) -> Self {
+        Self { form, ..self }
+    }
+
+    /// Creates the table of the new form unless it exists: one request. Returns whether it was created.
+    ///
+    /// # Errors
+    /// When the store cannot be reached, or is still deleting a table of that name.
+    pub async fn create_table_if_not_exists(&self) -> Result<bool> {
+        self.new.create_table_if_not_exists().await
+    }
+
+    /// Reads the entity under a new key, whatever its form. One request for an entity that has moved, two for one that
+    /// has not, three for one that never was, four for one that was deleted after its move.
+    ///
+    /// # Errors
+    /// When the key cannot hold one of the values, the store rejects a request, or the row cannot be read.
+    pub async fn get<Q>(&self, key: Q) -> Result<Option<E>>
+    where
+        Q: CompleteKey + CanonicalKeyOf<E>,
+    {
+        Ok(match self.locate(&CanonicalKey::of(keys_of(key)?)).await? {
+            Located::New(loaded) => Some(loaded.into_inner()),
+            Located::Old(old) => Some(old.entity),
+            Located::Parcel(parcel) => Some(parcel.entity),
+            Located::Nowhere => None,
+        })
+    }
+
+    /// Reads the entity under a new key, with what `save` and `delete` need. As many requests as [`get`](Self::get).
+    /// Finishes the move of an entity that another client was moving.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub async fn load<Q>(&self, key: Q) -> Result<Option<Held<E>>>
+    where
+        Q: CompleteKey + CanonicalKeyOf<E>,
+    {
+        self.hold(&CanonicalKey::of(keys_of(key)?)).await
+    }
+
+    pub(super) async fn hold(&self, key: &CanonicalKey) -> Result<Option<Held<E>>> {
+        loop {
+            return Ok(Some(match self.locate(key).await? {
+                Located::New(loaded) => {
+                    let entity = (*loaded).clone();
+                    Held { entity, key: key.clone(), stored: Stored::New(Box::new(loaded)) }
+                }
+                Located::Old(old) => {
+                    let entity = old.entity.clone();
+                    Held { entity, key: key.clone(), stored: Stored::Old(old) }
+                }
+                Located::Parcel(parcel) => {
+                    self.finish(&parcel).await?;
+                    continue;
+                }
+                Located::Nowhere => return Ok(None),
+            }));
+        }
+    }
+
+    /// Looks for the entity of a new key: at the new key, at the old one, in the parcel, and at the new key again.
+    pub(super) async fn locate(&self, key: &CanonicalKey) -> Result<Located<E>> {
+        if let Some(loaded) = self.at_new(key).await? {
+            return Ok(Located::New(loaded));
+        }
+        // Where no old key has the values, there is no old form.
+        let Some(old_key) = old_key::<E>(key) else { return Ok(Located::Nowhere) };
+        match AtOld::<E::Old>::read(&self.old.client, &old_key).await? {
+            AtOld::Entity(stored) => {
+                let old = OldEntity::of(&stored)?;
+                // Another entity may have the old key, where the new one tells more.
+                if old.new_key() == *key {
+                    return Ok(Located::Old(Box::new(old)));
+                }
+            }
+            AtOld::Marker(marker) => {
+                if let Some(parcel) = self.parcel(&marker, &old_key).await?
+                    && parcel.new_key() == *key
+                {
+                    return Ok(Located::Parcel(Box::new(parcel)));
+                }
+            }
+            AtOld::Nothing => {}
+        }
+        // It may have moved between the two readings.
+        Ok(self.at_new(key).await?.map_or(Located::Nowhere, Located::New))
+    }
+
+    async fn at_new(&self, key: &CanonicalKey) -> Result<Option<Loaded<E>>> {
+        let client = &self.new.client;
+        Ok(match client.find::<E>(&client.point_of::<E>(key)).await? {
+            Found::Entity(loaded) => Some(loaded),
+            Found::OtherType | Found::Nothing => None,
+        })
+    }
+
+    /// The parcel that a marker names, if it has not been landed.
+    pub(super) async fn parcel(
+        &self,
+        marker: &Marker,
+        old_key: &CanonicalKey,
+    ) -> Result<Option<Parcel<E>>> {
+        let Marker { table, partition_key, parcel } = marker;
+        if !table.eq_ignore_ascii_case(self.new.table().as_str()) {
+            let CanonicalKey { partition_key, row_key } = old_key.clone();
+            let content = format!("{marker:?}");
+            let entity = E::NAME;
+            let unknown = MigrationError::UnknownMove { entity, partition_key, row_key, content };
+            return Err(unknown.into());
+        }
+        let Some(row_key) = parcel.clone() else { return Ok(None) };
+        let place = CanonicalKey { partition_key: partition_key.clone(), row_key };
+        Parcel::get(&self.new.client, place).await
+    }
+
+    /// Whether the new rows of an entity are in the partition of its old ones.
+    pub(super) fn is_together(&self, old: &CanonicalKey, new: &str) -> bool {
+        old.partition_key == new
+            && self.old.table().as_str().eq_ignore_ascii_case(self.new.table().as_str())
+    }
+}

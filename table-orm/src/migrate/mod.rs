@@ -1,0 +1,50 @@
+//! New keys for stored entities, while clients write: within a partition, to other partitions, to another table.
+//!
+//! Three kinds of row: the *old row* at the old key, the *marker* that takes its place for ever, and the *parcel*, in
+//! the new partition, with the entity on its way. What counts of an entity is its new row; else its old row; else
+//! the parcel that the marker names; else there is no entity.
+//!
+//! Invariants:
+//! - One step changes the side on which an entity counts: the transaction that replaces its old row, in the version
+//!   that was read, with the marker. No old key holds an entity again after a marker.
+//! - The transaction that inserts the new rows deletes the parcel. A parcel's name is random, is sent once, and never
+//!   comes back: of all that know it, one lands it.
+//! - A read asks the new key, the old key, the parcel, and the new key again, in this order.
+//! - No clock decides what is written.
+
+mod check;
+mod form;
+mod held;
+mod insert;
+mod land;
+mod list;
+mod marker;
+mod migrates;
+mod migrating;
+mod mover;
+mod moving;
+mod old_key;
+mod old_place;
+mod parcel;
+mod passes;
+mod placeholder;
+mod plan;
+mod retire;
+mod save;
+#[cfg(test)]
+#[cfg(feature = "embedded")]
+mod tests;
+mod verify;
+
+pub use crate::error::MigrationError;
+pub use form::Form;
+pub use held::Held;
+pub use migrates::Migrates;
+pub use migrating::Migrating;
+pub use mover::{Migrate, MigrateProgress, MigrateReport, Unmovable};
+pub use plan::MigrationPlan;
+pub use retire::RetireReport;
+pub use verify::VerifyMigrated;
+
+#[doc(hidden)]
+pub use check::check;

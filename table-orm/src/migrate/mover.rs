@@ -1,0 +1,294 @@
+//! The mover: every entity in its old form gets its new one.
+//!
+//! Invariants:
+//! - The token is where the next page of old rows starts, so whoever stops can go on there. To begin again is right
+//!   too.
+//! - Parcels are read after the last page: all that this mover left are landed or deleted.
+
+use super::migrates::Migrates;
+use super::migrating::Migrating;
+use super::old_place::{AtOld, OldEntity};
+use super::parcel::{self, Parcel};
+use super::passes::old_rows;
+use crate::entity::Loaded;
+use crate::error::{Error, Result};
+use crate::plan::CanonicalKey;
+use crate::query::{PageToken, ScanPermit, Span};
+use crate::repo::CanonicalPages;
+use crate::sync::Timer;
+use futures_core::future::BoxFuture;
+use futures_util::StreamExt as _;
+use futures_util::stream;
+use std::fmt;
+use std::time::Duration;
+
+/// How many entities are moved at once unless set.
+const DEFAULT_PARALLELISM: usize = 16;
+
+/// The progress of a mover, in whole pages.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct MigrateProgress {
+    /// Entities that it moved.
+    pub moved: u64,
+    /// Where the next page starts, for [`Migrate::resume`]. `None` at the end, and before the first page.
+    pub token: Option<PageToken>,
+}
+
+/// An entity that stays in its old form until somebody corrects it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Unmovable {
+    /// The PartitionKey of its old row.
+    pub partition_key: String,
+    /// The RowKey of its old row.
+    pub row_key: String,
+    /// Why: the row cannot be read, the new key or a property is refused, it is too large, or the new key is taken.
+    pub reason: Error,
+}
+
+/// The result of a mover.
+#[derive(Debug, Default)]
+#[must_use = "it may hold entities that were not moved"]
+#[non_exhaustive]
+pub struct MigrateReport {
+    /// The progress it made.
+    pub progress: MigrateProgress,
+    /// Entities that stay in their old form, and are served in it.
+    pub skipped: Vec<Unmovable>,
+    /// The error that ended it before the end. Resume at the token of `progress`, or begin again.
+    pub ended: Option<Error>,
+}
+
+impl MigrateReport {
+    /// Returns the number of moved entities when the mover reached the end and skipped nothing.
+    ///
+    /// # Errors
+    /// The error that ended it, or else the reason why the first entity was skipped.
+    pub fn all(self) -> Result<u64> {
+        let skipped = self.skipped.into_iter().next().map(|skipped| skipped.reason);
+        self.ended.or(skipped).map_or(Ok(self.progress.moved), Err)
+    }
+}
+
+type OnProgress<'a> = Box<dyn FnMut(&MigrateProgress) + Send + 'a>;
+
+/// A mover: `.await` runs it, [`plan`](Self::plan) is a dry run. Any number of movers may run at once.
+#[must_use = "nothing is moved until this is awaited"]
+pub struct Migrate<'a, E: Migrates> {
+    pub(super) client: Migrating<E>,
+    pages: CanonicalPages,
+    parallelism: usize,
+    per_second: Option<u32>,
+    progress: Option<OnProgress<'a>>,
+}
+
+impl<E: Migrates> fmt::Debug for Migrate<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Migrate").field("pages", &self.pages).finish_non_exhaustive()
+    }
+}
+
+impl<E: Migrates> Migrating<E> {
+    /// Moves every entity of the table to its new form. It reads all old rows, at most 1000 a request, and all parcels.
+    /// Each entity takes three requests, or one where its partition stays. Readers and writers go on meanwhile; a writer
+    /// that loaded an entity before its move gets [`Error::Conflict`].
+    ///
+    /// Run it when no client of the old version runs that does not know both forms: see
+    /// [the guide](crate::guide::run::migrating).
+    pub fn migrate<'a>(&self, permit: &ScanPermit) -> Migrate<'a, E> {
+        Migrate {
+            pages: CanonicalPages::of_table::<E::Old>(&self.old.client, permit),
+            client: self.clone(),
+            parallelism: DEFAULT_PARALLELISM,
+            per_second: None,
+            progress: None,
+        }
+    }
+}
+
+impl<'a, E: Migrates> Migrate<'a, E> {
+    /// Sets the most entities that are moved at once; 0 counts as 1. 16 unless set.
+    pub fn parallelism(mut self, entities: usize) -> Self {
+        self.parallelism = entities.max(1);
+        self
+    }
+
+    /// Moves at most so many entities in a second; 0 counts as 1. No limit unless set.
+    pub fn per_second(mut self, entities: u32) -> Self {
+        self.per_second = Some(entities.max(1));
+        self
+    }
+
+    /// Calls `progress` after each page. Its token is where to resume.
+    pub fn on_progress(mut self, progress: impl FnMut(&MigrateProgress) + Send + 'a) -> Self {
+        self.progress = Some(Box::new(progress));
+        self
+    }
+
+    /// Continues after the page that returned `token`. The mover ends with [`Error::Token`] when the token belongs to
+    /// another one.
+    pub fn resume(mut self, token: PageToken) -> Self {
+        self.pages.token = Some(token);
+        self
+    }
+
+    async fn run(mut self) -> MigrateReport {
+        let mut report = MigrateReport::default();
+        report.progress.token = self.pages.token.clone();
+        if let Err(error) = self.pages(&mut report).await {
+            report.ended = Some(error);
+        }
+        report
+    }
+
+    async fn pages(&mut self, report: &mut MigrateReport) -> Result<()> {
+        loop {
+            let (page, next) = self.pages.read().await?;
+            let pace = Pace::begin(self.client.old.client.connection.timer, self.per_second);
+            self.client.move_page(&page.body, self.parallelism, &pace, report).await?;
+            self.pages.token.clone_from(&next);
+            if next.is_none() {
+                self.client.clear_parcels(&mut report.skipped).await?;
+            }
+            report.progress.token = next;
+            if let Some(progress) = &mut self.progress {
+                progress(&report.progress);
+            }
+            if report.progress.token.is_none() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Spreads moves over time.
+struct Pace {
+    timer: Timer,
+    began: Duration,
+    per_second: Option<u32>,
+}
+
+impl Pace {
+    fn begin(timer: Timer, per_second: Option<u32>) -> Self {
+        Self { timer, began: timer.now(), per_second }
+    }
+
+    /// Waits until the move of that index is due.
+    async fn wait(&self, at: usize) {
+        let Some(per_second) = self.per_second else { return };
+        let due = Duration::from_secs_f64(at as f64 / f64::from(per_second));
+        let passed = self.timer.now().saturating_sub(self.began);
+        self.timer.sleep(due.saturating_sub(passed)).await;
+    }
+}
+
+impl Unmovable {
+    pub(super) fn new(key: CanonicalKey, reason: Error) -> Self {
+        let CanonicalKey { partition_key, row_key } = key;
+        Self { partition_key, row_key, reason }
+    }
+}
+
+impl<E: Migrates> Migrating<E> {
+    /// Moves the entities of one page.
+    async fn move_page(
+        &self,
+        body: &[u8],
+        parallelism: usize,
+        pace: &Pace,
+        report: &mut MigrateReport,
+    ) -> Result<()> {
+        let rows = old_rows::<E::Old>(body)?.into_iter();
+        // Markers stay.
+        let entities = rows.filter_map(|row| match row.is {
+            Ok(AtOld::Entity(stored)) => Some((row.key, Ok(stored))),
+            Ok(_) => None,
+            Err(error) => Some((row.key, Err(error))),
+        });
+        let moves = entities.enumerate().map(|(at, (key, stored))| async move {
+            pace.wait(at).await;
+            let moved = match stored {
+                Ok(stored) => self.move_one(&key, stored).await,
+                Err(error) => Err(error),
+            };
+            (key, moved)
+        });
+        let mut moves = stream::iter(moves).buffer_unordered(parallelism);
+        let mut ended = Ok(());
+        while let Some((key, moved)) = moves.next().await {
+            match moved {
+                Ok(moved) => report.progress.moved += u64::from(moved),
+                Err(error) if error.is_of_one_entity() => {
+                    report.skipped.push(Unmovable::new(key, error));
+                }
+                Err(error) => {
+                    ended = Err(error);
+                    break;
+                }
+            }
+        }
+        ended
+    }
+
+    /// Moves one entity, again after a conflict. Returns whether it did; `false` when it is in its new form, or gone.
+    async fn move_one(&self, key: &CanonicalKey, stored: Loaded<E::Old>) -> Result<bool> {
+        let mut attempts = self.attempts();
+        let mut stored = stored;
+        loop {
+            let old = OldEntity::<E>::of(&stored)?;
+            let error = match self.move_to(&old, &old.rows).await {
+                Ok(_) => return Ok(true),
+                Err(error) => error,
+            };
+            let is_open =
+                error.is_unanswered() || matches!(error, Error::Conflict(_) | Error::NotFound(_));
+            if !is_open || !attempts.next().await {
+                return Err(error);
+            }
+            stored = match AtOld::read(&self.old.client, key).await? {
+                AtOld::Entity(stored) => stored,
+                AtOld::Marker(_) | AtOld::Nothing => return Ok(false),
+            };
+        }
+    }
+
+    /// Lands every living parcel, and deletes those that can never be landed.
+    async fn clear_parcels(&self, skipped: &mut Vec<Unmovable>) -> Result<()> {
+        for parcel in self.parcels_in(Span::All).await? {
+            match self.clear(&parcel).await {
+                Ok(()) => {}
+                Err(error) if error.is_of_one_entity() => {
+                    skipped.push(Unmovable::new(parcel.old_key, error));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    async fn clear(&self, parcel: &Parcel<E>) -> Result<()> {
+        match self.origin(parcel).await? {
+            at if at.names(&parcel.place.row_key) => self.finish(parcel).await,
+            AtOld::Entity(stored) if stored.etag().as_str() == parcel.made_from => {
+                // Its switch may still come. Once the entity has moved with another parcel, it cannot.
+                self.move_one(&parcel.old_key, stored).await?;
+                match self.origin(parcel).await? {
+                    at if at.names(&parcel.place.row_key) => self.finish(parcel).await,
+                    at if at.is_version(&parcel.made_from) => Ok(()),
+                    _ => parcel::drop(&self.new.client, &parcel.place).await,
+                }
+            }
+            _ => parcel::drop(&self.new.client, &parcel.place).await,
+        }
+    }
+}
+
+impl<'a, E: Migrates> IntoFuture for Migrate<'a, E> {
+    type Output = MigrateReport;
+    type IntoFuture = BoxFuture<'a, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}

@@ -1,0 +1,108 @@
+//! The move of one entity.
+//!
+//! Invariant: the switch replaces the old row in the version that was read. It takes effect once or never, however
+//! often it is sent, and the old row shows which.
+
+use super::marker::Marker;
+use super::migrates::Migrates;
+use super::migrating::Migrating;
+use super::old_place::{AtOld, OldEntity};
+use super::parcel;
+use crate::entity::EntityRows;
+use crate::error::{Error, Result};
+use crate::model::ETag;
+use crate::plan::{Attempts, CanonicalKey, RetryLimits};
+use crate::store::{Action, Batch, IfMatch, Operation};
+
+impl<E: Migrates> Migrating<E> {
+    /// Moves an entity; it will have these rows. Returns the version of the new canonical row, where it is known.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when the entity has changed since it was read. Nothing is written then.
+    pub(super) async fn move_to(
+        &self,
+        old: &OldEntity<E>,
+        rows: &EntityRows,
+    ) -> Result<Option<ETag>> {
+        if self.is_together(&old.key, &rows.partition_key) {
+            self.move_within(old, rows).await
+        } else {
+            self.move_across(old, rows).await
+        }
+    }
+
+    /// Within one partition: one transaction.
+    async fn move_within(&self, old: &OldEntity<E>, rows: &EntityRows) -> Result<Option<ETag>> {
+        let marker = Marker::new(self.new.table(), &rows.partition_key, None);
+        let mut batch = switch(old, &marker)?;
+        // A guard of a value that stays is replaced: it names the new canonical row now.
+        batch.operations.retain(|operation| rows.row(&operation.row_key).is_none());
+        let canonical = batch.operations.len();
+        batch.operations.extend(rows.rows.iter().map(|row| {
+            let is_stored = old.old_rows.row(&row.row_key).is_some();
+            let action = if is_stored { Action::InsertOrReplace } else { Action::Insert };
+            Operation { row_key: row.row_key.clone(), action: action(row.body.clone()) }
+        }));
+        let etags = self.new.client.send_changes(batch, Some(&old.key.row_key)).await?;
+        Ok(etags.into_iter().nth(canonical).flatten())
+    }
+
+    /// To another partition: the parcel, the switch, the landing.
+    async fn move_across(&self, old: &OldEntity<E>, rows: &EntityRows) -> Result<Option<ETag>> {
+        let client = &self.new.client;
+        let name = parcel::send(client, old, rows, self.old.table().as_str()).await?;
+        let marker = Marker::new(self.new.table(), &rows.partition_key, Some(&name));
+        let place = CanonicalKey { partition_key: rows.partition_key.clone(), row_key: name };
+        if !self.switch(old, &switch(old, &marker)?, &place.row_key).await? {
+            // The old row has another version, so the switch can never come. What is left is deleted by a mover.
+            let _dropped = parcel::drop(client, &place).await;
+            return Err(self.old.client.changed(&old.key.partition_key, &old.key.row_key));
+        }
+        // The entity has moved. Who meets the parcel lands it.
+        Ok(self.land(&place, rows).await.ok().flatten())
+    }
+
+    /// Sends a switch until it is known whether it took effect. Returns whether it did; `false` for good.
+    async fn switch(&self, old: &OldEntity<E>, batch: &Batch, parcel: &str) -> Result<bool> {
+        let client = &self.old.client;
+        let mut attempts = Attempts::begin(&client.connection, RetryLimits::default());
+        loop {
+            let sent = client.send_changes(batch.clone(), Some(&old.key.row_key)).await;
+            let error = match sent {
+                Ok(_) => return Ok(true),
+                Err(error) => error,
+            };
+            let is_open =
+                error.is_unanswered() || matches!(error, Error::Conflict(_) | Error::NotFound(_));
+            if !is_open {
+                return Err(error);
+            }
+            // An earlier sending, left without an answer, may be what the version does not match.
+            let now = AtOld::<E::Old>::read(client, &old.key).await?;
+            if now.names(parcel) {
+                return Ok(true);
+            }
+            if !now.is_version(old.etag.as_str()) {
+                return Ok(false);
+            }
+            if !attempts.next().await {
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// The transaction that replaces the old row with a marker, and deletes the other old rows.
+fn switch<E: Migrates>(old: &OldEntity<E>, marker: &Marker) -> Result<Batch> {
+    let body = marker.body(&old.key)?;
+    let operation = |(at, row): (usize, &crate::entity::EntityRow)| {
+        let action = if at == 0 {
+            Action::Replace(body.clone(), IfMatch::ETag(old.etag.clone()))
+        } else {
+            Action::Delete(IfMatch::Any)
+        };
+        Operation { row_key: row.row_key.clone(), action }
+    };
+    let operations = old.old_rows.rows.iter().enumerate().map(operation).collect();
+    Ok(Batch { partition_key: old.key.partition_key.clone(), operations })
+}

@@ -1,0 +1,154 @@
+//! An entity on its way from one partition to another.
+//!
+//! Invariants:
+//! - A parcel holds the complete entity: its new rows follow from it alone.
+//! - It has a name of its own, which is random, and is sent once.
+
+use super::migrates::Migrates;
+use super::old_place::{OldEntity, canonical_key};
+use crate::codec::{members_by_name, write_object};
+use crate::entity::{EntityRows, TableEntity as _, canonical, read_row};
+use crate::error::{Error, MigrationError, Result};
+use crate::eventual::name;
+use crate::model::{MOVED_ETAG, MOVED_FROM, PARCEL_START, ROW_KEY};
+use crate::plan::{CanonicalKey, TableClient};
+use crate::query::{KeyRange, RowQuery, Span};
+use crate::store::{Action, Batch, IfMatch, Operation};
+use bytes::Bytes;
+use std::borrow::Cow;
+
+/// A parcel as it is stored.
+#[derive(Debug, Clone)]
+pub(super) struct Parcel<E> {
+    /// Its own key.
+    pub place: CanonicalKey,
+    pub entity: E,
+    /// The rows that it will have.
+    pub rows: EntityRows,
+    /// The old canonical key of the entity.
+    pub old_key: CanonicalKey,
+    /// The version of the old row from which it was made.
+    pub made_from: String,
+}
+
+/// Type, table, PartitionKey and RowKey of the old row, and the new RowKey.
+type From = (String, String, String, String, String);
+
+/// The RowKeys of all parcels of a partition.
+pub(super) fn parcels(client: &TableClient, partition: Span) -> RowQuery {
+    let query = client.query(KeyRange { partition, row: Span::prefix(PARCEL_START) });
+    RowQuery { metadata: crate::model::Metadata::Minimal, ..query }
+}
+
+/// Inserts a new parcel of an entity that will have these rows. Returns its RowKey. A parcel whose insert has no
+/// answer may be there: the next one has another name.
+pub(super) async fn send<E: Migrates>(
+    client: &TableClient,
+    old: &OldEntity<E>,
+    rows: &EntityRows,
+    old_table: &str,
+) -> Result<String> {
+    /// How many names are tried.
+    const NAMES: usize = 4;
+    let mut tried = 0;
+    loop {
+        tried += 1;
+        let row_key = name(PARCEL_START, &client.connection);
+        let action = Action::Insert(body(old, rows, &row_key, old_table)?);
+        let operations = vec![Operation { row_key: row_key.clone(), action }];
+        let batch = Batch { partition_key: rows.partition_key.clone(), operations };
+        match client.send(batch).await {
+            Ok(_) => return Ok(row_key),
+            Err(error) if tried < NAMES && error.is_unanswered() => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Deletes a parcel that can never be landed.
+pub(super) async fn drop(client: &TableClient, place: &CanonicalKey) -> Result<()> {
+    let action = Action::Delete(IfMatch::Any);
+    let operations = vec![Operation { row_key: place.row_key.clone(), action }];
+    let batch = Batch { partition_key: place.partition_key.clone(), operations };
+    match client.send(batch).await {
+        Ok(_) | Err(Error::NotFound(_)) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The JSON object of a parcel: the canonical row under another RowKey, with where it comes from.
+fn body<E: Migrates>(
+    old: &OldEntity<E>,
+    rows: &EntityRows,
+    row_key: &str,
+    old_table: &str,
+) -> Result<Bytes> {
+    let CanonicalKey { partition_key, row_key: old_row_key } = &old.key;
+    let new = canonical_key(rows);
+    let from = serde_json::json!([E::NAME, old_table, partition_key, old_row_key, new.row_key]);
+    let text = |text: &str| serde_json::Value::from(text).to_string();
+    let (row_key_text, from) = (text(row_key), text(&from.to_string()));
+    let etag = text(old.etag.as_str());
+    let row = rows.canonical().map(|row| &*row.body).unwrap_or_default();
+    let mut members = members_by_name(row).map_err(|_| unknown::<E>(&new, row))?;
+    members.insert(Cow::Borrowed(ROW_KEY), &row_key_text);
+    members.insert(Cow::Borrowed(MOVED_FROM), &from);
+    members.insert(Cow::Borrowed(MOVED_ETAG), &etag);
+    Ok(write_object(&members).into())
+}
+
+impl<E: Migrates> Parcel<E> {
+    /// Reads a parcel: one request. `None` when there is none of that name.
+    pub async fn get(client: &TableClient, place: CanonicalKey) -> Result<Option<Self>> {
+        let Some(row) = client.annotated_row(&place.partition_key, &place.row_key).await? else {
+            return Ok(None);
+        };
+        Self::read(place, &row.body)
+    }
+
+    /// Reads a parcel from its row; `None` for one of another type.
+    pub fn read(place: CanonicalKey, json: &[u8]) -> Result<Option<Self>> {
+        let unreadable = || unknown::<E>(&place, json);
+        let mut stored = members_by_name(json).map_err(|_| unreadable())?;
+        let mut text =
+            |name: &str| -> Option<String> { serde_json::from_str(stored.remove(name)?).ok() };
+        let (Some(from), Some(made_from)) = (text(MOVED_FROM), text(MOVED_ETAG)) else {
+            return Err(unreadable());
+        };
+        let (kind, table, partition_key, row_key, new): From =
+            serde_json::from_str(&from).map_err(|_| unreadable())?;
+        if kind != E::NAME || !table.eq_ignore_ascii_case(E::Old::TABLE) {
+            return Ok(None);
+        }
+        let row_key_text = serde_json::Value::from(new).to_string();
+        let mut members = stored;
+        members.insert(Cow::Borrowed(ROW_KEY), &row_key_text);
+        let entity = read_row::<E>(canonical::<E>(), &write_object(&members))?;
+        let rows = EntityRows::of(&entity)?;
+        let old_key = CanonicalKey { partition_key, row_key };
+        Ok(Some(Self { place, entity, rows, old_key, made_from }))
+    }
+
+    /// The transaction that inserts the new rows and consumes the parcel.
+    pub fn landing(place: &CanonicalKey, rows: &EntityRows) -> Batch {
+        let consume =
+            Operation { row_key: place.row_key.clone(), action: Action::Delete(IfMatch::Any) };
+        let rows_in = rows.rows.iter().enumerate().map(|(at, row)| {
+            let insert = if at == 0 { Action::Insert } else { Action::InsertOrReplace };
+            Operation { row_key: row.row_key.clone(), action: insert(row.body.clone()) }
+        });
+        let operations = std::iter::once(consume).chain(rows_in).collect();
+        Batch { partition_key: rows.partition_key.clone(), operations }
+    }
+
+    /// Its new canonical key.
+    pub fn new_key(&self) -> CanonicalKey {
+        canonical_key(&self.rows)
+    }
+}
+
+fn unknown<E: Migrates>(place: &CanonicalKey, json: &[u8]) -> Error {
+    let CanonicalKey { partition_key, row_key } = place.clone();
+    let content = String::from_utf8_lossy(json).into_owned();
+    MigrationError::UnknownMove { entity: E::NAME, partition_key, row_key, content }.into()
+}

@@ -1,0 +1,106 @@
+//! The end of a migration: the markers go.
+//!
+//! Invariant: a marker is deleted in the version that was read, and only when its parcel is gone.
+
+use super::migrates::Migrates;
+use super::migrating::Migrating;
+use super::old_place::AtOld;
+use super::parcel;
+use crate::error::{Error, Result};
+use crate::model::MAX_TRANSACTION_OPERATIONS;
+use crate::query::{ScanPermit, Span};
+use crate::store::{Action, Batch, IfMatch, Operation};
+
+/// The result of [`Migrating::retire`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[must_use = "it says whether something is left"]
+#[non_exhaustive]
+pub struct RetireReport {
+    /// Markers that were deleted.
+    pub markers: u64,
+    /// Left-over parcels that were deleted.
+    pub parcels: u64,
+    /// Old rows that stay: entities that have not moved, rows that cannot be read, and markers of entities on their way.
+    /// Run the mover, and look at each.
+    pub left: u64,
+}
+
+impl<E: Migrates> Migrating<E> {
+    /// Deletes the markers, and the parcels that can never be landed: one request for each 100 markers of a partition,
+    /// and a point read for each marker that names a parcel.
+    ///
+    /// Call it when no client runs any more that knows the old form, this version included, and `verify_migrated` is
+    /// complete: an old client would insert where a marker was.
+    ///
+    /// # Errors
+    /// When the store rejects a request. What was deleted by then stays deleted; call it again.
+    pub async fn retire(&self, _permit: &ScanPermit) -> Result<RetireReport> {
+        let mut report = RetireReport::default();
+        let mut markers = Vec::new();
+        self.old_pass(Span::All, |row| {
+            match row.is {
+                Ok(AtOld::Marker(marker)) => markers.push((row.key, row.etag, marker)),
+                _ => report.left += 1,
+            }
+            Ok(())
+        })
+        .await?;
+        let mut batch: Option<Batch> = None;
+        for (key, etag, marker) in markers {
+            if self.parcel(&marker, &key).await?.is_some() {
+                report.left += 1;
+                continue;
+            }
+            let action = Action::Delete(IfMatch::ETag(etag));
+            let delete = Operation { row_key: key.row_key, action };
+            match &mut batch {
+                Some(batch)
+                    if batch.partition_key == key.partition_key
+                        && batch.operations.len() < MAX_TRANSACTION_OPERATIONS =>
+                {
+                    batch.operations.push(delete);
+                }
+                batch => {
+                    let next = Batch { partition_key: key.partition_key, operations: vec![delete] };
+                    self.delete_markers(batch.replace(next), &mut report).await?;
+                }
+            }
+        }
+        self.delete_markers(batch, &mut report).await?;
+        for parcel in self.parcels_in(Span::All).await? {
+            let at = self.origin(&parcel).await?;
+            // Its switch may still come, or it counts.
+            if at.is_version(&parcel.made_from) || at.names(&parcel.place.row_key) {
+                continue;
+            }
+            parcel::drop(&self.new.client, &parcel.place).await?;
+            report.parcels += 1;
+        }
+        Ok(report)
+    }
+
+    /// Deletes markers together; one by one where somebody deleted some of them.
+    async fn delete_markers(&self, batch: Option<Batch>, report: &mut RetireReport) -> Result<()> {
+        let Some(Batch { partition_key, operations }) = batch else { return Ok(()) };
+        let client = &self.old.client;
+        let all = Batch { partition_key: partition_key.clone(), operations: operations.clone() };
+        let count = operations.len() as u64;
+        match client.send(all).await {
+            Ok(_) => {
+                report.markers += count;
+                return Ok(());
+            }
+            Err(Error::NotFound(_) | Error::Conflict(_)) => {}
+            Err(error) => return Err(error),
+        }
+        for operation in operations {
+            let one = Batch { partition_key: partition_key.clone(), operations: vec![operation] };
+            match client.send(one).await {
+                Ok(_) => report.markers += 1,
+                Err(Error::NotFound(_) | Error::Conflict(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}

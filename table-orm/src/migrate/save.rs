@@ -1,0 +1,143 @@
+//! Writes of loaded entities, in either form.
+
+use super::form::Form;
+use super::held::{Held, Stored};
+use super::migrates::Migrates;
+use super::migrating::Migrating;
+use super::old_place::{OldEntity, canonical_key, has_old_key, shown};
+use crate::entity::{CanonicalKeyOf, CompleteKey, EntityRows, Loaded, keys_of};
+use crate::error::{Error, MigrationError, Result};
+use crate::plan::CanonicalKey;
+
+impl<E: Migrates> Migrating<E> {
+    /// Saves a loaded entity if nobody has written it since. An entity in its old form is written in place by a client
+    /// that inserts the old form: one request. A client that inserts the new form moves it: three requests, or one within
+    /// a partition. An entity in its new form is written in place.
+    ///
+    /// # Errors
+    /// - [`Error::Conflict`] when another client, or a mover, has written the entity since. Load it again.
+    /// - [`MigrationError::KeyChanged`] when a field of the new canonical key changed.
+    ///
+    /// Nothing is written in these cases.
+    pub async fn save(&self, held: &mut Held<E>) -> Result<()> {
+        let rows = EntityRows::of(&held.entity)?;
+        let key = canonical_key(&rows);
+        if key != held.key {
+            let (from, to) = (shown(&held.key), shown(&key));
+            return Err(MigrationError::KeyChanged { entity: E::NAME, from, to }.into());
+        }
+        match (&held.stored, self.form) {
+            (Stored::New(loaded), _) => {
+                let mut loaded = (**loaded).clone();
+                *loaded = held.entity.clone();
+                let saved = self.new.save(loaded).await?;
+                held.entity = (*saved).clone();
+                held.stored = Stored::New(Box::new(saved));
+            }
+            (Stored::Old(old), Form::Old) => {
+                let entity = E::Old::from(held.entity.clone());
+                has_old_key::<E>(&rows, &canonical_key(&EntityRows::of(&entity)?))?;
+                let mut loaded = old.loaded(&self.old.client)?;
+                *loaded = entity;
+                let saved = self.old.save(loaded).await?;
+                held.stored = Stored::Old(Box::new(OldEntity::of(&saved)?));
+            }
+            (Stored::Old(old), Form::New) => {
+                let etag = self.move_to(old, &rows).await?;
+                held.stored = match etag.zip(rows.canonical()) {
+                    Some((etag, row)) => {
+                        let mut loaded = Loaded::<E>::of_rows(&rows)?;
+                        loaded.written(row.body.clone(), etag);
+                        held.entity = (*loaded).clone();
+                        Stored::New(Box::new(loaded))
+                    }
+                    None => Stored::Moved,
+                };
+            }
+            (Stored::Moved, _) => return Err(self.changed(&held.key)),
+        }
+        Ok(())
+    }
+
+    /// Deletes a loaded entity if nobody has written it since: one request, in its own form.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when another client, or a mover, has written it since, and [`Error::NotFound`] when it is
+    /// gone. Nothing is deleted then.
+    pub async fn delete(&self, held: Held<E>) -> Result<()> {
+        match held.stored {
+            Stored::New(loaded) => self.new.delete(*loaded).await,
+            Stored::Old(old) => self.old.delete(old.loaded(&self.old.client)?).await,
+            Stored::Moved => Err(self.changed(&held.key)),
+        }
+    }
+
+    /// Reads an entity, changes it, and saves it, again after a conflict, for up to
+    /// [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME). Returns it as it is stored then.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when there is no entity of that key, and [`Error::Conflict`] when every attempt lost to
+    /// another writer.
+    pub async fn update<Q>(&self, key: Q, mut change: impl FnMut(&mut E) + Send) -> Result<E>
+    where
+        Q: CompleteKey + CanonicalKeyOf<E>,
+    {
+        let key = CanonicalKey::of(keys_of(key)?);
+        let mut attempts = self.attempts();
+        loop {
+            let Some(mut held) = self.hold(&key).await? else {
+                return Err(self.new.client.not_found(&key.partition_key, &key.row_key));
+            };
+            change(&mut held);
+            match self.save(&mut held).await {
+                Ok(()) => return Ok(held.into_inner()),
+                Err(error) if is_lost(&error) => {
+                    if !attempts.next().await {
+                        return Err(error);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Inserts an entity, or saves it over the one of the same key. It reads first, in every form.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when every attempt lost to another writer. Nothing is written then.
+    pub async fn upsert(&self, entity: &E) -> Result<()> {
+        let key = canonical_key(&EntityRows::of(entity)?);
+        let mut attempts = self.attempts();
+        loop {
+            let written = match self.hold(&key).await? {
+                Some(mut held) => {
+                    *held = entity.clone();
+                    self.save(&mut held).await
+                }
+                None => self.insert(entity).await,
+            };
+            match written {
+                Err(error) if is_lost(&error) || is_there(&error) => {
+                    if !attempts.next().await {
+                        return Err(error);
+                    }
+                }
+                written => return written,
+            }
+        }
+    }
+
+    fn changed(&self, key: &CanonicalKey) -> Error {
+        self.new.client.changed(&key.partition_key, &key.row_key)
+    }
+}
+
+/// Whether another writer was faster.
+const fn is_lost(error: &Error) -> bool {
+    matches!(error, Error::Conflict(_) | Error::NotFound(_))
+}
+
+/// Whether another writer inserted the entity first.
+fn is_there(error: &Error) -> bool {
+    matches!(error, Error::AlreadyExists(rejection) if rejection.index_row.is_none())
+}

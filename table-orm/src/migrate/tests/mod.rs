@@ -1,0 +1,6 @@
+//! Clients of all versions over a network that loses answers, delays writes and outlives its clients.
+
+mod history;
+mod simulation;
+mod subjects;
+mod tampering;

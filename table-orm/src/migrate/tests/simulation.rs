@@ -1,0 +1,353 @@
+//! Clients of all versions, and movers. The observer checks the invariants after each write that took effect; each
+//! client checks what it is told. At the end one mover alone leaves nothing of the old form.
+
+use super::history::{ENTITIES, History, NOTHING, Watch, keys, lock};
+use super::subjects::{Apart, Away, Subject, Within};
+use super::tampering::{LeftOut, Tampering};
+use crate::Tables;
+use crate::dose::dose;
+use crate::embedded::EmbeddedStore;
+use crate::entity::Loaded;
+use crate::error::{Error, Result};
+use crate::eventual::tests::chaos::{
+    Dice, LATEST, Observer, all_hold, at_once, is_needed, network, on_virtual_time,
+};
+use crate::layer::{FaultStore, Layer as _, Retry};
+use crate::migrate::migrating::{Located, Migrating};
+use crate::migrate::{Form, Held};
+use crate::model::TableName;
+use crate::query::ScanPermit;
+use crate::store::Store;
+use futures_util::future::join;
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::time::sleep;
+
+const FAULTS: f64 = 0.06;
+const DEATHS: f64 = 0.2;
+const CALLS: u64 = 20;
+/// The longest time that a client works on one call before it ends.
+const LONGEST_LIFE: Duration = Duration::from_secs(3);
+
+/// Runs one simulation. Returns the writes that took effect, or the violation of an invariant.
+fn simulate<E: Subject + Debug>(seed: u64, left_out: Option<LeftOut>) -> Result<usize, String> {
+    on_virtual_time(run::<E>(seed, left_out))
+}
+
+async fn run<E: Subject + Debug>(seed: u64, left_out: Option<LeftOut>) -> Result<usize, String> {
+    let memory = EmbeddedStore::in_memory().unwrap();
+    for table in E::TABLES {
+        memory.create_table(&TableName::new(table).unwrap()).await.unwrap();
+    }
+    let history = Arc::default();
+    let observer = Observer::of(Watch::<E>::of(Arc::clone(&history)), Arc::new(memory));
+    let network = network(seed, FAULTS, FAULTS, observer.clone());
+    let wrong = Mutex::new(None);
+    let client =
+        |number, version| Client::<E>::start(seed, number, version, &network, &history, left_out);
+    // Two of each version, and movers from a time on.
+    let clients = (0..6).map(|number| client(number, number % 3).calls(&wrong));
+    let movers = (6..8).map(|number| client(number, 2).moves());
+    join(at_once(clients), at_once(movers)).await;
+    // What is still on its way arrives.
+    sleep(LATEST).await;
+    network.disable();
+    observer.result()?;
+    wrong.lock().unwrap().take().map_or(Ok(()), Err)?;
+    let last = client(9, 2);
+    last.ends().await.map_err(|error| error.to_string())??;
+    observer.result()
+}
+
+/// A client of a version.
+struct Client<E: Subject> {
+    migrating: Migrating<E>,
+    version: u64,
+    number: u64,
+    /// Whether a layer sends again what was not answered.
+    retries: bool,
+    dice: Dice,
+    history: Arc<Mutex<History>>,
+}
+
+type Wrong = std::result::Result<(), String>;
+
+impl<E: Subject> Client<E> {
+    fn start(
+        seed: u64,
+        number: u64,
+        version: u64,
+        network: &FaultStore,
+        history: &Arc<Mutex<History>>,
+        left_out: Option<LeftOut>,
+    ) -> Self {
+        let dice = Dice::of(seed, number);
+        let store = Tampering::around(Arc::new(network.clone()), left_out);
+        // Some send again by themselves what was not answered.
+        let retries = dice.happens(0.3);
+        let store: Arc<dyn Store> = if retries {
+            Retry::interactive().write_id("WriteId").seed(dice.seed()).around(store).unwrap()
+        } else {
+            store
+        };
+        let form = if version == 2 { Form::New } else { Form::Old };
+        let tables = Tables::new(store).on_virtual_time(dice.seed());
+        let migrating = tables.migrating::<E>().unwrap().inserting(form);
+        Self { migrating, version, number, retries, dice, history: Arc::clone(history) }
+    }
+
+    async fn calls(self, wrong: &Mutex<Option<String>>) {
+        for call in 0..CALLS {
+            sleep(self.dice.time(Duration::from_secs(3))).await;
+            let stamp = format!("{}.{call}", self.number);
+            let called = self.dice.mortal(DEATHS, LONGEST_LIFE, self.call(&stamp)).await;
+            if let Some(Err(told)) = called {
+                wrong.lock().unwrap().get_or_insert(format!("version {}: {told}", self.version));
+            }
+        }
+    }
+
+    async fn moves(self) {
+        sleep(self.dice.time(Duration::from_secs(8))).await;
+        for _ in 0..4 {
+            sleep(self.dice.time(Duration::from_secs(4))).await;
+            let work = async { self.migrating.migrate(&permit()).await.all() };
+            // What fails is left to the next ones.
+            let _moved = self.dice.mortal(DEATHS, 2 * LONGEST_LIFE, work).await;
+        }
+    }
+
+    async fn call(&self, stamp: &str) -> Wrong {
+        let number = self.dice.below(ENTITIES);
+        let since = lock(&self.history).mark(number);
+        match self.dice.below(if self.version == 0 { 6 } else { 10 }) {
+            // An insert that a layer sends twice may take effect twice: the layer says so.
+            0..2 if !self.retries => self.insert(number, stamp, since).await,
+            0..5 => self.save(number, stamp, since).await,
+            5 => self.delete(number, since).await,
+            6..8 => self.get(number, since).await,
+            _ => self.list().await,
+        }
+    }
+
+    async fn insert(&self, number: u64, stamp: &str, since: usize) -> Wrong {
+        let entity = E::of(number, stamp, NOTHING);
+        let inserted = match self.version {
+            0 => self.migrating.old.insert(&E::Old::from(entity)).await.map(drop),
+            _ => self.migrating.insert(&entity).await,
+        };
+        if let (Err(Error::AlreadyExists(_)), 1..) = (&inserted, self.version)
+            && !lock(&self.history).was(number, since, Option::is_some)
+        {
+            return Err(format!("{stamp} was told `AlreadyExists`, and nothing was there"));
+        }
+        self.told(stamp, inserted)
+    }
+
+    async fn save(&self, number: u64, stamp: &str, since: usize) -> Wrong {
+        let Some(loaded) = self.load(number, since).await? else { return Ok(()) };
+        let saved = match loaded {
+            AnyLoaded::Old(mut loaded) => {
+                let mut entity = E::from(convert::<E>(&loaded));
+                stamped(&mut entity, stamp);
+                *loaded = E::Old::from(entity);
+                self.migrating.old.save(loaded).await.map(drop)
+            }
+            AnyLoaded::Any(mut held) => {
+                stamped(&mut *held, stamp);
+                self.migrating.save(&mut held).await
+            }
+        };
+        self.told(stamp, saved)
+    }
+
+    async fn delete(&self, number: u64, since: usize) -> Wrong {
+        let Some(loaded) = self.load(number, since).await? else { return Ok(()) };
+        let (stamp, deleted) = match loaded {
+            AnyLoaded::Old(loaded) => {
+                let stamp = stamp_of(&mut E::from(convert::<E>(&loaded)));
+                lock(&self.history).begin_delete(&stamp);
+                (stamp, self.migrating.old.delete(loaded).await)
+            }
+            AnyLoaded::Any(mut held) => {
+                let stamp = stamp_of(&mut *held);
+                lock(&self.history).begin_delete(&stamp);
+                (stamp, self.migrating.delete(held).await)
+            }
+        };
+        let is_gone = lock(&self.history).was(number, since, Option::is_none);
+        match deleted {
+            Ok(()) if !is_gone => {
+                Err(format!("the delete of {stamp} was acknowledged, and it was there"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Loads an entity, and checks what it is told.
+    async fn load(
+        &self,
+        number: u64,
+        since: usize,
+    ) -> std::result::Result<Option<AnyLoaded<E>>, String> {
+        let (new, old) = keys::<E>(number);
+        let loaded = match self.version {
+            0 => match self.migrating.old.client.load::<E::Old>(&old).await {
+                Ok(loaded) => loaded.map(AnyLoaded::Old),
+                // A version that does not know the new form cannot see it.
+                Err(_) => return Ok(None),
+            },
+            _ => match self.migrating.hold(&new).await {
+                Ok(held) => held.map(AnyLoaded::Any),
+                Err(_) => return Ok(None),
+            },
+        };
+        let stamp = match &loaded {
+            None if self.version == 0 => return Ok(None),
+            None => None,
+            Some(AnyLoaded::Old(loaded)) => Some(stamp_of(&mut E::from(convert::<E>(loaded)))),
+            Some(AnyLoaded::Any(held)) => Some(stamp_of(&mut (**held).clone())),
+        };
+        self.saw(number, stamp, since)?;
+        Ok(loaded)
+    }
+
+    async fn get(&self, number: u64, since: usize) -> Wrong {
+        let found = match self.migrating.locate(&keys::<E>(number).0).await {
+            Ok(Located::New(loaded)) => Some((*loaded).clone()),
+            Ok(Located::Old(old)) => Some(old.entity),
+            Ok(Located::Parcel(parcel)) => Some(parcel.entity),
+            Ok(Located::Nowhere) => None,
+            Err(_) => return Ok(()),
+        };
+        self.saw(number, found.map(|mut entity| stamp_of(&mut entity)), since)
+    }
+
+    async fn list(&self) -> Wrong {
+        let since: Vec<_> = (0..ENTITIES).map(|number| lock(&self.history).mark(number)).collect();
+        let Ok(mut all) = E::all(&self.migrating).await else { return Ok(()) };
+        for (number, since) in (0..ENTITIES).zip(since) {
+            let mut of_number = all.iter_mut().filter(|entity| entity.number() == number);
+            let stamp = of_number.next().map(stamp_of);
+            if of_number.next().is_some() {
+                return Err(format!("a list has entity {number} twice"));
+            }
+            self.saw(number, stamp, since)?;
+        }
+        Ok(())
+    }
+
+    /// Checks a reading: the entity was so at some time of the call.
+    fn saw(&self, number: u64, stamp: Option<String>, since: usize) -> Wrong {
+        if lock(&self.history).was(number, since, |truth| *truth == stamp) {
+            return Ok(());
+        }
+        Err(format!("entity {number} was read as {stamp:?}, which it was not"))
+    }
+
+    /// Checks the answer to a write.
+    fn told(&self, stamp: &str, answer: Result<()>) -> Wrong {
+        let mut history = lock(&self.history);
+        match answer {
+            Ok(()) if !history.has_applied(stamp) => {
+                Err(format!("{stamp} was acknowledged, and has not taken effect"))
+            }
+            Ok(()) => Ok(()),
+            Err(error) if error.is_unanswered() => Ok(()),
+            Err(error) if history.has_applied(stamp) => {
+                Err(format!("{stamp} was told `{error}`, and has taken effect"))
+            }
+            Err(_) => {
+                history.refuse(stamp);
+                Ok(())
+            }
+        }
+    }
+
+    /// One mover alone leaves nothing of the old form, and every entity as it was.
+    async fn ends(&self) -> Result<Wrong> {
+        // The first one clears the way for parcels whose switch could still come.
+        self.migrating.migrate(&permit()).await.all()?;
+        let report = self.migrating.verify_migrated(&permit()).await?;
+        if !report.is_complete() || !report.left_over.is_empty() {
+            return Ok(Err(format!("a mover alone leaves {report:?}")));
+        }
+        let compare = async || -> Result<Wrong> {
+            let mut all = Vec::new();
+            self.migrating.new_pass(|loaded| all.push(loaded.into_inner())).await?;
+            for number in 0..ENTITIES {
+                let found = all.iter_mut().find(|entity| entity.number() == number).map(stamp_of);
+                let truth = lock(&self.history).now(number);
+                if found != truth {
+                    return Ok(Err(format!(
+                        "entity {number} is {found:?} at the end, and was {truth:?}"
+                    )));
+                }
+            }
+            Ok(Ok(()))
+        };
+        if let Err(wrong) = compare().await? {
+            return Ok(Err(wrong));
+        }
+        let retired = self.migrating.retire(&permit()).await?;
+        if retired.left > 0 || retired.markers != report.markers {
+            return Ok(Err(format!("{retired:?} of {report:?}")));
+        }
+        compare().await
+    }
+}
+
+/// What a client loaded.
+enum AnyLoaded<E: Subject> {
+    /// By a client that knows the old form only.
+    Old(Loaded<E::Old>),
+    Any(Held<E>),
+}
+
+/// The entity of a loaded one.
+fn convert<E: Subject>(loaded: &Loaded<E::Old>) -> E::Old {
+    let index = crate::entity::canonical::<E::Old>();
+    crate::entity::read_row(index, loaded.stored()).unwrap()
+}
+
+fn stamp_of<E: Subject>(entity: &mut E) -> String {
+    entity.stamps().0.clone()
+}
+
+/// Gives an entity a new stamp.
+fn stamped<E: Subject>(entity: &mut E, stamp: &str) {
+    let (own, base) = entity.stamps();
+    base.clone_from(own);
+    stamp.clone_into(own);
+}
+
+fn permit() -> ScanPermit {
+    ScanPermit::because("simulation")
+}
+
+#[test]
+fn nothing_is_lost_or_doubled_on_the_way_to_another_table() {
+    all_hold(dose(40, 10_000), |seed| simulate::<Away>(seed, None));
+}
+
+#[test]
+fn nothing_is_lost_or_doubled_on_the_way_to_other_partitions() {
+    all_hold(dose(25, 10_000), |seed| simulate::<Apart>(seed, None));
+}
+
+#[test]
+fn nothing_is_lost_or_doubled_within_a_partition() {
+    all_hold(dose(25, 10_000), |seed| simulate::<Within>(seed, None));
+}
+
+#[test]
+fn each_part_of_the_protocol_is_needed() {
+    use LeftOut::*;
+    for part in [SwitchVersion, Consumed, Marker, ParcelLook, SecondLook, ParcelList] {
+        is_needed(part, 0..3000, |seed| simulate::<Away>(seed, Some(part)));
+    }
+    for part in [SwitchVersion, Marker, SecondLook] {
+        is_needed(part, 0..3000, |seed| simulate::<Within>(seed, Some(part)));
+    }
+}

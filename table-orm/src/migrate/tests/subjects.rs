@@ -1,0 +1,115 @@
+//! The types whose keys change: one moves to another table, one to other partitions, one stays in its partition.
+
+use crate as table_orm;
+use crate::TableEntity;
+use crate::error::Result;
+use crate::migrate::{Migrates, Migrating};
+use crate::query::ScanPermit;
+
+/// A type that migrates. Each write stores a stamp of its own, and the stamp of what it replaces.
+pub(super) trait Subject: Migrates {
+    const TABLES: &'static [&'static str];
+
+    /// The entity of that number.
+    fn of(number: u64, stamp: &str, base: &str) -> Self;
+    fn number(&self) -> u64;
+    fn stamps(&mut self) -> (&mut String, &mut String);
+    /// All entities, in a list of one partition, or by a scan where they are in several.
+    fn all(client: &Migrating<Self>) -> impl Future<Output = Result<Vec<Self>>> + Send;
+}
+
+/// Defines a type in both forms.
+macro_rules! subject {
+    ($new:ident, $old:ident, $tables:expr, [$($old_keys:tt)*], [$($keys:tt)*], $all:expr) => {
+        #[derive(Debug, Clone, TableEntity)]
+        #[table(crate = table_orm, $($old_keys)*)]
+        pub(super) struct $old {
+            room: u64,
+            number: u64,
+            stamp: String,
+            base: String,
+        }
+
+        #[derive(Debug, Clone, TableEntity)]
+        #[table(crate = table_orm, $($keys)*, migrate_from = $old)]
+        pub(super) struct $new {
+            room: u64,
+            number: u64,
+            stamp: String,
+            base: String,
+        }
+
+        impl From<$old> for $new {
+            fn from($old { room, number, stamp, base }: $old) -> Self {
+                Self { room, number, stamp, base }
+            }
+        }
+
+        impl From<$new> for $old {
+            fn from($new { room, number, stamp, base }: $new) -> Self {
+                Self { room, number, stamp, base }
+            }
+        }
+
+        impl Subject for $new {
+            const TABLES: &'static [&'static str] = &$tables;
+
+            fn of(number: u64, stamp: &str, base: &str) -> Self {
+                Self { room: 1, number, stamp: stamp.to_owned(), base: base.to_owned() }
+            }
+
+            fn number(&self) -> u64 {
+                self.number
+            }
+
+            fn stamps(&mut self) -> (&mut String, &mut String) {
+                (&mut self.stamp, &mut self.base)
+            }
+
+            async fn all(client: &Migrating<Self>) -> Result<Vec<Self>> {
+                let all: fn(&Migrating<Self>) -> _ = $all;
+                all(client).await
+            }
+        }
+    };
+}
+
+fn permit() -> ScanPermit {
+    ScanPermit::because("simulation")
+}
+
+subject!(
+    Away,
+    AwayV1,
+    ["rooms", "rooms2"],
+    [name = "rooms", partition = "{room}", row = "ROW:{number:04}"],
+    [name = "rooms2", partition = "N{room}", row = "ROW:{number:08}"],
+    |client| {
+        let client = client.clone();
+        async move { client.list(Away::partition(1_u64)).await }
+    }
+);
+
+subject!(
+    Apart,
+    ApartV1,
+    ["halls"],
+    [name = "halls", partition = "{room}", row = "ROW:{number:04}"],
+    [name = "halls", partition = "N{room}__{number}", row = "ROW:{number:04}"],
+    |client| {
+        let client = client.clone();
+        async move { client.scan(&permit()).await }
+    }
+);
+
+subject!(
+    Within,
+    WithinV1,
+    ["lofts"],
+    [name = "lofts", partition = "{room}", row = "ROW:{number:04}"],
+    [name = "lofts", partition = "{room}", row = "NEW:{number:04}"],
+    |client| {
+        let client = client.clone();
+        async move { client.list(Within::partition(1_u64)).await }
+    }
+);

@@ -1,0 +1,141 @@
+//! A store that leaves out one part of the protocol for the client above it.
+
+use crate::eventual::tests::chaos::version_of_nothing;
+use crate::model::{ETag, MOVED_TO, Metadata, PARCEL_START, TableName};
+use crate::query::RowQuery;
+use crate::store::{
+    Action, Batch, IfMatch, Middleware, Operation, Page, Store, StoreError, StoredRow,
+};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+/// A part of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LeftOut {
+    /// The old row is replaced in the version that was read.
+    SwitchVersion,
+    /// The landing consumes the parcel.
+    Consumed,
+    /// An insert writes a marker first.
+    Marker,
+    /// An insert that meets a marker looks for its parcel.
+    ParcelLook,
+    /// The new key is read again after the old one.
+    SecondLook,
+    /// A list reads parcels.
+    ParcelList,
+}
+
+/// The store of one client.
+#[derive(Debug)]
+pub(super) struct Tampering {
+    inner: Arc<dyn Store>,
+    left_out: Option<LeftOut>,
+    /// Where the last reading found nothing.
+    nothing: Mutex<BTreeSet<(String, String)>>,
+}
+
+impl Tampering {
+    pub fn around(inner: Arc<dyn Store>, left_out: Option<LeftOut>) -> Arc<Self> {
+        Arc::new(Self { inner, left_out, nothing: Mutex::default() })
+    }
+
+    fn leaves_out(&self, part: LeftOut) -> bool {
+        self.left_out == Some(part)
+    }
+
+    /// The operation as it is sent; `None` for one that is not sent.
+    fn tampered(&self, mut operation: Operation) -> Option<Operation> {
+        let Operation { row_key, action } = &mut operation;
+        if self.leaves_out(LeftOut::Marker)
+            && matches!(action, Action::Insert(_))
+            && is_marker(action)
+        {
+            return None;
+        }
+        if self.leaves_out(LeftOut::Consumed)
+            && row_key.starts_with(PARCEL_START)
+            && matches!(action, Action::Delete(_))
+        {
+            return None;
+        }
+        if self.leaves_out(LeftOut::SwitchVersion)
+            && is_marker(action)
+            && let Action::Replace(body, _) = action
+        {
+            *action = Action::Replace(body.clone(), IfMatch::Any);
+        }
+        Some(operation)
+    }
+}
+
+fn is_marker(action: &Action) -> bool {
+    action.body().is_some_and(|body| String::from_utf8_lossy(body).contains(MOVED_TO))
+}
+
+impl Middleware for Tampering {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
+    }
+
+    async fn get(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        row_key: &str,
+        select: Option<&[&str]>,
+        metadata: Metadata,
+    ) -> Result<Option<StoredRow>, StoreError> {
+        let key = (partition_key.to_owned(), row_key.to_owned());
+        let again =
+            self.leaves_out(LeftOut::SecondLook) && self.nothing.lock().unwrap().remove(&key);
+        if again || self.leaves_out(LeftOut::ParcelLook) && row_key.starts_with(PARCEL_START) {
+            return Ok(None);
+        }
+        let row = self.inner.get(table, partition_key, row_key, select, metadata).await?;
+        if row.is_none() {
+            self.nothing.lock().unwrap().insert(key);
+        }
+        Ok(row)
+    }
+
+    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+        let mut page = self.inner.query(query).await?;
+        if self.leaves_out(LeftOut::ParcelList)
+            && query.keys.row.contains("MOV:0")
+            && !query.keys.row.contains("ROW:")
+        {
+            page.body = "{\"value\":[]}".into();
+        }
+        Ok(page)
+    }
+
+    async fn write(
+        &self,
+        table: &TableName,
+        partition_key: &str,
+        operation: Operation,
+    ) -> Result<Option<ETag>, StoreError> {
+        match self.tampered(operation) {
+            Some(operation) => self.inner.write(table, partition_key, operation).await,
+            None => Ok(Some(version_of_nothing())),
+        }
+    }
+
+    async fn commit(
+        &self,
+        table: &TableName,
+        batch: Batch,
+    ) -> Result<Vec<Option<ETag>>, StoreError> {
+        let Batch { partition_key, operations } = batch;
+        let (count, first) = (operations.len(), operations.first().cloned());
+        let operations: Vec<_> =
+            operations.into_iter().filter_map(|operation| self.tampered(operation)).collect();
+        let is_shorter = operations.len() < count;
+        let mut etags = self.inner.commit(table, Batch { partition_key, operations }).await?;
+        if is_shorter && first.is_some() {
+            etags.insert(0, Some(version_of_nothing()));
+        }
+        Ok(etags)
+    }
+}

@@ -1,0 +1,127 @@
+//! The call that starts a purge, and its settings.
+
+use super::report::PurgeReport;
+use super::run::PurgeRun;
+use crate::entity::{ReadRow as _, RowHead, TableEntity, expiry_keys, has_expiry_row};
+use crate::error::Result;
+use crate::model::DateTime;
+use crate::plan::{Plan, Step, TableClient};
+use crate::query::RowQuery;
+use crate::repo::Repo;
+use futures_core::future::BoxFuture;
+use std::marker::PhantomData;
+
+/// The rows of the index that are read at once, and so the most entities that are held in memory.
+const PAGE_ROWS: u16 = 100;
+
+/// A purge: `.await` runs it, `.plan()` shows its first requests.
+#[must_use = "nothing is sent until this is awaited"]
+#[derive(Debug)]
+pub struct Purge<E> {
+    pub(super) client: TableClient,
+    pub(super) before: Option<DateTime>,
+    pub(super) limit: Option<u64>,
+    pub(super) rate: Option<u32>,
+    entity: PhantomData<fn() -> E>,
+}
+
+impl<E: TableEntity> Repo<E> {
+    /// Deletes the entities that have expired, with all their rows. The type must have `purge_index`, whose rows
+    /// find them without a scan.
+    ///
+    /// Sends 16 queries, one for each partition of the index, and at most 6 requests for each entity: deletes of
+    /// one partition share transactions. An entity that is extended while the purge runs stays. Several purges at
+    /// once do no harm.
+    ///
+    /// ```
+    /// use table_orm::{TableEntity, Tables};
+    /// use time::{Duration, OffsetDateTime};
+    ///
+    /// #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// #[table(name = "sessions", partition = "{user}", row = "ID:{id:05}", expires = until, purge_index)]
+    /// struct Session { user: String, id: u32, until: Option<OffsetDateTime> }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// let sessions = Tables::in_memory()?.repo::<Session>();
+    /// sessions.create_table().await?;
+    /// let until = OffsetDateTime::now_utc() - Duration::MINUTE;
+    /// sessions.insert(&Session { user: "ann".into(), id: 1, until: Some(until) }).await?;
+    /// sessions.insert(&Session { user: "ann".into(), id: 2, until: None }).await?;
+    /// // As a job, as often as rows may stay.
+    /// let report = sessions.purge().limit(10_000).await?;
+    /// assert_eq!((report.purged, report.failures.len()), (1, 0));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When the index cannot be read, or the store cannot be reached. What was purged before stays purged, and the
+    /// next purge goes on. An entity that cannot be deleted is in [`PurgeReport::failures`].
+    pub fn purge(&self) -> Purge<E> {
+        const {
+            assert!(
+                has_expiry_row::<E>(),
+                "`purge` finds entities by the rows of `purge_index`: add it to `#[table(expires = .., purge_index)]`, \
+                 and run `backfill` if entities are stored"
+            );
+        }
+        let client = self.client.clone();
+        Purge { client, before: None, limit: None, rate: None, entity: PhantomData }
+    }
+}
+
+impl<E: TableEntity> Purge<E> {
+    /// Deletes only what expired at this instant or earlier, so that entities can be read for some time with
+    /// [`including_expired`](Repo::including_expired). A later instant than the clock's is the clock's.
+    pub const fn before(mut self, instant: DateTime) -> Self {
+        self.before = Some(instant);
+        self
+    }
+
+    /// Deletes at most so many entities. The next purge goes on with the others.
+    pub const fn limit(mut self, entities: u64) -> Self {
+        self.limit = Some(entities);
+        self
+    }
+
+    /// Looks at no more than so many entities a second on average, at least 1: they take most of the purge's
+    /// requests. Without a rate, up to 100 entities are read and deleted at once, and the connection's layers
+    /// alone slow it down.
+    pub const fn rate(mut self, entities_per_second: u32) -> Self {
+        self.rate = Some(if entities_per_second == 0 { 1 } else { entities_per_second });
+        self
+    }
+
+    /// Returns the queries of the index, without sending them. Their answers decide what is deleted.
+    #[must_use]
+    pub fn plan(&self) -> Plan {
+        let queries = self.queries(self.until()).into_iter();
+        queries.map(|query| Plan::from(Step::read(query))).collect()
+    }
+
+    /// The last instant at which a purged entity expired.
+    pub(super) fn until(&self) -> DateTime {
+        let now = self.client.connection.clock.now();
+        self.before.map_or(now, |before| before.min(now))
+    }
+
+    /// The query of each partition of the index.
+    pub(super) fn queries(&self, until: DateTime) -> Vec<RowQuery> {
+        let keys = expiry_keys::<E>(until).into_iter();
+        keys.map(|keys| {
+            let select = RowHead::select();
+            RowQuery { select, top: Some(PAGE_ROWS), ..self.client.query(keys) }
+        })
+        .collect()
+    }
+}
+
+impl<E: TableEntity + 'static> IntoFuture for Purge<E> {
+    type Output = Result<PurgeReport>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(PurgeRun::new(self).run())
+    }
+}

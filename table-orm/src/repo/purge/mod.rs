@@ -1,0 +1,12 @@
+//! The delete of entities that have expired, found by the rows that `purge_index` writes.
+//!
+//! Invariant: an entity is deleted only in the version that was read as expired. Where it stands in the way is the
+//! row that found it, so whatever ends a purge, the next one finds what is left.
+
+mod builder;
+mod counted;
+mod report;
+mod run;
+
+pub use builder::Purge;
+pub use report::{PurgeFailure, PurgeReport};

@@ -1,0 +1,10 @@
+//! Types whose stored keys change: found and written in either form, moved, and the migration ended.
+
+// Rows may include the same fields: https://github.com/rust-lang/rust-clippy/issues/13238.
+#![allow(clippy::duplicated_attributes)]
+
+mod across;
+mod costs;
+mod jobs;
+mod types;
+mod within;

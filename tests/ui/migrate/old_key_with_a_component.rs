@@ -1,0 +1,31 @@
+use table_orm::TableEntity;
+
+#[derive(Clone, TableEntity)]
+#[table(name = "orders", partition = "{shop}", row = "{shard}__{n:05}")]
+#[component(shard = shard(n, 16))]
+struct OrderV1 {
+    shop: String,
+    n: u32,
+}
+
+#[derive(Clone, TableEntity)]
+#[table(name = "orders2", partition = "{shop}", row = "{shard}__{n:08}", migrate_from = OrderV1)]
+#[component(shard = shard(n, 16))]
+struct Order {
+    shop: String,
+    n: u32,
+}
+
+impl From<OrderV1> for Order {
+    fn from(OrderV1 { shop, n }: OrderV1) -> Self {
+        Self { shop, n }
+    }
+}
+
+impl From<Order> for OrderV1 {
+    fn from(Order { shop, n }: Order) -> Self {
+        Self { shop, n }
+    }
+}
+
+fn main() {}
