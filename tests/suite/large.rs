@@ -31,7 +31,7 @@ struct Film {
 }
 
 const INLINE: usize = 64 * 1024;
-const CHUNK: usize = 960 * 1024;
+const CHUNK: usize = 704 * 1024;
 const DAY: i64 = 24 * 60 * 60;
 
 fn bytes(length: usize, seed: u8) -> Bytes {

@@ -12,7 +12,7 @@ use futures_util::stream;
 use std::sync::Arc;
 
 impl<E: TableEntity> Repo<E> {
-    /// Reads the bytes of a large value of an entity that was read: one request for each 960 KiB, and none for a
+    /// Reads the bytes of a large value of an entity that was read: one request for each 704 KiB, and none for a
     /// value of up to 64 KiB. Checks their length and their hash. Returns `None` when the field has no value.
     ///
     /// If the value was replaced since the entity was read, this reads the entity again, and returns the bytes of the
@@ -41,7 +41,7 @@ impl<E: TableEntity> Repo<E> {
         }
     }
 
-    /// The bytes of a large value, row by row: the memory holds one of 960 KiB. Ends at once when the field has no
+    /// The bytes of a large value, row by row: the memory holds one of 704 KiB. Ends at once when the field has no
     /// value. The last item comes after the hash of all bytes was checked.
     ///
     /// If the value was replaced before the first item, this is the new value, as in [`read_large`](Self::read_large).

@@ -12,7 +12,7 @@ use std::error::Error;
 impl<E: TableEntity> Repo<E> {
     /// Starts the upload of a large value for the entity under that canonical key, which may not exist yet.
     ///
-    /// Give the bytes piece by piece; the memory holds one row of them, 960 KiB. Up to 64 KiB stay in memory and
+    /// Give the bytes piece by piece; the memory holds one row of them, 704 KiB. Up to 64 KiB stay in memory and
     /// go into the entity. Then store the entity with the [`Large`] that [`finish`](Upload::finish) returns: the
     /// value exists for readers from that transaction on. It belongs to this entity: another one, or this one under
     /// another key, cannot be stored with it.
@@ -84,7 +84,7 @@ pub struct Upload {
 }
 
 impl Upload {
-    /// Appends bytes. Sends a request for each 960 KiB.
+    /// Appends bytes. Sends a request for each 704 KiB.
     ///
     /// # Errors
     /// When the store rejects a row. The upload cannot go on then: start another one.
