@@ -133,6 +133,7 @@ pub struct Field<'a> {
     pub key_only: Option<Span>,
     pub max_len: Option<(u64, LitInt)>,
     pub max: Option<(u64, LitInt)>,
+    pub overflow: Option<Span>,
     /// The slots of the entity's series that a field of a projection holds.
     pub slots: Option<(LitInt, LitInt)>,
 }
@@ -575,6 +576,7 @@ impl<'a> Field<'a> {
             key_only: items.flag("key_only", errors),
             max_len: items.number("max_len", errors),
             max: items.number("max", errors),
+            overflow: items.flag("overflow", errors),
             slots,
             name,
         })

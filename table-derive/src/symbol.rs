@@ -18,7 +18,7 @@ pub const ON_OUTBOX: Attribute = ("outbox", "before after");
 /// On a field of an entity or of a group of properties.
 pub const ON_FIELD: Attribute = (
     "table",
-    "rename alias skip default json series chunked flatten key_only max_len max etag timestamp",
+    "rename alias skip default json series chunked overflow flatten key_only max_len max etag timestamp",
 );
 pub const ON_PROPERTIES: Attribute = ("table", "crate rename_all");
 pub const ON_KEY_PART: Attribute = ("key", "crate grows");
@@ -36,4 +36,5 @@ pub const GUARD_START: &str = "UNQ:";
 pub const EXPIRY_START: &str = "EXP:";
 pub const EXPIRY_ROW: &str = "expiry";
 /// What the RowKeys of other helper rows begin with.
-pub const HELPER_STARTS: [&str; 7] = ["DUE:", "EXP:", "MOV:", "OUT:", "SEQ:", "SUM:", "TKT:"];
+pub const HELPER_STARTS: [&str; 8] =
+    ["DUE:", "EXP:", "LOB:", "MOV:", "OUT:", "SEQ:", "SUM:", "TKT:"];

@@ -26,7 +26,7 @@ pub use crate::model::{Bucket, Moment};
 pub use crate::model::{DateTime, Edm, EdmType};
 pub use crate::property::Limit::{Max, MaxLen};
 pub use crate::property::{
-    Chunked, ChunkedJson, Declared, Json, Limit, Ordered, ProjectedSeries, Properties,
+    Chunked, ChunkedJson, Declared, Json, Limit, Ordered, Overflowing, ProjectedSeries, Properties,
     PropertiesWriter as Writer, Property, PropertyError, PropertyFault, PropertyWriter, Rolling,
     RowFault, Series, SlotsOf, ValueType, assert_aliases, assert_properties, metadata,
 };
@@ -272,6 +272,12 @@ pub const fn partial(
 #[must_use]
 pub const fn property(name: &'static str, values: ValueType) -> Declared {
     Declared::One(name, values, None)
+}
+
+/// The property of a field with `overflow`.
+#[must_use]
+pub const fn overflow<T: Overflowing>(property: &'static str) -> &'static str {
+    property
 }
 
 /// A guard row without components.

@@ -20,6 +20,7 @@ mod expiry;
 mod golden;
 mod growing;
 mod isolation;
+mod large;
 mod load;
 mod loaded;
 mod lock;

@@ -184,6 +184,11 @@ fn options(model: &Model<'_>) -> TokenStream {
         let (across, table) = (unique.across.map(|_| quote!(.across())), unique.table.iter());
         quote_spanned!(key.template.literal.span()=> #guard #across #(.table(#table))*)
     });
+    let large = entity.fields.iter().filter(|field| field.overflow.is_some());
+    let large = large.map(|Field { ty, property, .. }| quote!(_orm::overflow::<#ty>(#property)));
+    let large: Vec<_> = large.collect();
+    let large = (!large.is_empty())
+        .then(|| quote!(const OVERFLOW: &'static [&'static _orm::str] = &[#(#large),*];));
     let guards = (!entity.uniques.is_empty())
         .then(|| quote!(const GUARDS: &'static [_orm::GuardTemplate] = &[#(#guards),*];));
     let foreign = model.foreign().map(|(row, partition, key)| {
@@ -222,6 +227,7 @@ fn options(model: &Model<'_>) -> TokenStream {
         #(const EXPIRES: _orm::Option<&'static str> = #expires;)*
         #guards
         #foreign
+        #large
         #(const BUCKET: _orm::Option<_orm::Bucketing<Self>> = _orm::Some(#bucket);)*
         #(const #flags: _orm::bool = true;)*
     }

@@ -106,6 +106,11 @@ pub enum PropertyFault {
          may be missing"
     )]
     MissingSlot,
+    /// The field of a large value has no `overflow`, so nothing would keep the rows of its bytes.
+    #[error(
+        "is a large value in rows of its own, and its field has no `#[table(overflow)]`; add it"
+    )]
+    NotOverflowing,
     /// The stored row lacks a chunk of a value.
     #[error(
         "is missing, and its row states a longer value; another program changed the row: write the \
@@ -136,7 +141,7 @@ pub(crate) const LARGE_VALUE_HELP: &str = "mark its field `#[table(chunked)]`, c
                                            in a blob and store its name";
 
 /// What to do about an entity of more than 1 MiB.
-pub(crate) const LARGE_ENTITY_HELP: &str = "compress large fields with `Zstd`, split it into several entities with a number in their keys, \
+pub(crate) const LARGE_ENTITY_HELP: &str = "compress large fields with `Zstd`, make them `Large` with `#[table(overflow)]`, split it into several entities with a number in their keys, \
      or keep large values in a blob and store its name";
 
 fn limited_by(limit: &str) -> &'static str {

@@ -42,6 +42,8 @@ pub struct PropertiesWriter {
     seen: SeenNames,
     /// The limit of the property being written.
     pub(super) limit: Option<Limit>,
+    /// Which of them refer to rows of their own.
+    references: Vec<usize>,
 }
 
 impl PropertiesWriter {
@@ -56,6 +58,7 @@ impl PropertiesWriter {
             size: 0,
             names: Vec::with_capacity(16),
             open: Vec::new(),
+            references: Vec::new(),
             seen,
             limit: None,
         }
@@ -86,6 +89,7 @@ impl PropertiesWriter {
         self.json.extend_from_slice(&other.json);
         self.size += other.size;
         other.names().for_each(|name| self.seen.add(name));
+        self.references.extend(other.references.iter().map(|name| name + self.names.len()));
         let names = other.names.iter();
         self.names.extend(names.map(|name| name.start + start..name.end + start));
     }
@@ -98,6 +102,11 @@ impl PropertiesWriter {
     /// The names of the open properties.
     pub(crate) fn open_names(&self) -> impl Iterator<Item = &str> {
         self.open.iter().map(|&index| self.name(index))
+    }
+
+    /// The names of properties that refer to rows of their own.
+    pub(crate) fn references(&self) -> impl Iterator<Item = &str> {
+        self.references.iter().map(|&index| self.name(index))
     }
 
     /// The members, each with a comma in front.
@@ -194,6 +203,12 @@ impl PropertyWriter<'_> {
             _ => self.check_unlimited()?,
         }
         self.member(2 * units + 4, |json| write_string(json, value))
+    }
+
+    /// Writes an `Edm.String` that refers to rows of their own.
+    pub(crate) fn reference(self, text: &str) -> Result<(), PropertyFault> {
+        self.out.references.push(self.out.names.len());
+        self.string(text)
     }
 
     /// Writes an `Edm.Int32`.

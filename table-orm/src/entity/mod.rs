@@ -9,6 +9,7 @@ mod expiry;
 mod foreign;
 mod key_mismatch;
 mod keys;
+mod large;
 mod loaded;
 mod own_rows;
 mod page_range;
@@ -65,13 +66,14 @@ pub(crate) use expiry::{
 };
 pub(crate) use foreign::{home_key, keys_of_rows};
 pub(crate) use key_mismatch::{ReadBackError, has_row, read_entity};
+pub(crate) use large::LargeType;
 pub(crate) use own_rows::{OwnRowError, OwnRows, Ownership, index_of, template_of};
 pub(crate) use page_range::cut_page;
 pub(crate) use query::{canonical, canonical_rows, keys_of, row_span};
 pub(crate) use read::{
     PageRows, first_head, read_etag, read_own, read_page, read_row, read_row_in_context, split_page,
 };
-pub(crate) use rows::{body, mark, partition_key, row_key};
+pub(crate) use rows::{body, check_references, mark, partition_key, row_key};
 pub(crate) use skip::{SkipUnreadable, read_rows};
 pub(crate) use sum::{Contributions, SummedType, TOTAL, Total, TotalRow, differences, is_total};
 #[doc(hidden)]
@@ -113,6 +115,8 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     const GUARDS: &'static [GuardTemplate] = &[];
     /// The rows in other partitions and tables, which follow a write of the entity.
     const FOREIGN: &'static [ForeignTemplate] = &[];
+    /// The properties of its fields with `overflow`: values whose bytes may be in rows of their own.
+    const OVERFLOW: &'static [&'static str] = &[];
     /// The properties of its fields.
     #[doc(hidden)]
     const PROPERTIES: &'static [Declared] = &[];

@@ -6,7 +6,7 @@ use crate::codec::{KEYS_FRAME, write_keys};
 use crate::entity::{CopyKind, GuardTemplate, OtherPeriod, Row, TableEntity, check_period};
 use crate::key::{KeyError, KeyFault, KeyText};
 use crate::model::{KIND, MAX_TRANSACTION_OPERATIONS, TableName, order, reserved_start};
-use crate::property::{PropertiesWriter, PropertyError};
+use crate::property::{PropertiesWriter, PropertyError, PropertyFault};
 use bytes::Bytes;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -175,8 +175,19 @@ pub(super) fn encode<E: TableEntity>(
 ) -> Result<PropertiesWriter, PropertyError> {
     let mut out = PropertiesWriter::new(E::NAME);
     entity.encode_properties(index, &mut out)?;
+    check_references::<E>(&out)?;
     mark::<E>(&mut out)?;
     Ok(out)
+}
+
+/// Checks that only fields with `overflow` refer to rows of their own.
+pub(crate) fn check_references<E: TableEntity>(
+    properties: &PropertiesWriter,
+) -> Result<(), PropertyError> {
+    match properties.references().find(|name| !E::OVERFLOW.contains(name)) {
+        Some(name) => Err(properties.error(name, PropertyFault::NotOverflowing)),
+        None => Ok(()),
+    }
 }
 
 /// The PartitionKey of an entity.

@@ -109,7 +109,7 @@ impl RowTemplate {
     }
 
     /// Whether a stored RowKey reads to its end as this template, each component in its shape.
-    /// RowKeys of helper rows, which begin with `DUE:`, `EXP:`, `MOV:`, `OUT:`, `SEQ:`, `SUM:`, `TKT:` or `UNQ:`, do
+    /// RowKeys of helper rows, which begin with `DUE:`, `EXP:`, `LOB:`, `MOV:`, `OUT:`, `SEQ:`, `SUM:`, `TKT:` or `UNQ:`, do
     /// not, unless the template begins so.
     ///
     /// ```
@@ -333,8 +333,17 @@ mod tests {
         let text = full("", const { &[part(Shape::Text, "")] });
         let guard = full("UNQ:bib:", const { &[part(Shape::Digits(10), "")] });
         assert!(text.takes("DUE", Reject) && text.takes("DUEs", Reject) && text.takes("", Reject));
-        for helper in ["DUE:x", "MOV:x", "OUT:1", "SEQ:x", "SUM:x:00", "TKT:", "UNQ:bib:0000000001"]
-        {
+        for helper in [
+            "DUE:x",
+            "EXP:x",
+            "LOB:x",
+            "MOV:x",
+            "OUT:1",
+            "SEQ:x",
+            "SUM:x:00",
+            "TKT:",
+            "UNQ:bib:0000000001",
+        ] {
             assert!(!text.takes(helper, Reject), "{helper}");
         }
         assert!(guard.takes("UNQ:bib:0000000001", Reject));

@@ -69,6 +69,7 @@ impl Error {
             | Self::Transaction(_)
             | Self::FilterTooLong(_)
             | Self::PageSize(_) => ErrorKind::ClientError,
+            Self::LargeValue(error) => error.kind(),
             Self::RowCount(count) if count.found == 0 => ErrorKind::NotFound,
             Self::NotFound(_) => ErrorKind::NotFound,
             Self::AlreadyExists(_) | Self::UniqueViolation { .. } | Self::Conflict(_) => {

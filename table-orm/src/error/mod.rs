@@ -5,6 +5,7 @@ mod deadline;
 mod distributed_scan;
 mod incomplete_entity;
 mod kind;
+mod large_value;
 mod migration;
 mod rejected;
 mod rejection;
@@ -21,6 +22,7 @@ pub use deadline::DeadlineExceeded;
 pub use distributed_scan::DistributedScanError;
 pub use incomplete_entity::IncompleteEntity;
 pub use kind::ErrorKind;
+pub use large_value::LargeValueError;
 pub use migration::MigrationError;
 pub use rejection::{Holder, Rejection};
 pub use row_count::RowCount;
@@ -221,6 +223,9 @@ pub enum Error {
     /// A total of a [`Sum`](crate::Sum) cannot be kept or read. Nothing was written.
     #[error(transparent)]
     Sum(#[from] SumError),
+    /// A large value cannot be stored or read.
+    #[error(transparent)]
+    LargeValue(#[from] LargeValueError),
     /// An entity whose stored key changes cannot be read or written. Nothing was written.
     #[error(transparent)]
     Migration(#[from] MigrationError),

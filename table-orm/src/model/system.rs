@@ -49,6 +49,7 @@ pub(crate) const fn reserved_start(row_key: &str) -> Option<&'static str> {
     match start {
         b"DUE:" => Some("DUE:"),
         b"EXP:" => Some("EXP:"),
+        b"LOB:" => Some("LOB:"),
         b"MOV:" => Some("MOV:"),
         b"OUT:" => Some("OUT:"),
         b"SEQ:" => Some("SEQ:"),

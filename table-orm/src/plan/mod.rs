@@ -42,6 +42,7 @@ mod display;
 mod entity_context;
 mod events;
 mod expiry;
+mod large_values;
 mod measured_batch;
 mod optimistic;
 mod query_pages;

@@ -7,8 +7,8 @@ use super::expiry::Expiry;
 use super::step::Step;
 use super::within::writing;
 use crate::entity::{
-    Excess, Loaded, ReadRow, ReportedType, Row, SummedType, TableEntity, canonical, foreign_at,
-    name_of,
+    Excess, LargeType, Loaded, ReadRow, ReportedType, Row, SummedType, TableEntity, canonical,
+    foreign_at, name_of,
 };
 use crate::error::{Error, Rejection, Result};
 use crate::model::{DateTime, ETag, MAX_COMPARISONS, MAX_TRANSACTION_BYTES, Metadata, TableName};
@@ -31,6 +31,8 @@ pub(crate) struct TableClient {
     pub summed: Vec<SummedType>,
     /// The types of its writes that add events.
     pub reported: Vec<ReportedType>,
+    /// The types of its writes that refer to large values.
+    pub large: Vec<LargeType>,
     /// The canonical RowKeys that its writes change: from one to the other. Else an entity that is deleted
     /// and one that is inserted are two.
     pub moves: Vec<(String, String)>,
@@ -61,10 +63,12 @@ impl TableClient {
     pub fn new<E: TableEntity>(connection: Arc<Connection>, table: TableName) -> Self {
         let summed = SummedType::of::<E>().into_iter().collect();
         let reported = ReportedType::of::<E>().into_iter().collect();
+        let large = LargeType::of::<E>().into_iter().collect();
         Self {
             context: EntityContext::of::<E>(),
             summed,
             reported,
+            large,
             of_period: E::BUCKET.is_some(),
             expiry: Expiry { property: E::EXPIRES, ..Expiry::default() },
             #[cfg(feature = "cache")]
@@ -103,6 +107,7 @@ impl TableClient {
             context,
             summed: Vec::new(),
             reported: Vec::new(),
+            large: Vec::new(),
             moves: Vec::new(),
             shard: None,
             of_period: false,
@@ -208,6 +213,13 @@ impl TableClient {
     ///
     /// An expired entity that is in the way is deleted first.
     pub async fn send(&self, batch: Batch) -> Result<Vec<Option<ETag>>> {
+        if self.large.is_empty() {
+            return self.send_all(batch).await;
+        }
+        Box::pin(self.send_with_values(batch)).await
+    }
+
+    pub(super) async fn send_all(&self, batch: Batch) -> Result<Vec<Option<ETag>>> {
         if self.expiry.evict.is_empty() {
             return self.send_whole(batch).await;
         }

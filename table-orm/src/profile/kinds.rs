@@ -230,6 +230,7 @@ fn find<E: TableEntity>(row: &RowContext<'_>, table: &TableName) -> Option<usize
 /// The part of a helper row, by the reserved beginning of its RowKey.
 fn helper(start: &str) -> RowRole {
     match start {
+        "LOB:" => RowRole::LargeValue,
         "DUE:" => RowRole::Intent,
         "TKT:" => RowRole::Ticket,
         "OUT:" => RowRole::Event,

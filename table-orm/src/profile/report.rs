@@ -155,6 +155,8 @@ pub enum RowRole {
     Sequence,
     /// A mark that an entity was moved to another key.
     Moved,
+    /// Bytes of a large value.
+    LargeValue,
     /// A row of none of the types that the profile knows.
     Other,
 }
@@ -179,6 +181,7 @@ impl fmt::Display for RowRole {
             Self::Event => "event",
             Self::Total => "total",
             Self::Sequence => "sequence",
+            Self::LargeValue => "large value",
             Self::Moved => "moved",
             Self::Other => "",
         })

@@ -14,6 +14,7 @@ mod declared;
 mod finite;
 mod group;
 mod json;
+mod large;
 mod newtype;
 mod open;
 mod ordered;
@@ -39,6 +40,7 @@ pub use chunked::{Chunked, ChunkedJson};
 pub use declared::{Declared, ValueType, assert_aliases, assert_properties, metadata};
 pub use group::Properties;
 pub use json::Json;
+pub use large::{Large, Overflowing};
 pub use ordered::Ordered;
 pub use period::{Days, Every, Hours, Minutes, Numbered, Period, Place};
 pub use ring::Ring;
@@ -52,4 +54,7 @@ pub use slots::Slots;
 
 pub(crate) use chunked::MAX_CHUNKS;
 pub(crate) use declared::{declares, is_chunk};
+pub(crate) use large::{
+    CHUNK_BYTES, Digest, LARGE_START, MAX_INLINE, Reference, chunk_key, chunk_of,
+};
 pub(crate) use slots::{series_names, series_slot};

@@ -15,6 +15,7 @@ mod explain;
 mod fault;
 mod get;
 mod insert_loaded;
+mod large;
 mod last_method;
 mod list;
 mod list_many;
@@ -45,7 +46,7 @@ mod update;
 mod write;
 mod writer;
 
-pub use crate::error::{SequenceError, SumError, TransactionError, WriterError};
+pub use crate::error::{LargeValueError, SequenceError, SumError, TransactionError, WriterError};
 pub use crate::plan::CONFLICT_RETRY_TIME;
 pub use bulk::{
     Bulk, BulkFailure, BulkProgress, BulkReport, DEFAULT_PARALLELISM, IntoSource, OPEN_BYTES,
@@ -59,6 +60,7 @@ pub use dynamic_list::DynamicList;
 pub use explain::Explained;
 pub use get::{Get, GetMany, MAX_PARALLEL_GETS};
 pub use insert_loaded::InsertLoaded;
+pub use large::Upload;
 pub(crate) use last_method::sent_by_last_method;
 #[doc(hidden)]
 pub use last_method::{Await, ReadsLists};

@@ -1,6 +1,6 @@
 //! The properties to set in a stored entity.
 
-use crate::entity::{TableEntity, body, mark};
+use crate::entity::{TableEntity, body, check_references, mark};
 use crate::key::IntoValue;
 use crate::property::{
     Chunked, PropertiesWriter, Property, PropertyError, PropertyFault, Rolling, series_slot,
@@ -129,6 +129,7 @@ impl<E: TableEntity> Patch<E> {
         }
         let mut all = PropertiesWriter::new(E::NAME);
         self.properties.values().for_each(|one| all.append(one));
+        check_references::<E>(&all)?;
         mark::<E>(&mut all)?;
         body(partition_key, row_key, &all)
     }

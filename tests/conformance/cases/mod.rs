@@ -11,6 +11,7 @@ mod filters;
 mod histories;
 mod isolation;
 mod keys;
+mod large;
 mod open;
 mod outbox;
 mod pages;
@@ -52,6 +53,7 @@ cases! {
     types: come_back_with_their_extremes, of_whole_doubles_stay_double, of_nulls_are_absent;
     aliases: are_read_filtered_and_replaced;
     chunked: are_stored_shortened_and_read;
+    large: are_kept_while_an_entity_refers_to_them;
     across: values_have_one_holder_among_32_contenders, values_go_from_entity_to_entity;
     elements: have_rows_that_come_and_go_with_them, fill_a_transaction_and_no_more;
     entities: are_stored_under_every_key_and_read_back, are_found_by_range_filter_and_projection,

@@ -5,7 +5,7 @@
 
 use super::required::Required;
 use crate::entity::{
-    AsLoaded, EntityRows, Invalid, Loaded, ReportedType, Row, SummedType, TableEntity,
+    AsLoaded, EntityRows, Invalid, LargeType, Loaded, ReportedType, Row, SummedType, TableEntity,
     WholePartition, body as row_body, has_one_form, merges_blind, patches_blind, writes_blind,
 };
 use crate::error::{Result, TransactionError};
@@ -398,6 +398,10 @@ impl<'a> Writes<'a> {
         };
         let reported = ReportedType::of::<E>().filter(is_new);
         self.client.reported.extend(reported);
+        let is_new =
+            |large: &LargeType| self.client.large.iter().all(|one| one.entity != large.entity);
+        let large = LargeType::of::<E>().filter(is_new);
+        self.client.large.extend(large);
         self.client.expiry.add(ExpiringType::of::<E>());
         let last = self.batch.operations.last();
         let in_order = last.into_iter().chain(&new.operations);

@@ -4,6 +4,7 @@ use super::entity::{self, repair_entity};
 use super::orphans;
 use super::report::{SkipReason, Skipped};
 use super::tickets;
+use super::unused_values;
 use super::verdict::{RepairOutcome, Verdict};
 use crate::entity::TableEntity;
 use crate::error::Result;
@@ -30,6 +31,8 @@ pub(super) enum Job {
     Guard { finding: Box<Finding>, value: UniqueValue, home: CanonicalKey },
     /// A finding about a ticket that nobody used.
     Ticket { finding: Box<Finding> },
+    /// A finding about a large value that no entity refers to.
+    Value { finding: Box<Finding> },
     /// Findings about orphans of one partition.
     Orphans { partition_key: String, findings: Vec<Finding> },
     /// A finding that needs no read.
@@ -61,6 +64,7 @@ impl Job {
                 RepairOutcome::of(vec![*finding], vec![verdict], None)
             }
             Self::Ticket { finding } => tickets::delete::<E>(client, *finding).await,
+            Self::Value { finding } => unused_values::delete::<E>(client, *finding).await,
             Self::Orphans { partition_key, findings } => {
                 orphans::delete::<E>(client, &partition_key, findings).await
             }
@@ -92,6 +96,7 @@ impl Job {
                     .map(|(place, batch)| (place.table, batch))
                     .collect());
             }
+            Self::Value { finding } => unused_values::plan::<E>(client, &finding).await?,
             // What settling writes follows from readings behind its tickets.
             Self::Elsewhere { .. } | Self::Guard { .. } | Self::Skip { .. } => Vec::new(),
         };
@@ -102,9 +107,10 @@ impl Job {
         match self {
             Self::Entity { findings, .. } | Self::Orphans { findings, .. } => findings,
             Self::Elsewhere { rows, .. } => rows.into_iter().map(|(finding, _)| finding).collect(),
-            Self::Guard { finding, .. } | Self::Ticket { finding } | Self::Skip { finding, .. } => {
-                vec![*finding]
-            }
+            Self::Guard { finding, .. }
+            | Self::Ticket { finding }
+            | Self::Value { finding }
+            | Self::Skip { finding, .. } => vec![*finding],
         }
     }
 }
@@ -156,6 +162,10 @@ impl<I: Iterator<Item = Finding>> Jobs<I> {
             }
             if finding.entity == E::NAME && matches!(finding.problem, Problem::Leftover { .. }) {
                 self.ready.push_back(Job::Ticket { finding: Box::new(finding) });
+                continue;
+            }
+            if finding.entity == E::NAME && matches!(finding.problem, Problem::UnusedValue { .. }) {
+                self.ready.push_back(Job::Value { finding: Box::new(finding) });
                 continue;
             }
             if finding.entity == E::NAME && finding.elsewhere.is_some() {

@@ -11,6 +11,7 @@ mod jobs;
 mod orphans;
 mod report;
 mod tickets;
+mod unused_values;
 mod verdict;
 
 pub use builder::Repair;

@@ -44,7 +44,7 @@ pub enum SkipReason {
     Taken,
     /// A canonical row that may expect it cannot be read.
     Undecided,
-    /// A ticket younger than a day. It may be in use; repair it later.
+    /// A ticket or a large value younger than a day. It may be in use; repair it later.
     Young,
     /// The canonical row itself is wrong. Only the app can correct it.
     CanonicalRow,
@@ -95,7 +95,7 @@ impl fmt::Display for SkipReason {
             Self::Changed => "another writer changed the row; verify again",
             Self::Taken => "the row exists with other content, and may belong to another entity",
             Self::Undecided => "a canonical row that may expect it cannot be read",
-            Self::Young => "the ticket is younger than a day, and may be in use; repair it later",
+            Self::Young => "it is younger than a day, and may be in use; repair it later",
             Self::CanonicalRow => "the canonical row is wrong, and only the app can correct it",
             Self::OutOfStep => "the row is out of step with its canonical row; repair it first",
             Self::NotOurs => "the finding is not about an index row of this entity type",

@@ -22,7 +22,8 @@ use std::fmt;
 pub struct Finding {
     /// The entity's type name.
     pub entity: String,
-    /// The name of the row's template, such as `by_age`; `ticket` for a [`Leftover`](Problem::Leftover).
+    /// The name of the row's template, such as `by_age`; `ticket` for a [`Leftover`](Problem::Leftover), and
+    /// `large value` for an [`UnusedValue`](Problem::UnusedValue).
     pub row: String,
     /// The row's PartitionKey.
     pub partition_key: String,
@@ -94,6 +95,11 @@ pub enum Problem {
         /// Its age in seconds, by the service's clock.
         seconds: u64,
     },
+    /// A large value to which no entity refers: its upload ended without one, or the entity has another value now.
+    UnusedValue {
+        /// The seconds since it was uploaded or last referred to, by the service's clock.
+        seconds: u64,
+    },
     /// The guard row of a value that is unique over all partitions names another entity, which has the value
     /// too. Only the app can decide who keeps it.
     Taken {
@@ -147,6 +153,9 @@ impl fmt::Display for Problem {
             Self::Orphan => f.write_str("no canonical row expects it"),
             Self::Pending => f.write_str("a write of its entity is not settled yet"),
             Self::Leftover { seconds } => write!(f, "a ticket that nobody used for {seconds} s"),
+            Self::UnusedValue { seconds } => {
+                write!(f, "a large value that no entity refers to, for {seconds} s")
+            }
             Self::Taken { partition_key, row_key } => {
                 write!(f, "{partition_key:?} / {row_key:?} has the value too")
             }

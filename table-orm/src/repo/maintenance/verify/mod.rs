@@ -14,6 +14,7 @@ mod leftover;
 mod partition;
 mod report;
 mod run;
+mod unused_values;
 mod versioned_row;
 
 pub use builder::Verify;

@@ -8,8 +8,9 @@ use super::joined::Joined;
 use super::leftover;
 use super::partition::{Partition, RowKind};
 use super::report::VerifyReport;
+use super::unused_values;
 use super::versioned_row::VersionedRow;
-use crate::entity::{TableEntity, reaches_across, split_page};
+use crate::entity::{RowHead, TableEntity, reaches_across, read_row, split_page};
 use crate::error::Result;
 use crate::plan::{CanonicalKey, TableClient};
 use crate::query::RowQuery;
@@ -69,6 +70,10 @@ struct VerifyRun<E> {
     tickets: VecDeque<RowQuery>,
     /// Canonical rows whose rows elsewhere are to be compared.
     canonical: Vec<(CanonicalKey, Bytes)>,
+    /// The next request for the rows of large values.
+    values: Option<RowQuery>,
+    /// The last of these rows.
+    last_value: RowHead,
     ready: VecDeque<Finding>,
     entities: u64,
     rows: u64,
@@ -78,6 +83,7 @@ struct VerifyRun<E> {
 impl<E: TableEntity + 'static> VerifyRun<E> {
     fn new(client: TableClient, query: RowQuery, to_join: Vec<RowQuery>) -> Self {
         let tickets = leftover::queries::<E>(&client, &query.keys.partition).into();
+        let values = unused_values::query::<E>(&query);
         let (query, ready) = (Some(query), VecDeque::new());
         let canonical = Vec::new();
         Self {
@@ -88,6 +94,8 @@ impl<E: TableEntity + 'static> VerifyRun<E> {
             partition: None,
             tickets,
             canonical,
+            values,
+            last_value: RowHead::default(),
             ready,
             entities: 0,
             rows: 0,
@@ -104,8 +112,13 @@ impl<E: TableEntity + 'static> VerifyRun<E> {
                 return Ok(Some(finding));
             }
             let Some(query) = &mut self.query else {
-                let Some(query) = self.tickets.pop_front() else { return Ok(None) };
-                self.read_tickets(query).await?;
+                if let Some(query) = self.tickets.pop_front() {
+                    self.read_tickets(query).await?;
+                } else if let Some(query) = self.values.take() {
+                    self.read_values(query).await?;
+                } else {
+                    return Ok(None);
+                }
                 continue;
             };
             let page = self.client.page(query).await?;
@@ -142,6 +155,21 @@ impl<E: TableEntity + 'static> VerifyRun<E> {
                 self.ready.extend(leftover::finding::<E>(&client, &client.table, row)?);
             }
         }
+        Ok(())
+    }
+
+    async fn read_values(&mut self, mut query: RowQuery) -> Result<()> {
+        let page = self.client.page(&query).await?;
+        query.continuation = page.continuation;
+        for row in split_page(&page.body)? {
+            self.rows += 1;
+            let row: RowHead = read_row(0, row.get().as_bytes())?;
+            if unused_values::is_next(&row, &self.last_value) {
+                self.ready.extend(unused_values::finding::<E>(&self.client, row.clone()).await?);
+            }
+            self.last_value = row;
+        }
+        self.values = Some(query).filter(|query| query.continuation.is_some());
         Ok(())
     }
 

@@ -1,0 +1,37 @@
+//! A type with values whose bytes are in rows of their own.
+
+use super::TableEntity;
+use super::query::is_canonical_key;
+use crate::codec::members_by_name;
+use crate::property::Reference;
+
+/// A type with large values, which is not known any more.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LargeType {
+    /// Its name.
+    pub entity: &'static str,
+    properties: &'static [&'static str],
+    is_canonical: fn(&str) -> bool,
+}
+
+impl LargeType {
+    /// `None` for a type without such values.
+    pub fn of<E: TableEntity>() -> Option<Self> {
+        let is_canonical = is_canonical_key::<E>;
+        let (entity, properties) = (E::NAME, E::OVERFLOW);
+        (!properties.is_empty()).then_some(Self { entity, properties, is_canonical })
+    }
+
+    /// Whether the key is one of the type's canonical rows.
+    pub fn is_canonical(&self, row_key: &str) -> bool {
+        (self.is_canonical)(row_key)
+    }
+
+    /// The values that a row's JSON object refers to.
+    pub fn references(&self, row: &[u8]) -> Vec<Reference> {
+        let members = members_by_name(row).unwrap_or_default();
+        let texts = self.properties.iter().filter_map(|name| members.get(*name));
+        let text = |json: &&str| serde_json::from_str::<String>(json).ok();
+        texts.filter_map(text).filter_map(|text| Reference::parse(&text)).collect()
+    }
+}

@@ -1,0 +1,68 @@
+//! Why a large value cannot be stored or read.
+
+use super::ErrorKind;
+
+/// A large value that cannot be stored or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LargeValueError {
+    /// The value that the entity refers to was removed, because no entity referred to it.
+    #[error(
+        "the entity in partition {partition_key:?} refers to the large value {row_key:?}, which was removed; \
+         nothing was written: upload the value again"
+    )]
+    Gone {
+        /// The partition.
+        partition_key: String,
+        /// The first row of the value.
+        row_key: String,
+    },
+    /// The value belongs to another entity, or to this one under another key.
+    #[error(
+        "row {row_key:?} of partition {partition_key:?} refers to a large value that was uploaded for another \
+         key; nothing was written: upload the value for this one"
+    )]
+    OfAnotherEntity {
+        /// The entity's partition.
+        partition_key: String,
+        /// The entity's canonical row.
+        row_key: String,
+    },
+    /// A row of the value is missing or has other bytes than were written.
+    #[error(
+        "row {row_key:?} of a large value in partition {partition_key:?} is missing or damaged, and the entity \
+         still refers to the value; nothing was changed: upload the value again"
+    )]
+    Damaged {
+        /// The partition.
+        partition_key: String,
+        /// The row.
+        row_key: String,
+    },
+    /// The value was replaced while it was read.
+    #[error(
+        "the large value {row_key:?} in partition {partition_key:?} was replaced while it was read; what was \
+         read so far is not the whole value: load the entity and read it again"
+    )]
+    Replaced {
+        /// The partition.
+        partition_key: String,
+        /// The row that was to be read next.
+        row_key: String,
+    },
+    /// The source of an upload failed.
+    #[error(
+        "the source of a large value failed: {0}; no entity refers to what was uploaded, and `repair` removes it"
+    )]
+    Source(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl LargeValueError {
+    pub(super) const fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Gone { .. } | Self::Replaced { .. } => ErrorKind::Conflict,
+            Self::OfAnotherEntity { .. } => ErrorKind::ClientError,
+            Self::Damaged { .. } | Self::Source(_) => ErrorKind::ServerError,
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Values of any size: uploaded before the entity that refers to them, read after it, removed when no entity
+//! refers to them.
+//!
+//! Invariants:
+//! - The first row of a value is written before its others, and deleted before them. So a row without the
+//!   first one is garbage.
+//! - The first row is deleted in a version that was read before its entity was seen not to refer to it. A
+//!   transaction that made the entity refer to it since then has changed that version.
+//! - What is returned as a value has the length and the hash that the entity states.
+
+mod chunk_row;
+mod read;
+mod unused;
+mod upload;
+
+pub use upload::Upload;
+
+pub(super) use unused::{Unused, deletions, judge, remove};

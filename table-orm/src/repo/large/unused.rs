@@ -1,0 +1,153 @@
+//! Large values that no entity refers to.
+
+use super::chunk_row::{ChunkRow, OWNER};
+use crate::entity::{
+    CanonicalKeyOf, CompleteKey, LargeType, RowHead, TableEntity, read_row, split_page,
+};
+use crate::error::{Error, Result};
+use crate::model::{ETag, Metadata, PARTITION_KEY, ROW_KEY, TIMESTAMP};
+use crate::plan::{CanonicalKey, TableClient};
+use crate::property::{LARGE_START, Reference, chunk_key, chunk_of};
+use crate::query::{KeyRange, RowQuery, Span};
+use crate::repo::Repo;
+use crate::store::{Action, Batch, IfMatch, Operation};
+use std::borrow::Cow;
+use std::time::Duration;
+
+/// How long a value is left to its upload.
+const GRACE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What is known about a large value.
+#[derive(Debug)]
+pub(crate) enum Unused {
+    /// Its entity refers to it, or it belongs to another type.
+    No,
+    /// Nobody refers to it yet: its upload may be in progress.
+    Young,
+    /// Nobody refers to it. The version of its first row, if there is one; and its age.
+    Yes(Option<ETag>, Duration),
+}
+
+/// Whether no entity refers to the value. The first row is read before the entity.
+pub(crate) async fn judge<E: TableEntity>(
+    client: &TableClient,
+    partition_key: &str,
+    id: &str,
+) -> Result<Unused> {
+    let Some(large) = LargeType::of::<E>() else { return Ok(Unused::No) };
+    let head = CanonicalKey { partition_key: partition_key.to_owned(), row_key: chunk_key(id, 0) };
+    let select = [PARTITION_KEY, ROW_KEY, TIMESTAMP, OWNER].map(Cow::Borrowed);
+    let (select, metadata) = (Some(select.into()), Metadata::Minimal);
+    let query = RowQuery { select, metadata, ..client.point(&head) };
+    let Some(row) = client.row(&query).await? else {
+        return Ok(Unused::Yes(None, Duration::ZERO));
+    };
+    let etag = row.etag()?;
+    let ChunkRow { owner, written, .. } = read_row(0, &row.body)?;
+    if !large.is_canonical(&owner) {
+        return Ok(Unused::No);
+    }
+    let entity = client.annotated_row(partition_key, &owner).await?;
+    let references = entity.map(|row| large.references(&row.body)).unwrap_or_default();
+    if references.iter().any(|reference| reference.id == id) {
+        return Ok(Unused::No);
+    }
+    let age = written.map(|written| client.age(written)).unwrap_or_default();
+    Ok(if age < GRACE { Unused::Young } else { Unused::Yes(Some(etag), age) })
+}
+
+/// The deletes of a value's rows: the first row in that version alone, then the others.
+pub(crate) async fn deletions(
+    client: &TableClient,
+    partition_key: &str,
+    id: &str,
+    head: Option<ETag>,
+) -> Result<Vec<Batch>> {
+    let first = chunk_key(id, 0);
+    let mut batches = Vec::new();
+    if let Some(etag) = head {
+        let action = Action::Delete(IfMatch::ETag(etag));
+        batches.push(vec![Operation { row_key: first.clone(), action }]);
+    }
+    let keys = rows(client, partition_key, format!("{LARGE_START}{id}:")).await?;
+    let others = keys.into_iter().filter(|row_key| *row_key != first);
+    let others: Vec<_> =
+        others.map(|row_key| Operation { row_key, action: Action::Delete(IfMatch::Any) }).collect();
+    let most = client.store().transaction_operations().max(1);
+    batches.extend(others.chunks(most).map(<[_]>::to_vec));
+    let partition_key = partition_key.to_owned();
+    let batch = |operations| Batch { partition_key: partition_key.clone(), operations };
+    Ok(batches.into_iter().map(batch).collect())
+}
+
+/// The keys of the rows that begin with that.
+async fn rows(client: &TableClient, partition_key: &str, start: String) -> Result<Vec<String>> {
+    let keys =
+        KeyRange { partition: Span::Exact(partition_key.to_owned()), row: Span::prefix(start) };
+    let select = Some([PARTITION_KEY, ROW_KEY].map(Cow::Borrowed).into());
+    let mut pages = client.pages(RowQuery { select, ..client.query(keys) });
+    let mut rows = Vec::new();
+    while let Some(page) = pages.next().await? {
+        for row in split_page(&page)? {
+            rows.push(read_row::<RowHead>(0, row.get().as_bytes())?.row_key);
+        }
+    }
+    Ok(rows)
+}
+
+impl<E: TableEntity> Repo<E> {
+    /// Removes the large values of the entity under that canonical key to which it does not refer, whatever their
+    /// age: after a write that replaced one, or after a delete. Returns how many it removed.
+    ///
+    /// An upload for the same entity that is in progress elsewhere is lost: storing its value fails with
+    /// [`LargeValueError::Gone`](crate::repo::LargeValueError::Gone). Nothing else is harmed: readers of a removed
+    /// value read the new one.
+    ///
+    /// One query, two point queries for each value, and two transactions or more for each that it removes.
+    ///
+    /// # Errors
+    /// When the store rejects a request. Values may be left then; the same call goes on.
+    pub async fn remove_unused_values<Q>(&self, key: Q) -> Result<usize>
+    where
+        Q: CompleteKey + CanonicalKeyOf<E>,
+    {
+        const { assert!(!E::OVERFLOW.is_empty(), "the type has no field with `#[table(overflow)]`") }
+        let CanonicalKey { partition_key, row_key } = CanonicalKey::of(key.into_keys()?);
+        let owner = Reference::owner(&partition_key, &row_key);
+        let keys = rows(&self.client, &partition_key, format!("{LARGE_START}{owner}")).await?;
+        let mut ids: Vec<_> =
+            keys.iter().filter_map(|key| chunk_of(key)).map(|(id, _)| id).collect();
+        ids.dedup();
+        let mut removed = 0;
+        for id in ids {
+            // The row of the entity is read after the first row of the value.
+            let head = self.client.annotated_row(&partition_key, &chunk_key(id, 0)).await?;
+            let head = head.map(|row| row.etag()).transpose()?;
+            let entity = self.client.annotated_row(&partition_key, &row_key).await?;
+            let large = LargeType::of::<E>();
+            let references = large.zip(entity).map(|(large, row)| large.references(&row.body));
+            if references.unwrap_or_default().iter().any(|reference| reference.id == id) {
+                continue;
+            }
+            removed += usize::from(remove(&self.client, &partition_key, id, head).await?);
+        }
+        Ok(removed)
+    }
+}
+
+/// Sends the deletes. Returns whether the value is removed: not where an entity was made to refer to it.
+pub(crate) async fn remove(
+    client: &TableClient,
+    partition_key: &str,
+    id: &str,
+    head: Option<ETag>,
+) -> Result<bool> {
+    for batch in deletions(client, partition_key, id, head).await? {
+        match client.send_changes(batch, None).await {
+            Ok(_) | Err(Error::NotFound(_)) => {}
+            Err(Error::Conflict(_)) => return Ok(false),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(true)
+}

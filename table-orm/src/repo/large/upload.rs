@@ -1,0 +1,148 @@
+//! Writes the rows of a large value.
+
+use super::chunk_row::ChunkRow;
+use crate::entity::{CanonicalKeyOf, CompleteKey, TableEntity};
+use crate::error::{LargeValueError, Result};
+use crate::plan::{CanonicalKey, TableClient};
+use crate::property::{CHUNK_BYTES, Digest, Large, MAX_INLINE, Reference};
+use crate::repo::Repo;
+use bytes::{Bytes, BytesMut};
+use std::error::Error;
+
+impl<E: TableEntity> Repo<E> {
+    /// Starts the upload of a large value for the entity under that canonical key, which may not exist yet.
+    ///
+    /// Give the bytes piece by piece; the memory holds one row of them, 704 KiB. Up to 64 KiB stay in memory and
+    /// go into the entity. Then store the entity with the [`Large`] that [`finish`](Upload::finish) returns: the
+    /// value exists for readers from that transaction on. It belongs to this entity: another one, or this one under
+    /// another key, cannot be stored with it.
+    ///
+    /// If the process ends before, or the entity is stored with another value later, nobody refers to the rows any
+    /// more: [`verify`](Self::verify) finds them after a day, and [`repair`](Self::repair) removes them.
+    /// [`remove_unused_values`](Self::remove_unused_values) does so at once.
+    ///
+    /// ```
+    /// use table_orm::property::Large;
+    /// use table_orm::{TableEntity, Tables};
+    ///
+    /// #[derive(Debug, PartialEq, TableEntity)]
+    /// #[table(name = "films", partition = "{studio}", row = "FILM:{id:05}")]
+    /// struct Film {
+    ///     studio: String,
+    ///     id: u32,
+    ///     #[table(overflow)]
+    ///     trailer: Large,
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// let films = Tables::in_memory()?.repo::<Film>();
+    /// films.create_table().await?;
+    /// let key = Film::partition("A24").row().id(1);
+    /// let mut upload = films.upload(&key)?;
+    /// for _ in 0..30 {
+    ///     upload.add(vec![7; 100_000]).await?;
+    /// }
+    /// let film = Film { studio: "A24".into(), id: 1, trailer: upload.finish().await? };
+    /// films.insert(&film).await?;
+    ///
+    /// let film = films.get(&key).await?.expect("inserted above");
+    /// assert_eq!(film.trailer.len(), 3_000_000);
+    /// let bytes = films.read_large(&film, |film| &film.trailer).await?;
+    /// assert_eq!(bytes.map(|bytes| bytes.len()), Some(3_000_000));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When a key cannot hold a value. Nothing was sent.
+    pub fn upload<Q>(&self, key: Q) -> Result<Upload>
+    where
+        Q: CompleteKey + CanonicalKeyOf<E>,
+    {
+        const { assert!(!E::OVERFLOW.is_empty(), "the type has no field with `#[table(overflow)]`") }
+        let key = CanonicalKey::of(key.into_keys()?);
+        let id = Reference::fresh_id(&key.partition_key, &key.row_key);
+        let (buffer, digest) = (BytesMut::new(), Digest::default());
+        Ok(Upload { client: self.client.clone(), key, id, buffer, digest, length: 0, chunks: 0 })
+    }
+}
+
+/// An upload of a large value in progress.
+#[must_use = "the value is complete when `finish` has returned"]
+#[derive(Debug)]
+pub struct Upload {
+    client: TableClient,
+    key: CanonicalKey,
+    id: String,
+    /// The bytes of the next row.
+    buffer: BytesMut,
+    digest: Digest,
+    length: u64,
+    /// How many rows were written.
+    chunks: u64,
+}
+
+impl Upload {
+    /// Appends bytes. Sends a request for each 704 KiB.
+    ///
+    /// # Errors
+    /// When the store rejects a row. The upload cannot go on then: start another one.
+    pub async fn add(&mut self, bytes: impl Into<Bytes>) -> Result<()> {
+        let mut bytes = bytes.into();
+        self.digest.add(&bytes);
+        self.length += bytes.len() as u64;
+        while !bytes.is_empty() {
+            let room = CHUNK_BYTES - self.buffer.len();
+            self.buffer.extend_from_slice(&bytes.split_to(room.min(bytes.len())));
+            if self.buffer.len() == CHUNK_BYTES {
+                self.flush().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the bytes of a stream, each before the next one is asked for.
+    ///
+    /// # Errors
+    /// When the stream yields an error: [`LargeValueError::Source`]. Else as [`add`](Self::add).
+    pub async fn add_all<B, X>(
+        &mut self,
+        source: impl futures_core::Stream<Item = Result<B, X>>,
+    ) -> Result<()>
+    where
+        B: Into<Bytes>,
+        X: Into<Box<dyn Error + Send + Sync>>,
+    {
+        use futures_util::StreamExt as _;
+        let mut source = std::pin::pin!(source);
+        while let Some(bytes) = source.next().await {
+            let bytes = bytes.map_err(|error| LargeValueError::Source(error.into()))?;
+            self.add(bytes).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is left. Returns the value, to be stored in the entity.
+    ///
+    /// # Errors
+    /// When the store rejects a row.
+    pub async fn finish(mut self) -> Result<Large> {
+        if self.chunks == 0 && self.buffer.len() <= MAX_INLINE {
+            return Ok(Large::from(self.buffer.freeze()));
+        }
+        if !self.buffer.is_empty() {
+            self.flush().await?;
+        }
+        let (id, length, sha256) = (self.id, self.length, self.digest.finish());
+        Ok(Large::from(Reference { id, length, sha256 }))
+    }
+
+    async fn flush(&mut self) -> Result<()> {
+        let data = self.buffer.split().freeze();
+        let batch = ChunkRow::write(&self.key, &self.id, self.chunks, &data)?;
+        self.client.send(batch).await?;
+        self.chunks += 1;
+        Ok(())
+    }
+}
