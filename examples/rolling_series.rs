@@ -28,8 +28,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         sensors.merge(&roof, patch).or_insert().await?;
     }
     let rows = tables.table(TableName::new("sensors")?);
-    let row = rows.get("roof", "ROLLING").await?;
-    println!("{:?}", row.map(|row| row.properties.into_keys().collect::<Vec<_>>()));
+    for row in rows.list("roof", ..).collect().await? {
+        println!("{:?}", row.properties.keys().collect::<Vec<_>>());
+    }
 
     // An hour and the mean of its day, in one transaction.
     let at: DateTime = "2026-11-23T01:00:00Z".parse()?;

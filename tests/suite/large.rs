@@ -140,6 +140,20 @@ async fn an_upload_takes_the_pieces_of_a_stream_and_stops_at_its_error() {
 }
 
 #[tokio::test]
+async fn an_upload_that_lost_bytes_does_not_go_on() {
+    let subject = Subject::new().await;
+    let faults = Faults::seeded(1).errors_before(1.0).store(subject.store.clone()).unwrap();
+    let mut upload = Tables::new(faults.clone()).repo::<Film>().upload(key(1)).unwrap();
+    upload.add(bytes(CHUNK - 1, 1)).await.unwrap();
+    assert!(!matches!(upload.add(bytes(2, 1)).await, Ok(()) | Err(Error::LargeValue(_))));
+    faults.disable();
+    let again = upload.add(bytes(2, 1)).await;
+    assert!(matches!(again, Err(Error::LargeValue(LargeValueError::Interrupted))));
+    let end = upload.finish().await;
+    assert!(matches!(end, Err(Error::LargeValue(LargeValueError::Interrupted))));
+}
+
+#[tokio::test]
 async fn an_entity_is_read_and_listed_without_its_large_values() {
     let (tables, record) = recorded_around(EmbeddedStore::in_memory().unwrap());
     let films = tables.repo::<Film>();
@@ -232,6 +246,31 @@ async fn a_value_without_an_entity_is_left_to_its_upload_for_a_day_and_then_remo
     let found = subject.films.verify(Film::partition("s")).await.unwrap().findings;
     assert_eq!(subject.films.repair(found).await.all().unwrap(), 1);
     assert_eq!(subject.chunks().await.len(), 0);
+}
+
+#[derive(Debug, TableEntity)]
+#[table(name = "films", partition = "{studio}", row = "FILM:{id:05}")]
+struct Renamed {
+    studio: String,
+    id: u32,
+    title: String,
+    #[table(overflow, alias = "Poster")]
+    picture: Option<Large>,
+}
+
+#[tokio::test]
+async fn a_value_that_another_version_of_the_type_refers_to_is_not_removed() {
+    let subject = Subject::new().await;
+    let poster = Some(subject.upload(1, bytes(INLINE + 1, 2)).await);
+    let trailer = subject.upload(1, bytes(INLINE + 1, 1)).await;
+    let film = Film { poster: poster.clone(), ..film(1, trailer) };
+    subject.films.insert(&film).await.unwrap();
+    let renamed = Tables::new(subject.store.clone()).repo::<Renamed>();
+    let key = || Renamed::partition("s").row().id(1);
+    // The one under its former name, the other in a property that this version does not know.
+    assert_eq!(renamed.remove_unused_values(key()).await.unwrap(), 0);
+    assert_eq!(renamed.get(key()).await.unwrap().unwrap().picture, poster);
+    assert_eq!(subject.chunks().await.len(), 2);
 }
 
 #[tokio::test]

@@ -140,7 +140,8 @@ fn max_len_of_text(field: &Field<'_>, errors: &mut Errors) {
     let Some((_, literal)) = &field.max_len else { return };
     let (name, value) = (&field.name, kind(field.value_type()));
     if field.role != Role::Property || value.is_sure() && value != Kind::Text {
-        mistake!(errors, literal => "`max_len` limits the UTF-16 units of text, but `{name}` is not text",
+        let is = if field.is_numbered() { "is in several properties" } else { "is not text" };
+        mistake!(errors, literal => "`max_len` limits the UTF-16 units of text, but `{name}` {is}",
             help: "remove it; `max = N` limits a number");
     }
 }

@@ -27,11 +27,19 @@ impl LargeType {
         (self.is_canonical)(row_key)
     }
 
-    /// The values that a row's JSON object refers to.
+    /// The values that the type's properties refer to in a row's JSON object.
     pub fn references(&self, row: &[u8]) -> Vec<Reference> {
         let members = members_by_name(row).unwrap_or_default();
         let texts = self.properties.iter().filter_map(|name| members.get(*name));
         let text = |json: &&str| serde_json::from_str::<String>(json).ok();
         texts.filter_map(text).filter_map(|text| Reference::parse(&text)).collect()
     }
+}
+
+/// Whether a row's JSON object refers to the value, in whatever property: another version of the type may have
+/// other names for its properties, and more of them.
+pub(crate) fn refers_to(row: &[u8], id: &str) -> bool {
+    let members = members_by_name(row).unwrap_or_default();
+    let mut texts = members.values().filter_map(|json| serde_json::from_str::<String>(json).ok());
+    texts.any(|text| Reference::parse(&text).is_some_and(|reference| reference.id == id))
 }

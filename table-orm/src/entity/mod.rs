@@ -66,7 +66,7 @@ pub(crate) use expiry::{
 };
 pub(crate) use foreign::{home_key, keys_of_rows};
 pub(crate) use key_mismatch::{ReadBackError, has_row, read_entity};
-pub(crate) use large::LargeType;
+pub(crate) use large::{LargeType, refers_to};
 pub(crate) use own_rows::{OwnRowError, OwnRows, Ownership, index_of, template_of};
 pub(crate) use page_range::cut_page;
 pub(crate) use query::{canonical, canonical_rows, keys_of, row_span};

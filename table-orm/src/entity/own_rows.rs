@@ -150,9 +150,10 @@ impl OwnRows {
 
     /// What to ask for beside these properties: their former names, and the marks.
     pub fn beside(&self, names: &[Cow<'_, str>]) -> Vec<Cow<'static, str>> {
-        let former =
-            self.aliases.iter().filter(|(_, present)| names.iter().any(|name| name == present));
-        let former = former.map(|(former, _)| *former);
+        // Those of the instant are among the marks.
+        let former = self.former(|present| {
+            self.expires != Some(present) && names.iter().any(|name| name == present)
+        });
         let more = former.chain(self.marks()).filter(|name| !names.iter().any(|own| own == name));
         more.map(Cow::Borrowed).collect()
     }
@@ -160,7 +161,15 @@ impl OwnRows {
     /// The properties to ask for beside the keys, where a query asks for some only.
     pub fn marks(&self) -> impl Iterator<Item = &'static str> {
         let moved = self.template.map(|_| MOVED_TO);
-        moved.into_iter().chain(self.kind.map(|_| KIND)).chain(self.expires)
+        let marks = moved.into_iter().chain(self.kind.map(|_| KIND)).chain(self.expires);
+        // A row may store the instant under a former name.
+        marks.chain(self.former(move |present| self.expires == Some(present)))
+    }
+
+    /// The former names of these properties.
+    fn former(&self, asks: impl Fn(&str) -> bool) -> impl Iterator<Item = &'static str> {
+        let former = self.aliases.iter().filter(move |(_, present)| asks(present));
+        former.map(|(former, _)| *former)
     }
 }
 

@@ -55,13 +55,19 @@ pub enum LargeValueError {
         "the source of a large value failed: {0}; no entity refers to what was uploaded, and `repair` removes it"
     )]
     Source(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// An earlier call of the upload failed or was dropped, so bytes of the value are missing.
+    #[error(
+        "an earlier call of this upload failed or was dropped, so bytes of the value are missing; no entity refers \
+         to what was uploaded, and `repair` removes it: start another upload"
+    )]
+    Interrupted,
 }
 
 impl LargeValueError {
     pub(super) const fn kind(&self) -> ErrorKind {
         match self {
             Self::Gone { .. } | Self::Replaced { .. } => ErrorKind::Conflict,
-            Self::OfAnotherEntity { .. } => ErrorKind::ClientError,
+            Self::OfAnotherEntity { .. } | Self::Interrupted => ErrorKind::ClientError,
             Self::Damaged { .. } | Self::Source(_) => ErrorKind::ServerError,
         }
     }

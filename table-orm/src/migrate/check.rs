@@ -15,6 +15,12 @@ pub const fn check<E: Migrates>() {
         "`migrate_from`: a type with `bucket` has many tables, so it cannot migrate, and cannot be migrated from; give \
          the new type another `name`, and copy the entities of each period"
     );
+    // The rows of a large value belong to one key: another entity cannot refer to them.
+    assert!(
+        E::OVERFLOW.is_empty() && <E::Old>::OVERFLOW.is_empty(),
+        "`migrate_from`: a type with `overflow` has values in rows that belong to one key, so it cannot migrate, and \
+         cannot be migrated from; give the new type another `name`, and upload each value again"
+    );
     assert!(
         is_plain::<E>() && is_plain::<E::Old>(),
         "`migrate_from` moves rows of one partition: a type with rows elsewhere (`eventual`), a `unique(.., across)`, \
@@ -51,8 +57,7 @@ pub const fn check<E: Migrates>() {
 }
 
 const fn is_plain<E: TableEntity>() -> bool {
-    let mut plain =
-        E::FOREIGN.is_empty() && E::OUTBOX.is_none() && E::EXPIRES.is_none() && E::BUCKET.is_none();
+    let mut plain = E::FOREIGN.is_empty() && E::OUTBOX.is_none() && E::EXPIRES.is_none();
     let mut at = 0;
     while at < E::GUARDS.len() {
         plain = plain && !E::GUARDS[at].across;

@@ -27,9 +27,11 @@ impl<E: Migrates> Migrating<E> {
     /// partition; else two.
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`] when the entity is there, in either form. Nothing is written then.
-    /// [`Error::MigrationError::KeyDiffers`](crate::migrate::MigrationError::KeyDiffers) when the conversion to the old
-    /// type changes the key.
+    /// - [`Error::AlreadyExists`] when the entity is there, in either form, or another entity has its old key.
+    /// - [`MigrationError::KeyDiffers`](crate::migrate::MigrationError::KeyDiffers) when the conversion to the old type
+    ///   changes the key.
+    ///
+    /// The entity is not written in these cases.
     pub async fn insert(&self, entity: &E) -> Result<()> {
         let rows = EntityRows::of(entity)?;
         match self.form {

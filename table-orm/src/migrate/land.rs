@@ -13,7 +13,7 @@ impl<E: Migrates> Migrating<E> {
     /// when somebody else has landed it.
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`] when another row is under the new key. The parcel stays, and counts.
+    /// [`Error::AlreadyExists`] when another row is under the new key. The parcel stays.
     pub(super) async fn land(
         &self,
         place: &CanonicalKey,

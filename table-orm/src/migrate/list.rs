@@ -5,7 +5,7 @@
 
 use super::migrates::Migrates;
 use super::migrating::Migrating;
-use super::old_key::old_partition;
+use super::old_key::{is_of_one_partition, old_partition};
 use super::old_place::{AtOld, OldEntity, canonical_key};
 use crate::entity::{EntityRows, FromRow, Query, Row, RowHead, RowOf, canonical, keys_of};
 use crate::error::{MigrationError, Result};
@@ -56,18 +56,20 @@ impl<E: Migrates> Migrating<E> {
         E: FromRow<Q::Row>,
     {
         let keys = keys_of(query.clone())?;
-        let partition = match &keys.partition {
-            Span::Exact(key) => old_partition::<E>(key).map(|old| (key.clone(), old)),
-            _ => None,
+        let new = match &keys.partition {
+            Span::Exact(key) if is_of_one_partition::<E>() => key.clone(),
+            _ => return Err(MigrationError::ManyPartitions { entity: E::NAME }.into()),
         };
-        let (new, old) = partition.ok_or(MigrationError::ManyPartitions { entity: E::NAME })?;
         let row = <Q::Row as Row>::INDEX;
         let mut readings = Readings { keys, row, found: BTreeMap::new() };
-        let old_key = CanonicalKey { partition_key: old.clone(), row_key: String::new() };
-        let together = self.is_together(&old_key, &new);
-        self.read_old(Span::Exact(old), &mut readings).await?;
-        if !together {
-            self.read_parcels(Span::Exact(new), &mut readings).await?;
+        // Where no old partition has the values, there is no old form.
+        if let Some(old) = old_partition::<E>(&new) {
+            let old_key = CanonicalKey { partition_key: old.clone(), row_key: String::new() };
+            let together = self.is_together(&old_key, &new);
+            self.read_old(Span::Exact(old), &mut readings).await?;
+            if !together {
+                self.read_parcels(Span::Exact(new), &mut readings).await?;
+            }
         }
         for entity in self.new.list(query).collect().await? {
             let rows = EntityRows::of_stored(&entity)?;

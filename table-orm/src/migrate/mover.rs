@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::plan::CanonicalKey;
 use crate::query::{PageToken, ScanPermit, Span};
 use crate::repo::CanonicalPages;
-use crate::sync::Timer;
+use crate::sync::{Timer, TokenBucket};
 use futures_core::future::BoxFuture;
 use futures_util::StreamExt as _;
 use futures_util::stream;
@@ -35,7 +35,7 @@ pub struct MigrateProgress {
     pub token: Option<PageToken>,
 }
 
-/// An entity that stays in its old form until somebody corrects it.
+/// An entity that could not be moved. Somebody has to correct it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Unmovable {
@@ -54,7 +54,8 @@ pub struct Unmovable {
 pub struct MigrateReport {
     /// The progress it made.
     pub progress: MigrateProgress,
-    /// Entities that stay in their old form, and are served in it.
+    /// Entities that could not be moved. They stay in their old form, and are served in it. One whose partition changes
+    /// stays in its parcel when another row has its new key, and the other row is served.
     pub skipped: Vec<Unmovable>,
     /// The error that ended it before the end. Resume at the token of `progress`, or begin again.
     pub ended: Option<Error>,
@@ -94,8 +95,7 @@ impl<E: Migrates> Migrating<E> {
     /// Each entity takes three requests, or one where its partition stays. Readers and writers go on meanwhile; a writer
     /// that loaded an entity before its move gets [`Error::Conflict`].
     ///
-    /// Run it when no client of the old version runs that does not know both forms: see
-    /// [the guide](crate::guide::run::migrating).
+    /// Run it when every client knows both forms: see [the guide](crate::guide::run::migrating).
     pub fn migrate<'a>(&self, permit: &ScanPermit) -> Migrate<'a, E> {
         Migrate {
             pages: CanonicalPages::of_table::<E::Old>(&self.old.client, permit),
@@ -114,7 +114,7 @@ impl<'a, E: Migrates> Migrate<'a, E> {
         self
     }
 
-    /// Moves at most so many entities in a second; 0 counts as 1. No limit unless set.
+    /// Moves at most that many entities in a second; 0 counts as 1. No limit unless set.
     pub fn per_second(mut self, entities: u32) -> Self {
         self.per_second = Some(entities.max(1));
         self
@@ -143,10 +143,11 @@ impl<'a, E: Migrates> Migrate<'a, E> {
     }
 
     async fn pages(&mut self, report: &mut MigrateReport) -> Result<()> {
+        let timer = self.client.old.client.connection.timer;
+        let mut pace = Pace::begin(timer, self.per_second);
         loop {
             let (page, next) = self.pages.read().await?;
-            let pace = Pace::begin(self.client.old.client.connection.timer, self.per_second);
-            self.client.move_page(&page.body, self.parallelism, &pace, report).await?;
+            self.client.move_page(&page.body, self.parallelism, &mut pace, report).await?;
             self.pages.token.clone_from(&next);
             if next.is_none() {
                 self.client.clear_parcels(&mut report.skipped).await?;
@@ -162,24 +163,31 @@ impl<'a, E: Migrates> Migrate<'a, E> {
     }
 }
 
-/// Spreads moves over time.
+/// Spreads the moves of all pages over time.
 struct Pace {
     timer: Timer,
-    began: Duration,
     per_second: Option<u32>,
+    bucket: TokenBucket<f64>,
 }
 
 impl Pace {
     fn begin(timer: Timer, per_second: Option<u32>) -> Self {
-        Self { timer, began: timer.now(), per_second }
+        Self { timer, per_second, bucket: TokenBucket::new(timer.now().as_secs_f64()) }
     }
 
-    /// Waits until the move of that index is due.
-    async fn wait(&self, at: usize) {
-        let Some(per_second) = self.per_second else { return };
-        let due = Duration::from_secs_f64(at as f64 / f64::from(per_second));
-        let passed = self.timer.now().saturating_sub(self.began);
-        self.timer.sleep(due.saturating_sub(passed)).await;
+    /// Waits until the next move is due.
+    fn due(&mut self) -> impl Future<Output = ()> + Send + use<> {
+        let timer = self.timer;
+        let wait = self.per_second.map(|per_second| {
+            let now = timer.now().as_secs_f64();
+            let due = self.bucket.take(now, f64::from(per_second).recip());
+            Duration::from_secs_f64(due - now)
+        });
+        async move {
+            if let Some(wait) = wait {
+                timer.sleep(wait).await;
+            }
+        }
     }
 }
 
@@ -196,7 +204,7 @@ impl<E: Migrates> Migrating<E> {
         &self,
         body: &[u8],
         parallelism: usize,
-        pace: &Pace,
+        pace: &mut Pace,
         report: &mut MigrateReport,
     ) -> Result<()> {
         let rows = old_rows::<E::Old>(body)?.into_iter();
@@ -206,13 +214,16 @@ impl<E: Migrates> Migrating<E> {
             Ok(_) => None,
             Err(error) => Some((row.key, Err(error))),
         });
-        let moves = entities.enumerate().map(|(at, (key, stored))| async move {
-            pace.wait(at).await;
-            let moved = match stored {
-                Ok(stored) => self.move_one(&key, stored).await,
-                Err(error) => Err(error),
-            };
-            (key, moved)
+        let moves = entities.map(|(key, stored)| {
+            let due = pace.due();
+            async move {
+                due.await;
+                let moved = match stored {
+                    Ok(stored) => self.move_one(&key, stored).await,
+                    Err(error) => Err(error),
+                };
+                (key, moved)
+            }
         });
         let mut moves = stream::iter(moves).buffer_unordered(parallelism);
         let mut ended = Ok(());
@@ -290,5 +301,25 @@ impl<'a, E: Migrates> IntoFuture for Migrate<'a, E> {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.run())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn moves_keep_their_rate_after_a_wait() {
+        let timer = Timer::tokio();
+        let mut pace = Pace::begin(timer, Some(10));
+        for _ in 0..3 {
+            timer.sleep(Duration::from_secs(5)).await;
+            let began = timer.now();
+            for _ in 0..6 {
+                pace.due().await;
+            }
+            let took = (timer.now() - began).as_millis();
+            assert!((495..=510).contains(&took), "{took}");
+        }
     }
 }

@@ -62,6 +62,11 @@ impl Template {
         true
     }
 
+    /// Whether this template alone tells each placeholder of `old`.
+    fn tells(&self, old: &Self) -> bool {
+        (0..old.parts.len()).all(|index| self.telling(&old.placeholder(index)).is_some())
+    }
+
     /// The key of this template with the values of keys of others; `None` where one of them has not this form, or
     /// a value does not fit.
     fn written_from(&self, keys: &[(Self, &str)]) -> Option<String> {
@@ -103,7 +108,12 @@ pub(super) fn old_key<E: Migrates>(new: &CanonicalKey) -> Option<CanonicalKey> {
         .then_some(CanonicalKey { partition_key, row_key })
 }
 
-/// The old partition of the entities of a new one; `None` where its key does not tell it.
+/// Whether all entities of a new partition have one old partition.
+pub(super) fn is_of_one_partition<E: Migrates>() -> bool {
+    Template::partition::<E>().tells(&Template::partition::<E::Old>())
+}
+
+/// The old partition of the entities of a new one; `None` where no old partition holds its values.
 pub(super) fn old_partition<E: Migrates>(new: &str) -> Option<String> {
     Template::partition::<E::Old>().written_from(&[(Template::partition::<E>(), new)])
 }

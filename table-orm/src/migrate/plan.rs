@@ -23,7 +23,8 @@ pub struct MigrationPlan {
 }
 
 impl<E: Migrates> Migrate<'_, E> {
-    /// Reads all old rows, and the new key of each entity, and writes nothing.
+    /// Reads all old rows, and the new key of each entity, and writes nothing. It measures no rows, so only the mover
+    /// reports an entity that is too large.
     ///
     /// # Errors
     /// When the store rejects a request.

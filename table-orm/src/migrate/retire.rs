@@ -7,7 +7,6 @@ use super::migrating::Migrating;
 use super::old_place::AtOld;
 use super::parcel;
 use crate::error::{Error, Result};
-use crate::model::MAX_TRANSACTION_OPERATIONS;
 use crate::query::{ScanPermit, Span};
 use crate::store::{Action, Batch, IfMatch, Operation};
 
@@ -45,6 +44,7 @@ impl<E: Migrates> Migrating<E> {
             Ok(())
         })
         .await?;
+        let most = self.old.client.store().transaction_operations();
         let mut batch: Option<Batch> = None;
         for (key, etag, marker) in markers {
             if self.parcel(&marker, &key).await?.is_some() {
@@ -56,7 +56,7 @@ impl<E: Migrates> Migrating<E> {
             match &mut batch {
                 Some(batch)
                     if batch.partition_key == key.partition_key
-                        && batch.operations.len() < MAX_TRANSACTION_OPERATIONS =>
+                        && batch.operations.len() < most =>
                 {
                     batch.operations.push(delete);
                 }

@@ -16,6 +16,7 @@ impl<E: Migrates> Migrating<E> {
     ///
     /// # Errors
     /// - [`Error::Conflict`] when another client, or a mover, has written the entity since. Load it again.
+    /// - [`Error::NotFound`] or [`Error::Conflict`] when the entity is gone.
     /// - [`MigrationError::KeyChanged`] when a field of the new canonical key changed.
     ///
     /// Nothing is written in these cases.
@@ -104,7 +105,10 @@ impl<E: Migrates> Migrating<E> {
     /// Inserts an entity, or saves it over the one of the same key. It reads first, in every form.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when every attempt lost to another writer. Nothing is written then.
+    /// - [`Error::Conflict`], [`Error::NotFound`] or [`Error::AlreadyExists`] when every attempt lost to another writer.
+    /// - [`Error::AlreadyExists`] when another entity has its old key.
+    ///
+    /// The entity is not written in these cases.
     pub async fn upsert(&self, entity: &E) -> Result<()> {
         let key = canonical_key(&EntityRows::of(entity)?);
         let mut attempts = self.attempts();

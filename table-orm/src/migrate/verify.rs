@@ -16,7 +16,8 @@ use crate::query::{ScanPermit, Span};
 pub struct VerifyMigrated {
     /// The old rows of entities that have not moved, with those that cannot be read.
     pub unmoved: Vec<RowHead>,
-    /// Parcels of entities on their way. A mover lands them.
+    /// Parcels of entities on their way. A mover lands each, unless another row has the new key: then its report names
+    /// the entity.
     pub in_transit: Vec<RowHead>,
     /// Parcels that can never be landed, or whose old row is still there. A mover deletes them.
     pub left_over: Vec<RowHead>,

@@ -7,8 +7,9 @@ use crate::error::{Error, Result};
 use crate::model::{DateTime, ETag};
 use crate::query::RowQuery;
 use crate::store::Batch;
+use std::collections::BTreeMap;
 
-/// How often a write makes room for itself. Each time, another entity expired in its place.
+/// How often a write makes room for one of its rows. Each time, another entity expired in its place.
 const MAX_ROUNDS: u32 = 4;
 
 impl TableClient {
@@ -46,13 +47,12 @@ impl TableClient {
     /// Sends a batch. Where an expired entity is in the way, deletes it and sends the batch again: a refused
     /// batch wrote nothing.
     pub(super) async fn send_evicting(&self, batch: Batch) -> Result<Vec<Option<ETag>>> {
-        let mut rounds = 0;
+        let mut rounds = BTreeMap::<CanonicalKey, u32>::new();
         loop {
             let error = match self.send_whole(batch.clone()).await {
-                Err(error) if rounds < MAX_ROUNDS => error,
+                Err(error) => error,
                 answer => return answer,
             };
-            rounds += 1;
             let in_the_way = match &error {
                 Error::AlreadyExists(rejection) | Error::UniqueViolation { rejection, .. } => {
                     rejection
@@ -63,7 +63,10 @@ impl TableClient {
                 partition_key: in_the_way.partition_key.clone(),
                 row_key: in_the_way.row_key.clone(),
             };
-            if !self.evict(&key).await? {
+            // Each row of the batch may be in the place of another expired entity.
+            let round = rounds.entry(key.clone()).or_default();
+            *round += 1;
+            if *round > MAX_ROUNDS || !self.evict(&key).await? {
                 return Err(error);
             }
         }

@@ -22,7 +22,11 @@ use std::marker::PhantomData;
 ///
 /// The periods are those of `P`: [`Hours`](super::Hours), [`Minutes`](super::Minutes), [`Days`](super::Days),
 /// [`Every`] so many seconds, or [`Numbered`](super::Numbered). A ring takes two properties for each slot, so `N` is at
-/// most 126. `N` may change: stored values keep their periods, and the newest of a slot counts.
+/// most 126.
+///
+/// `N` may grow: stored values keep their periods, and the newest of a slot counts. A ring with a smaller `N` does not
+/// read the slots from `N` on. Up to 100 slots have names with two digits, more have three: a change across 100 leaves
+/// all stored values unread.
 ///
 /// The derive gives the patch a setter with the suffix `_at`, which writes one slot and its stamp in one request, and
 /// reads nothing. Such a write does not know what the slot has. A value that arrives `N` or more periods late would

@@ -66,8 +66,8 @@ async fn counted(client: &TableClient, own: &OwnRows, query: RowQuery) -> Result
 
 impl<R: Row, C, T> List<R, C, T> {
     /// Counts the rows in the range, and those that match the filter. Reads the keys of all of them, 1000 a
-    /// request, twice if the query has a filter. Counts to the end of the range, whatever
-    /// [`take`](Self::take) says.
+    /// request, twice if the query has a filter or leaves out expired entities. Counts to the end of the range,
+    /// whatever [`take`](Self::take) says.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};
@@ -100,8 +100,10 @@ impl<R: Row, C, T> List<R, C, T> {
         let ListParts { client, query, .. } = self.into_parts();
         let own = client.alive(const { OwnRows::of::<R>() });
         let query = query?;
-        let matching = counted(&client, &own, client.only_alive(query.clone())).await?;
-        let whole = match query.filter.is_some() || client.expiry.property.is_some() {
+        let asked = client.only_alive(query.clone());
+        let is_filtered = asked.filter.is_some();
+        let matching = counted(&client, &own, asked).await?;
+        let whole = match is_filtered {
             false => None,
             true => Some(counted(&client, &own, RowQuery { filter: None, ..query }).await?),
         };

@@ -2,6 +2,7 @@
 
 use super::{Clock, Session, session, tables};
 use table_orm::{Projection, Repo, ScanPermit, TableEntity, TableUnion, Tables};
+use time::OffsetDateTime;
 
 #[derive(Debug, PartialEq, Projection)]
 #[projection(of = Session)]
@@ -14,6 +15,30 @@ struct Place {
 struct Note {
     user: String,
     id: u32,
+}
+
+/// A version that called the instant `Ends`.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "links", partition = "{id}", row = "LINK")]
+struct OldLink {
+    id: String,
+    target: String,
+    ends: OffsetDateTime,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "links", partition = "{id}", row = "LINK", expires = until)]
+struct Link {
+    id: String,
+    target: String,
+    #[table(alias = "Ends")]
+    until: OffsetDateTime,
+}
+
+#[derive(Debug, PartialEq, Projection)]
+#[projection(of = Link)]
+struct Target {
+    target: String,
 }
 
 #[derive(Debug, PartialEq, TableUnion)]
@@ -152,4 +177,25 @@ async fn the_store_is_asked_for_rows_that_are_alive_only() {
     assert!(plan.contains(&format!("not (Until le datetime'{now}')")), "{plan}");
     let all = sessions.including_expired().list(Session::partition("ann").by_id()).plan().unwrap();
     assert!(!all.to_string().contains("Until"), "{all}");
+}
+
+#[tokio::test]
+async fn every_read_knows_the_instant_by_its_former_name() {
+    let (tables, clock) = tables();
+    let links = tables.repo::<Link>();
+    links.create_table().await.unwrap();
+    let old = OldLink { id: "a".to_owned(), target: "b".to_owned(), ends: clock.after(10) };
+    tables.repo::<OldLink>().insert(&old).await.unwrap();
+    let link = Link::partition("a");
+    let permit = || ScanPermit::because("test");
+    for expected in [1, 0] {
+        assert_eq!(links.list(&link).collect().await.unwrap().len(), expected);
+        assert_eq!(links.list(&link).count().await.unwrap(), expected);
+        let targets = links.list(&link).project::<Target>().collect().await.unwrap();
+        assert_eq!(targets.len(), expected);
+        let target = links.get(link.row()).project::<Target>().await.unwrap();
+        assert_eq!(target.is_some(), expected == 1);
+        assert_eq!(links.scan(permit()).count().await.unwrap().rows as usize, expected);
+        clock.pass(time::Duration::seconds(10));
+    }
 }

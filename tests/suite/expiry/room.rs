@@ -51,6 +51,20 @@ async fn an_insert_takes_the_key_of_an_expired_entity_with_all_its_rows() {
 }
 
 #[tokio::test]
+async fn a_transaction_takes_the_keys_of_many_expired_entities() {
+    let (tables, clock) = tables();
+    let sessions = tables.repo::<Session>();
+    sessions.create_table().await.unwrap();
+    let until = clock.after(10);
+    sessions.insert_many((0..10).map(move |id| session(id, until))).await.all().unwrap();
+    clock.pass(Duration::seconds(10));
+    sessions.insert_many((0..10).map(|id| session(id, None))).await.all().unwrap();
+    let ann = Session::partition("ann");
+    assert_eq!(sessions.list(ann.by_id()).count().await.unwrap(), 10);
+    assert_eq!(rows(&tables, "sessions").await.len(), 10 * 3);
+}
+
+#[tokio::test]
 async fn a_unique_value_is_free_once_its_entity_has_expired() {
     let (_, sessions, clock) = sessions().await;
     let taken = sessions.insert(&with_token(2, clock.after(100))).await;

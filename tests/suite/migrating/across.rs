@@ -211,3 +211,38 @@ async fn a_list_over_many_old_partitions_is_refused() {
     assert_eq!(bids.scan(&permit()).await.unwrap().len(), 1);
     assert!(bids.get(Bid::partition(5_u32).row().lot("a")).await.unwrap().is_some());
 }
+
+#[tokio::test]
+async fn a_list_of_a_partition_that_no_old_key_can_hold_reads_the_new_rows() {
+    use table_orm::{TableEntity, Tables};
+    #[derive(Debug, Clone, TableEntity)]
+    #[table(name = "bins", partition = "{hall:03}", row = "{n:03}")]
+    struct BinV1 {
+        hall: u32,
+        n: u32,
+    }
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "bins2", partition = "{hall:08}", row = "{n:03}", migrate_from = BinV1)]
+    struct Bin {
+        hall: u32,
+        n: u32,
+    }
+    impl From<BinV1> for Bin {
+        fn from(BinV1 { hall, n }: BinV1) -> Self {
+            Self { hall, n }
+        }
+    }
+    impl From<Bin> for BinV1 {
+        fn from(Bin { hall, n }: Bin) -> Self {
+            Self { hall, n }
+        }
+    }
+    let tables = Tables::in_memory().unwrap();
+    tables.repo::<BinV1>().create_table().await.unwrap();
+    let bins = tables.migrating::<Bin>().unwrap();
+    bins.create_table_if_not_exists().await.unwrap();
+    let bin = Bin { hall: 1000, n: 5 };
+    bins.insert(&bin).await.unwrap();
+    assert_eq!(bins.list(Bin::partition(1000_u32)).await.unwrap(), [bin]);
+    assert_eq!(bins.list(Bin::partition(1001_u32)).await.unwrap(), []);
+}

@@ -213,7 +213,7 @@ async fn rows_of_another_kind_and_marks_of_moved_rows_are_kept() {
 async fn helper_rows_and_guards_are_never_former_rows() {
     let tables = tables().await;
     let rows = tables.table(TableName::new("runners").unwrap());
-    for key in ["UNQ:bib:7", "SUM:a", "SEQ:b", "OUT:c", "TKT:d", "DUE:e", "MOV:f", "EXP:g", "UNQ"] {
+    for key in "UNQ:bib:7 SUM:a SEQ:b OUT:c TKT:d DUE:e MOV:f EXP:g LOB:h UNQ".split(' ') {
         rows.insert(&DynamicEntity::new("Boston", key)).await.unwrap();
     }
     let all = FormerRow::new("all", "{any}").unwrap();

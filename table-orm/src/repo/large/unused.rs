@@ -2,7 +2,7 @@
 
 use super::chunk_row::{ChunkRow, OWNER};
 use crate::entity::{
-    CanonicalKeyOf, CompleteKey, LargeType, RowHead, TableEntity, read_row, split_page,
+    CanonicalKeyOf, CompleteKey, LargeType, RowHead, TableEntity, read_row, refers_to, split_page,
 };
 use crate::error::{Error, Result};
 use crate::model::{ETag, Metadata, PARTITION_KEY, ROW_KEY, TIMESTAMP};
@@ -10,7 +10,7 @@ use crate::plan::{CanonicalKey, TableClient};
 use crate::property::{LARGE_START, Reference, chunk_key, chunk_of};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::repo::Repo;
-use crate::store::{Action, Batch, IfMatch, Operation};
+use crate::store::{Action, Batch, IfMatch, Operation, StoredRow};
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -35,11 +35,7 @@ pub(crate) async fn judge<E: TableEntity>(
     id: &str,
 ) -> Result<Unused> {
     let Some(large) = LargeType::of::<E>() else { return Ok(Unused::No) };
-    let head = CanonicalKey { partition_key: partition_key.to_owned(), row_key: chunk_key(id, 0) };
-    let select = [PARTITION_KEY, ROW_KEY, TIMESTAMP, OWNER].map(Cow::Borrowed);
-    let (select, metadata) = (Some(select.into()), Metadata::Minimal);
-    let query = RowQuery { select, metadata, ..client.point(&head) };
-    let Some(row) = client.row(&query).await? else {
+    let Some(row) = head(client, partition_key, id).await? else {
         return Ok(Unused::Yes(None, Duration::ZERO));
     };
     let etag = row.etag()?;
@@ -48,12 +44,19 @@ pub(crate) async fn judge<E: TableEntity>(
         return Ok(Unused::No);
     }
     let entity = client.annotated_row(partition_key, &owner).await?;
-    let references = entity.map(|row| large.references(&row.body)).unwrap_or_default();
-    if references.iter().any(|reference| reference.id == id) {
+    if entity.is_some_and(|row| refers_to(&row.body, id)) {
         return Ok(Unused::No);
     }
     let age = written.map(|written| client.age(written)).unwrap_or_default();
     Ok(if age < GRACE { Unused::Young } else { Unused::Yes(Some(etag), age) })
+}
+
+/// The first row of a value, without the bytes.
+async fn head(client: &TableClient, partition_key: &str, id: &str) -> Result<Option<StoredRow>> {
+    let key = CanonicalKey { partition_key: partition_key.to_owned(), row_key: chunk_key(id, 0) };
+    let select = [PARTITION_KEY, ROW_KEY, TIMESTAMP, OWNER].map(Cow::Borrowed);
+    let (select, metadata) = (Some(select.into()), Metadata::Minimal);
+    client.row(&RowQuery { select, metadata, ..client.point(&key) }).await
 }
 
 /// The deletes of a value's rows: the first row in that version alone, then the others.
@@ -121,12 +124,10 @@ impl<E: TableEntity> Repo<E> {
         let mut removed = 0;
         for id in ids {
             // The row of the entity is read after the first row of the value.
-            let head = self.client.annotated_row(&partition_key, &chunk_key(id, 0)).await?;
+            let head = head(&self.client, &partition_key, id).await?;
             let head = head.map(|row| row.etag()).transpose()?;
             let entity = self.client.annotated_row(&partition_key, &row_key).await?;
-            let large = LargeType::of::<E>();
-            let references = large.zip(entity).map(|(large, row)| large.references(&row.body));
-            if references.unwrap_or_default().iter().any(|reference| reference.id == id) {
+            if entity.is_some_and(|row| refers_to(&row.body, id)) {
                 continue;
             }
             removed += usize::from(remove(&self.client, &partition_key, id, head).await?);

@@ -87,8 +87,10 @@ impl Upload {
     /// Appends bytes. Sends a request for each 704 KiB.
     ///
     /// # Errors
-    /// When the store rejects a row. The upload cannot go on then: start another one.
+    /// When the store rejects a row. The upload cannot go on then, nor after a call that was dropped: later calls
+    /// fail with [`LargeValueError::Interrupted`]. Start another one.
     pub async fn add(&mut self, bytes: impl Into<Bytes>) -> Result<()> {
+        self.check_whole()?;
         let mut bytes = bytes.into();
         self.digest.add(&bytes);
         self.length += bytes.len() as u64;
@@ -126,8 +128,9 @@ impl Upload {
     /// Writes what is left. Returns the value, to be stored in the entity.
     ///
     /// # Errors
-    /// When the store rejects a row.
+    /// When the store rejects a row. [`LargeValueError::Interrupted`] as in [`add`](Self::add).
     pub async fn finish(mut self) -> Result<Large> {
+        self.check_whole()?;
         if self.chunks == 0 && self.buffer.len() <= MAX_INLINE {
             return Ok(Large::from(self.buffer.freeze()));
         }
@@ -136,6 +139,12 @@ impl Upload {
         }
         let (id, length, sha256) = (self.id, self.length, self.digest.finish());
         Ok(Large::from(Reference { id, length, sha256 }))
+    }
+
+    /// Fails when bytes were lost, because a row was not written to its end.
+    fn check_whole(&self) -> Result<()> {
+        let kept = self.chunks * CHUNK_BYTES as u64 + self.buffer.len() as u64;
+        if kept == self.length { Ok(()) } else { Err(LargeValueError::Interrupted.into()) }
     }
 
     async fn flush(&mut self) -> Result<()> {

@@ -26,8 +26,8 @@ impl<E: TableEntity> Repo<E> {
     /// find them without a scan.
     ///
     /// Sends 16 queries, one for each partition of the index, and at most 6 requests for each entity, with 2 more for
-    /// each further partition with its rows: deletes of one partition share transactions. An entity that is extended while the purge runs stays. Several purges at
-    /// once do no harm.
+    /// each further partition with its rows: deletes of one partition share transactions. An entity that is extended
+    /// while the purge runs stays. Several purges at once do no harm.
     ///
     /// ```
     /// use table_orm::{TableEntity, Tables};

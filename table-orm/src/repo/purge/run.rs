@@ -72,15 +72,21 @@ impl<E: TableEntity + 'static> PurgeRun<E> {
             if self.left == 0 {
                 return Ok(false);
             }
-            let began = client.connection.now();
+            let mut began = client.connection.now();
             let Some(page) = pages.next().await? else { return Ok(true) };
             let (heads, _) = read_rows::<RowHead>(&OwnRows::ANY, &page, None, usize::MAX)?;
-            let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(heads.len());
-            let is_cut = most < heads.len();
-            self.page(&client, &heads[..most]).await?;
-            self.wait(&client, began, most).await;
-            if is_cut {
-                return Ok(false);
+            let mut heads = &heads[..];
+            // What is not deleted does not count towards the limit, so a part may leave room for the next one.
+            while !heads.is_empty() {
+                if self.left == 0 {
+                    return Ok(false);
+                }
+                let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(heads.len());
+                let (part, later) = heads.split_at(most);
+                self.page(&client, part).await?;
+                self.wait(&client, began, most).await;
+                began = client.connection.now();
+                heads = later;
             }
         }
     }
