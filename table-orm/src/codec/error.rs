@@ -106,6 +106,12 @@ pub enum PropertyFault {
          may be missing"
     )]
     MissingSlot,
+    /// A value of more than 64 KiB was not uploaded.
+    #[error(
+        "holds {0} bytes in memory, and values of more than 64 KiB are in rows of their own: send them with \
+         `Repo::upload`, and store the value that `finish` returns"
+    )]
+    NotUploaded(usize),
     /// The field of a large value has no `overflow`, so nothing would keep the rows of its bytes.
     #[error(
         "is a large value in rows of its own, and its field has no `#[table(overflow)]`; add it"

@@ -18,7 +18,7 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "row {partition_key:?} / {row_key:?} of `{entity}` was moved to another key, which this version \
-     of the app does not know; nothing was written: deploy the version that moved it ({to:?})"
+     of the app does not know; nothing was written: deploy the version that moved it. Its mark says {to}"
 )]
 #[non_exhaustive]
 pub struct Moved {

@@ -5,6 +5,7 @@ use super::change::{Reads, SchemaChange};
 use super::describe::CODES;
 use super::samples::{Read, STORED};
 use super::text::{Entity, Item, UNION};
+use crate::property::renames_slots;
 use std::collections::BTreeSet;
 
 /// What a difference means.
@@ -245,7 +246,16 @@ fn of_property(label: &str, before: &[String], after: &[String], is_read: bool) 
         "codes" if !(before.is_empty() || after.is_empty()) => unread(
             "keep the variant of each code that is stored, or give a renamed one its code: `#[key(\"..\")]`",
         ),
-        "limit" | "slots" => match (number(before), number(after)) {
+        "slots" => match (number(before), number(after)) {
+            (Some(before), Some(after)) if renames_slots(before, after) => unread(
+                "keep to 100 slots or fewer, or to more than 100: the names of the slots have another number of digits",
+            ),
+            (Some(before), Some(after)) if after < before => {
+                lossy("keep the number of slots: stored values in later slots are not read")
+            }
+            _ => fine(""),
+        },
+        "limit" => match (number(before), number(after)) {
             (Some(before), Some(after)) if after >= before => fine(""),
             (_, None) => fine(""),
             _ => lossy(

@@ -6,8 +6,8 @@
 use super::marker::Marker;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
-use super::old_place::{AtOld, OldEntity};
-use super::parcel;
+use super::old_place::{AtOld, OldEntity, canonical_key};
+use super::parcel::{self, Parcel};
 use crate::entity::{EntityRow, EntityRows};
 use crate::error::{Error, Result};
 use crate::model::ETag;
@@ -50,6 +50,8 @@ impl<E: Migrates> Migrating<E> {
     /// To another partition: the parcel, the switch, the landing.
     async fn move_across(&self, old: &OldEntity<E>, rows: &EntityRows) -> Result<Option<ETag>> {
         let client = &self.new.client;
+        // After the switch, a landing that is too large would leave the entity in its parcel for ever.
+        client.check_fits(&Parcel::<E>::landing(&canonical_key(rows), rows))?;
         let name = parcel::send(client, old, rows, self.old.table().as_str()).await?;
         let marker = Marker::new(self.new.table(), &rows.partition_key, Some(&name));
         let place = CanonicalKey { partition_key: rows.partition_key.clone(), row_key: name };

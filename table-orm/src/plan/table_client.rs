@@ -340,6 +340,19 @@ impl TableClient {
         (bytes > MAX_TRANSACTION_BYTES).then_some(Excess::Bytes(bytes))
     }
 
+    /// Fails where a store would refuse the transaction for its size. Nothing is sent.
+    pub fn check_fits(&self, batch: &Batch) -> Result<()> {
+        if batch.operations.len() > self.store().transaction_operations() {
+            return Err(self.too_many(batch));
+        }
+        if self.excess_bytes(batch).is_none() {
+            return Ok(());
+        }
+        let message = format!("the rows take more than {MAX_TRANSACTION_BYTES} bytes together");
+        let cause = StoreError::new(ErrorCode::REQUEST_BODY_TOO_LARGE, message);
+        Err(self.rejected(&batch.partition_key, "", None, cause))
+    }
+
     /// How long ago that was, by the service's clock. By this machine's where the store tells no time: then the
     /// store is in this process, or its clock is unknown.
     pub fn age(&self, then: DateTime) -> Duration {
@@ -348,8 +361,8 @@ impl TableClient {
 
     fn too_many(&self, batch: &Batch) -> Error {
         let message = format!(
-            "the write needs {} operations, two for each row whose key changes, one for each total and event, \
-             and one for the number of the next event; a transaction of this store takes at most {}",
+            "the write needs {} operations, two for each row whose key changes, one for each total, event and \
+             large value, and one for the number of the next event; a transaction of this store takes at most {}",
             batch.operations.len(),
             self.store().transaction_operations()
         );

@@ -104,6 +104,9 @@ impl fmt::Debug for Large {
 impl Property for Large {
     fn write(&self, out: PropertyWriter<'_>) -> Result<(), PropertyFault> {
         match &self.0 {
+            Content::Inline(bytes) if bytes.len() > MAX_BINARY_BYTES => {
+                Err(PropertyFault::NotUploaded(bytes.len()))
+            }
             Content::Inline(bytes) => out.binary(bytes),
             Content::Stored(reference) => out.reference(&reference.text()),
         }

@@ -57,4 +57,4 @@ pub(crate) use declared::{declares, is_chunk};
 pub(crate) use large::{
     CHUNK_BYTES, Digest, LARGE_START, MAX_INLINE, Reference, chunk_key, chunk_of,
 };
-pub(crate) use slots::{series_names, series_slot};
+pub(crate) use slots::{renames_slots, series_names, series_slot};

@@ -35,8 +35,16 @@ impl Slots {
     }
 }
 
+/// Whether slots of a series have other names once it has another number of slots.
+pub(crate) const fn renames_slots(before: u64, after: u64) -> bool {
+    (before > MOST_OF_TWO_DIGITS) != (after > MOST_OF_TWO_DIGITS)
+}
+
+/// A series of more slots numbers them with three digits.
+const MOST_OF_TWO_DIGITS: u64 = 100;
+
 const fn digits(slots: usize) -> usize {
-    if slots > 100 { 3 } else { 2 }
+    if slots as u64 > MOST_OF_TWO_DIGITS { 3 } else { 2 }
 }
 
 /// The name of a slot's property.

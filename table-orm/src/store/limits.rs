@@ -12,7 +12,10 @@ pub(crate) fn check_key(name: &str, key: &str) -> Result<(), StoreError> {
     key::check_key(key).map_err(|fault| match fault {
         KeyFault::Forbidden(c) => StoreError::new(
             ErrorCode::OUT_OF_RANGE_INPUT,
-            format!("The {name} `{}` contains {c:?}, which keys cannot.", key.escape_debug()),
+            format!(
+                "The {name} `{}` contains {c:?}, which no key may contain.",
+                key.escape_debug()
+            ),
         ),
         _ => StoreError::new(
             ErrorCode::KEY_VALUE_TOO_LARGE,

@@ -78,6 +78,7 @@ cases! {
         with_stale_etags_change_nothing, require_a_version_by_a_merge_of_nothing,
         delete_in_one_version_only;
     writes: keep_values_unique, patch_every_copy, patch_one_row_blindly, merge_entities_in,
+        take_a_star_for_no_version,
         commit_batches_whole_or_not_at_all, read_mixed_partitions, mend_what_others_broke,
         rewrite_what_their_type_has_outgrown, replace_what_was_stored_with_fewer_rows,
         fill_transactions_up_to_4_mib, swap_unique_values_and_keys,

@@ -2,7 +2,7 @@
 //! broke.
 
 use crate::subject::Subject;
-use table_orm::{DynamicEntity, EntityKeys, Error, Loaded, Repo, TableEntity, TableUnion};
+use table_orm::{DynamicEntity, ETag, EntityKeys, Error, Loaded, Repo, TableEntity, TableUnion};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "clubs", partition = "{club}", unique(email))]
@@ -154,6 +154,15 @@ pub async fn patch_one_row_blindly(subject: Subject) {
     assert_eq!((stored.visits[3], stored.members), (Some(0.5), Some(4_000_000_001)));
     assert_eq!(stored.visits.iter().flatten().count(), 2);
     repo.save(club).await.unwrap();
+}
+
+pub async fn take_a_star_for_no_version(subject: Subject) {
+    let repo = clubs(&subject);
+    let club = Club { club: CLUB.into(), members: Some(1), visits: [None; 12] };
+    repo.insert(&club).await.unwrap();
+    let refused = repo.replace(&Club { members: Some(2), ..club.clone() }, &ETag::new("*")).await;
+    assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
+    assert_eq!(repo.get(Club::partition(CLUB).row()).await.unwrap(), Some(club));
 }
 
 pub async fn merge_entities_in(subject: Subject) {

@@ -6,5 +6,6 @@
 mod across;
 mod costs;
 mod jobs;
+mod too_large;
 mod types;
 mod within;

@@ -355,6 +355,9 @@ mod tests {
         let delete = operation("r", Action::Delete(etag));
         let error = service().write(&people(), "p", &delete).unwrap_err();
         assert_eq!(error.code, ErrorCode::INVALID_INPUT);
+        let any = operation("r", Action::Delete(IfMatch::ETag(ETag::new("*"))));
+        let error = service().write(&people(), "p", &any).unwrap_err();
+        assert_eq!(error.code, ErrorCode::UPDATE_CONDITION_NOT_SATISFIED);
         let error = service().get(&people(), "a/b", "r", None, Metadata::None).unwrap_err();
         assert_eq!(error.code, ErrorCode::OUT_OF_RANGE_INPUT);
     }
@@ -417,7 +420,7 @@ mod tests {
         let body = prop::collection::btree_map("[A-Z][a-z]{0,4}", any::<String>(), 0..4);
         let etag = prop_oneof![
             Just(IfMatch::Any),
-            "[!-~]{1,40}".prop_map(|etag| { IfMatch::ETag(ETag::new(etag)) })
+            "[!-~]{2,40}".prop_map(|etag| { IfMatch::ETag(ETag::new(etag)) })
         ];
         ("[^/\\\\#?\\pC]{0,40}", 0..6, body, etag).prop_map(|(row_key, kind, body, etag)| {
             let body = Bytes::from(serde_json::to_vec(&body).unwrap());

@@ -108,6 +108,11 @@ fn if_match_text(if_match: &IfMatch) -> Result<Cow<'static, str>, StoreError> {
         IfMatch::Any => Ok(Cow::Borrowed("*")),
         IfMatch::ETag(etag) => {
             let text = etag.as_str();
+            // Sent, it would match every version.
+            if text == "*" {
+                let message = "`*` is the ETag of no version. Nothing was sent.";
+                return Err(StoreError::new(ErrorCode::UPDATE_CONDITION_NOT_SATISFIED, message));
+            }
             if !text.is_empty() && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
                 return Ok(Cow::Owned(text.to_owned()));
             }
