@@ -139,7 +139,7 @@ pub enum Error {
     #[error("unavailable: {0}; a write may or may not have taken effect")]
     Unavailable(Box<Rejection>),
     /// The answer to a write was lost, and the stored rows do not show whether it took effect.
-    /// [`StoreError::ambiguity`] says what is known. Read the rows before writing again.
+    /// [`StoreError::ambiguity`](crate::store::StoreError::ambiguity) says what is known. Read the rows before writing again.
     #[error("the write may or may not have taken effect: {0}; read the rows before writing again")]
     Ambiguous(Box<Rejection>),
     /// The table was not deleted, because its entities have rows in other tables, which may be left. Nothing

@@ -53,7 +53,7 @@ impl Tables {
     }
 
     /// Exports every row of a table, of whatever type, as text with exact types. The service bills
-    /// every row. [`Repo::export`] does the same for the entities of one type.
+    /// every row. [`Repo::export`](crate::Repo::export) does the same for the entities of one type.
     ///
     /// ```
     /// # use table_orm::{DynamicEntity, ScanPermit, Tables};
