@@ -243,7 +243,7 @@ async fn run(seed: u64) -> [u64; 3] {
 #[test]
 fn no_value_has_two_holders_and_nothing_goes_away_before_it_expires() {
     let mut sum = [0; 3];
-    for seed in 0..dose(2, 100) {
+    for seed in 0..dose(2, 50) {
         let done = on_virtual_time(run(seed));
         sum = [0, 1, 2].map(|at| sum[at] + done[at]);
     }

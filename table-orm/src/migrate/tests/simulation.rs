@@ -328,17 +328,17 @@ fn permit() -> ScanPermit {
 
 #[test]
 fn nothing_is_lost_or_doubled_on_the_way_to_another_table() {
-    all_hold(dose(40, 3_000), |seed| simulate::<Away>(seed, None));
+    all_hold(dose(40, 1_000), |seed| simulate::<Away>(seed, None));
 }
 
 #[test]
 fn nothing_is_lost_or_doubled_on_the_way_to_other_partitions() {
-    all_hold(dose(25, 3_000), |seed| simulate::<Apart>(seed, None));
+    all_hold(dose(25, 1_000), |seed| simulate::<Apart>(seed, None));
 }
 
 #[test]
 fn nothing_is_lost_or_doubled_within_a_partition() {
-    all_hold(dose(25, 3_000), |seed| simulate::<Within>(seed, None));
+    all_hold(dose(25, 1_000), |seed| simulate::<Within>(seed, None));
 }
 
 #[test]
