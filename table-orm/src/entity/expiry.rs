@@ -9,6 +9,7 @@ use super::query::canonical;
 use super::read::read_head;
 use super::rows::{partition_key, row_key};
 use super::template::{first_foreign, foreign_at};
+use crate::codec::Alias;
 use crate::key::fnv;
 use crate::model::DateTime;
 use crate::property::Property;
@@ -88,8 +89,35 @@ pub(crate) fn is_alive_in(own: &OwnRows, row: &[u8]) -> bool {
     !asks || read_head(own, row).map_or(true, |row| own.is_alive(&row))
 }
 
-/// The condition that the store finds rows by that are alive at an instant. It is true for rows without the
-/// property.
-pub(crate) fn alive_filter(property: &'static str, now: DateTime) -> Filter {
-    !Filter::compare(property, Comparison::LessOrEqual, now)
+/// The property that says when an entity expires, with the former names that rows may have it under.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ExpiryProperty {
+    name: &'static str,
+    aliases: &'static [Alias],
+}
+
+impl ExpiryProperty {
+    /// That of `E`, if its entities expire.
+    pub fn of<E: TableEntity>() -> Option<Self> {
+        E::EXPIRES.map(|name| Self { name, aliases: E::ALIASES })
+    }
+
+    /// The condition that the store finds rows by that may be alive at an instant: those without the property, and
+    /// those with a later instant under one of its names. The reader decides which name counts.
+    pub fn alive_filter(self, now: DateTime) -> Filter {
+        let alive = !Filter::compare(self.name, Comparison::LessOrEqual, now);
+        self.former().fold(alive, |filter, former| {
+            filter.or(Filter::compare(former, Comparison::Greater, now))
+        })
+    }
+
+    /// The number of comparisons in that condition.
+    pub fn comparisons(self) -> usize {
+        1 + self.former().count()
+    }
+
+    fn former(self) -> impl Iterator<Item = &'static str> {
+        let former = self.aliases.iter().filter(move |(_, present)| *present == self.name);
+        former.map(|(former, _)| *former)
+    }
 }

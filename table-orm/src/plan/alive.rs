@@ -2,7 +2,7 @@
 
 use super::canonical_key::CanonicalKey;
 use super::table_client::TableClient;
-use crate::entity::{Loaded, OwnRows, TableEntity, alive_filter, is_alive};
+use crate::entity::{Loaded, OwnRows, TableEntity, is_alive};
 use crate::error::{Error, Result};
 use crate::model::{DateTime, ETag};
 use crate::query::RowQuery;
@@ -26,7 +26,7 @@ impl TableClient {
     /// The query without rows that the store can leave out. The reader leaves out the others.
     pub fn only_alive(&self, query: RowQuery) -> RowQuery {
         match self.expiry.property.zip(self.read_time()) {
-            Some((property, now)) => query.and(alive_filter(property, now)),
+            Some((property, now)) => query.and(property.alive_filter(now)),
             None => query,
         }
     }

@@ -5,6 +5,7 @@
 
 use super::canonical_key::CanonicalKey;
 use super::connection::Connection;
+use crate::entity::ExpiryProperty;
 use crate::error::Result;
 use crate::model::TableName;
 use futures_core::future::BoxFuture;
@@ -30,7 +31,7 @@ pub(crate) trait MakeRoom: fmt::Debug + Send + Sync {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Expiry {
     /// The property that says when an entity of its type expires.
-    pub property: Option<&'static str>,
+    pub property: Option<ExpiryProperty>,
     /// Whether its reads include entities that have expired.
     pub included: bool,
     /// For the types of its writes whose entities expire.

@@ -7,8 +7,8 @@ use super::expiry::Expiry;
 use super::step::Step;
 use super::within::writing;
 use crate::entity::{
-    Excess, LargeType, Loaded, ReadRow, ReportedType, Row, SummedType, TableEntity, canonical,
-    foreign_at, name_of,
+    Excess, ExpiryProperty, LargeType, Loaded, ReadRow, ReportedType, Row, SummedType, TableEntity,
+    canonical, foreign_at, name_of,
 };
 use crate::error::{Error, Rejection, Result};
 use crate::model::{DateTime, ETag, MAX_COMPARISONS, MAX_TRANSACTION_BYTES, Metadata, TableName};
@@ -70,7 +70,7 @@ impl TableClient {
             reported,
             large,
             of_period: E::BUCKET.is_some(),
-            expiry: Expiry { property: E::EXPIRES, ..Expiry::default() },
+            expiry: Expiry { property: ExpiryProperty::of::<E>(), ..Expiry::default() },
             #[cfg(feature = "cache")]
             cached_for: E::CACHED_FOR,
             ..Self::untyped(connection, table, E::NAME)

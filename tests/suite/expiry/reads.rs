@@ -199,3 +199,24 @@ async fn every_read_knows_the_instant_by_its_former_name() {
         clock.pass(time::Duration::seconds(10));
     }
 }
+
+#[tokio::test]
+async fn an_instant_that_an_older_version_moved_counts_in_every_read() {
+    let (tables, clock) = tables();
+    let (links, old) = (tables.repo::<Link>(), tables.repo::<OldLink>());
+    links.create_table().await.unwrap();
+    let new = Link { id: "a".to_owned(), target: "b".to_owned(), until: clock.after(10) };
+    links.insert(&new).await.unwrap();
+    // A merge leaves the present name, with the former instant, beside its own.
+    let longer = OldLinkPatch::default().ends(clock.after(30));
+    old.merge(OldLink::partition("a").row(), longer).await.unwrap();
+    let link = Link::partition("a");
+    for expected in [1, 1, 0] {
+        assert_eq!(links.get(link.row()).await.unwrap().is_some(), expected == 1);
+        assert_eq!(links.list(&link).collect().await.unwrap().len(), expected);
+        assert_eq!(links.list(&link).count().await.unwrap(), expected);
+        let scanned = links.scan(ScanPermit::because("test")).count().await.unwrap();
+        assert_eq!(scanned.rows as usize, expected);
+        clock.pass(time::Duration::seconds(15));
+    }
+}

@@ -1,7 +1,7 @@
 //! Which rows of a scan have expired, page by page. The query of the scan does not say, so that a checkpoint opens
 //! it later.
 
-use crate::entity::alive_filter;
+use crate::entity::ExpiryProperty;
 use crate::model::DateTime;
 use crate::plan::{Expiry, TableClient};
 use crate::query::RowQuery;
@@ -12,7 +12,7 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, Default)]
 pub(in crate::scan) struct Alive {
     clock: Option<WallClock>,
-    property: Option<&'static str>,
+    property: Option<ExpiryProperty>,
 }
 
 impl Alive {
@@ -39,13 +39,13 @@ impl Alive {
 
     /// The number of comparisons that [`only`](Self::only) adds.
     pub fn comparisons(&self) -> usize {
-        usize::from(self.property.is_some())
+        self.property.map_or(0, ExpiryProperty::comparisons)
     }
 
     /// The request, without rows that the store can leave out.
     pub fn only<'q>(&self, request: &'q RowQuery) -> Cow<'q, RowQuery> {
         match self.property.zip(self.now()) {
-            Some((property, now)) => Cow::Owned(request.clone().and(alive_filter(property, now))),
+            Some((property, now)) => Cow::Owned(request.clone().and(property.alive_filter(now))),
             None => Cow::Borrowed(request),
         }
     }
