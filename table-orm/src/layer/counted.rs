@@ -1,9 +1,10 @@
-//! A store that counts its requests.
+//! Counts requests.
 
 use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+/// A store around a store, which counts its requests.
 #[derive(Debug)]
 pub(crate) struct Counted {
     inner: Arc<dyn Store>,

@@ -18,6 +18,7 @@
 //!
 //! Timers are tokio's: calls through a layer need a tokio runtime with its time driver.
 
+mod counted;
 mod error;
 #[cfg(any(test, feature = "testing"))]
 pub mod faults;
@@ -38,6 +39,7 @@ pub mod throttle;
 #[cfg(all(test, any(feature = "distributed", feature = "embedded")))]
 mod writes;
 
+pub(crate) use counted::Counted;
 pub use error::LayerError;
 #[cfg(any(test, feature = "testing"))]
 pub use faults::{Fault, FaultStore, Faults};

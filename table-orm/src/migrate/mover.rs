@@ -15,12 +15,11 @@ use crate::error::{Error, Result};
 use crate::plan::CanonicalKey;
 use crate::query::{PageToken, ScanPermit, Span};
 use crate::repo::CanonicalPages;
-use crate::sync::{Timer, TokenBucket};
+use crate::sync::Pace;
 use futures_core::future::BoxFuture;
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use std::fmt;
-use std::time::Duration;
 
 /// How many entities are moved at once unless set.
 const DEFAULT_PARALLELISM: usize = 16;
@@ -143,8 +142,7 @@ impl<'a, E: Migrates> Migrate<'a, E> {
     }
 
     async fn pages(&mut self, report: &mut MigrateReport) -> Result<()> {
-        let timer = self.client.old.client.connection.timer;
-        let mut pace = Pace::begin(timer, self.per_second);
+        let mut pace = Pace::begin(self.client.old.client.connection.timer, self.per_second);
         loop {
             let (page, next) = self.pages.read().await?;
             self.client.move_page(&page.body, self.parallelism, &mut pace, report).await?;
@@ -158,34 +156,6 @@ impl<'a, E: Migrates> Migrate<'a, E> {
             }
             if report.progress.token.is_none() {
                 return Ok(());
-            }
-        }
-    }
-}
-
-/// Spreads the moves of all pages over time.
-struct Pace {
-    timer: Timer,
-    per_second: Option<u32>,
-    bucket: TokenBucket<f64>,
-}
-
-impl Pace {
-    fn begin(timer: Timer, per_second: Option<u32>) -> Self {
-        Self { timer, per_second, bucket: TokenBucket::new(timer.now().as_secs_f64()) }
-    }
-
-    /// Waits until the next move is due.
-    fn due(&mut self) -> impl Future<Output = ()> + Send + use<> {
-        let timer = self.timer;
-        let wait = self.per_second.map(|per_second| {
-            let now = timer.now().as_secs_f64();
-            let due = self.bucket.take(now, f64::from(per_second).recip());
-            Duration::from_secs_f64(due - now)
-        });
-        async move {
-            if let Some(wait) = wait {
-                timer.sleep(wait).await;
             }
         }
     }
@@ -215,7 +185,7 @@ impl<E: Migrates> Migrating<E> {
             Err(error) => Some((row.key, Err(error))),
         });
         let moves = entities.map(|(key, stored)| {
-            let due = pace.due();
+            let due = pace.due(1);
             async move {
                 due.await;
                 let moved = match stored {
@@ -301,25 +271,5 @@ impl<'a, E: Migrates> IntoFuture for Migrate<'a, E> {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.run())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn moves_keep_their_rate_after_a_wait() {
-        let timer = Timer::tokio();
-        let mut pace = Pace::begin(timer, Some(10));
-        for _ in 0..3 {
-            timer.sleep(Duration::from_secs(5)).await;
-            let began = timer.now();
-            for _ in 0..6 {
-                pace.due().await;
-            }
-            let took = (timer.now() - began).as_millis();
-            assert!((495..=510).contains(&took), "{took}");
-        }
     }
 }

@@ -6,9 +6,9 @@ use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_place::AtOld;
 use super::parcel;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::query::{ScanPermit, Span};
-use crate::store::{Action, Batch, IfMatch, Operation};
+use crate::repo::Deletes;
 
 /// The result of [`Migrating::retire`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,29 +44,15 @@ impl<E: Migrates> Migrating<E> {
             Ok(())
         })
         .await?;
-        let most = self.old.client.store().transaction_operations();
-        let mut batch: Option<Batch> = None;
+        let mut deletes = Deletes::of(&self.old.client);
         for (key, etag, marker) in markers {
             if self.parcel(&marker, &key).await?.is_some() {
                 report.left += 1;
-                continue;
-            }
-            let action = Action::Delete(IfMatch::ETag(etag));
-            let delete = Operation { row_key: key.row_key, action };
-            match &mut batch {
-                Some(batch)
-                    if batch.partition_key == key.partition_key
-                        && batch.operations.len() < most =>
-                {
-                    batch.operations.push(delete);
-                }
-                batch => {
-                    let next = Batch { partition_key: key.partition_key, operations: vec![delete] };
-                    self.delete_markers(batch.replace(next), &mut report).await?;
-                }
+            } else {
+                deletes.add(key, etag);
             }
         }
-        self.delete_markers(batch, &mut report).await?;
+        report.markers = deletes.send(1).await?.rows;
         for parcel in self.parcels_in(Span::All).await? {
             let at = self.origin(&parcel).await?;
             // Its switch may still come, or it counts.
@@ -77,30 +63,5 @@ impl<E: Migrates> Migrating<E> {
             report.parcels += 1;
         }
         Ok(report)
-    }
-
-    /// Deletes markers together; one by one where somebody deleted some of them.
-    async fn delete_markers(&self, batch: Option<Batch>, report: &mut RetireReport) -> Result<()> {
-        let Some(Batch { partition_key, operations }) = batch else { return Ok(()) };
-        let client = &self.old.client;
-        let all = Batch { partition_key: partition_key.clone(), operations: operations.clone() };
-        let count = operations.len() as u64;
-        match client.send(all).await {
-            Ok(_) => {
-                report.markers += count;
-                return Ok(());
-            }
-            Err(Error::NotFound(_) | Error::Conflict(_)) => {}
-            Err(error) => return Err(error),
-        }
-        for operation in operations {
-            let one = Batch { partition_key: partition_key.clone(), operations: vec![operation] };
-            match client.send(one).await {
-                Ok(_) => report.markers += 1,
-                Err(Error::NotFound(_) | Error::Conflict(_)) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
     }
 }

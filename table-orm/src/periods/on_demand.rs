@@ -110,9 +110,7 @@ const fn needs_row(action: &Action) -> bool {
 
 /// Whether another client created the table, or this one by a request whose answer was lost.
 fn is_there(error: &StoreError) -> bool {
-    let lost = error.ambiguity().and_then(|ambiguity| ambiguity.answer.as_deref());
-    let code = lost.map_or(&error.code, |answer| &answer.code);
-    *code == ErrorCode::TABLE_ALREADY_EXISTS
+    *error.answer_code() == ErrorCode::TABLE_ALREADY_EXISTS
 }
 
 impl Middleware for OnDemand {

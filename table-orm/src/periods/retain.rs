@@ -120,13 +120,11 @@ impl<E: Bucketed> Retain<E> {
 
 /// Whether the table is not there any more, or goes.
 fn is_gone(error: &Error) -> bool {
-    let lost = |error: &Error| {
-        let Error::Ambiguous(rejection) = error else { return false };
-        let ambiguity = rejection.cause.ambiguity();
-        let answer = ambiguity.and_then(|ambiguity| ambiguity.answer.as_deref());
-        answer.is_some_and(|answer| answer.code == ErrorCode::RESOURCE_NOT_FOUND)
-    };
-    matches!(error, Error::TableNotFound(_) | Error::TableBeingDeleted(_)) || lost(error)
+    match error {
+        Error::TableNotFound(_) | Error::TableBeingDeleted(_) => true,
+        Error::Ambiguous(lost) => *lost.cause.answer_code() == ErrorCode::RESOURCE_NOT_FOUND,
+        _ => false,
+    }
 }
 
 impl<E: Bucketed + 'static> IntoFuture for Retain<E> {

@@ -5,6 +5,7 @@
 //! them.
 
 use super::scalar::arbitrary_number;
+use super::series::SeriesSlots;
 use super::slots::{CHUNKS, slot, slot_name};
 use super::{PropertiesWriter, Property, PropertyError, PropertyFault, PropertyWriter};
 use super::{RowFault, json};
@@ -149,12 +150,12 @@ impl Whole for String {
 #[derive(Debug)]
 pub struct ChunkSlots<T> {
     head: Option<Head<T>>,
-    chunks: Vec<Option<T>>,
+    chunks: SeriesSlots<T>,
 }
 
 impl<T> Default for ChunkSlots<T> {
     fn default() -> Self {
-        Self { head: None, chunks: Vec::new() }
+        Self { head: None, chunks: SeriesSlots::default() }
     }
 }
 
@@ -168,14 +169,12 @@ impl<T: Whole> ChunkSlots<T> {
         if property == name {
             return members.read(property, &mut self.head).map(|()| true);
         }
-        let Some(index) = slot(name, property, CHUNKS.digits()).filter(|at| *at < MAX_CHUNKS)
-        else {
-            return Ok(false);
-        };
-        if self.chunks.len() <= index {
-            self.chunks.resize_with(index + 1, || None);
+        match slot(name, property, CHUNKS.digits()) {
+            Some(index) if index < MAX_CHUNKS => {
+                self.chunks.read(index, property, members).map(|()| true)
+            }
+            _ => Ok(false),
         }
-        members.read(property, &mut self.chunks[index]).map(|()| true)
     }
 
     /// The value; `None` where the row has no length of one.
@@ -185,7 +184,7 @@ impl<T: Whole> ChunkSlots<T> {
             Some(Head::Whole(whole)) => return Ok(Some(whole)),
             Some(Head::Length(length)) => length,
         };
-        let (mut whole, mut read, mut chunks) = (T::default(), 0, self.chunks.into_iter());
+        let (mut whole, mut read, mut chunks) = (T::default(), 0, self.chunks.into_values());
         for index in 0.. {
             if read >= length {
                 break;

@@ -71,9 +71,9 @@ pub use load::Load;
 pub use load_many::{LoadMany, Reload};
 pub use load_unique::LoadUnique;
 pub use loaded_set::LoadedSet;
-pub(crate) use maintenance::CanonicalPages;
 pub use maintenance::Retire;
 pub use maintenance::{Backfill, BackfillProgress, BackfillReport};
+pub(crate) use maintenance::{CanonicalPages, Deletes};
 pub use maintenance::{
     DropRow, DropRowProgress, DropRowReport, FormerRow, FormerRowError, KeptReason, KeptRow,
     MAX_KEPT_ROWS,
@@ -108,7 +108,7 @@ use crate::error::{Error, Result, rejected};
 use crate::eventual::ExpiringType;
 use crate::model::TableName;
 use crate::plan::{Connection, TableClient, writing};
-use crate::store::{ErrorCode, StoreError};
+use crate::store::ErrorCode;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -245,13 +245,12 @@ async fn create_table_if_not_exists(client: &TableClient) -> Result<bool> {
     match create_table(client).await {
         Ok(()) => Ok(true),
         Err(Error::AlreadyExists(_)) => Ok(false),
-        Err(Error::Ambiguous(ambiguous)) if found_existing(&ambiguous.cause) => Ok(false),
+        // Another request of this call may have created it: its answer was lost.
+        Err(Error::Ambiguous(lost))
+            if *lost.cause.answer_code() == ErrorCode::TABLE_ALREADY_EXISTS =>
+        {
+            Ok(false)
+        }
         Err(error) => Err(error),
     }
-}
-
-/// Whether a lost answer was followed by one that says that the table exists.
-fn found_existing(ambiguous: &StoreError) -> bool {
-    let answer = ambiguous.ambiguity().and_then(|ambiguity| ambiguity.answer.as_deref());
-    answer.is_some_and(|answer| answer.code == ErrorCode::TABLE_ALREADY_EXISTS)
 }

@@ -158,6 +158,12 @@ impl StoreError {
         self.source.as_deref()?.downcast_ref()
     }
 
+    /// The code of the store's answer. Of a write whose answer was lost, that of the answer when it was sent again.
+    pub(crate) fn answer_code(&self) -> &ErrorCode {
+        let lost = self.ambiguity().and_then(|ambiguity| ambiguity.answer.as_deref());
+        lost.map_or(&self.code, |answer| &answer.code)
+    }
+
     /// The same error, of the operation with that index.
     #[must_use]
     pub fn at(mut self, operation: usize) -> Self {

@@ -4,6 +4,7 @@
 mod backoff;
 mod flight;
 mod keyed_lock;
+mod pace;
 mod random;
 mod timer;
 mod token_bucket;
@@ -12,6 +13,7 @@ mod wall_clock;
 pub(crate) use backoff::{Backoff, jitter};
 pub(crate) use flight::{Flight, held};
 pub(crate) use keyed_lock::{KeyedLock, Permit};
+pub(crate) use pace::Pace;
 pub(crate) use random::{Random, SplitMix64};
 pub(crate) use timer::Timer;
 pub(crate) use token_bucket::TokenBucket;

@@ -2,6 +2,8 @@
 
 use super::{Clock, tables};
 use std::collections::BTreeSet;
+use table_orm::embedded::EmbeddedStore;
+use table_orm::model::DateTime;
 use table_orm::{Error, Repo, ScanPermit, TableEntity, TableName, Tables};
 use time::{Duration, OffsetDateTime};
 
@@ -137,4 +139,22 @@ async fn a_key_that_the_index_cannot_hold_is_an_error_and_nothing_is_written() {
     assert!(rows(&tables).await.is_empty());
     // What never expires has no row of the index.
     carts.insert(&Cart { until: None, ..odd }).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_purge_keeps_its_rate() {
+    let start = OffsetDateTime::UNIX_EPOCH + Duration::days(20_000);
+    let now = DateTime::try_from(start).unwrap();
+    let store = EmbeddedStore::in_memory().unwrap();
+    let tables = Tables::builder(store).bare().clock(move || now).build().unwrap();
+    let carts = tables.on_virtual_time(1).repo::<Cart>();
+    carts.create_table().await.unwrap();
+    for id in 0..40 {
+        carts.insert(&cart(id, start - Duration::HOUR)).await.unwrap();
+    }
+    let began = tokio::time::Instant::now();
+    assert_eq!(carts.purge().rate(10).await.unwrap().purged, 40);
+    let took = began.elapsed().as_secs_f64();
+    // Those of the last partition of the index begin at the end.
+    assert!((3.0..=4.5).contains(&took), "{took} s");
 }

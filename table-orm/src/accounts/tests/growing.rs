@@ -5,7 +5,7 @@ use crate::accounts::route::{account_of, slot_of};
 use crate::accounts::{Accounts, AccountsError};
 use crate::entity::DynamicEntity;
 use crate::error::{Error, TransactionError};
-use crate::eventual::tests::counted::Counted;
+use crate::layer::Counted;
 use crate::model::{Metadata, TableName};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{Backend, Batch, ErrorCode, Store};

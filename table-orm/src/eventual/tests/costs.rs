@@ -1,10 +1,10 @@
 //! The requests that settling takes.
 
-use super::counted::Counted;
 use super::world::{Change, HOME, KIND, State, client, create, read};
 use crate as table_orm;
 use crate::embedded::EmbeddedStore;
 use crate::eventual::{SettleReport, Sweep, settle};
+use crate::layer::Counted;
 use crate::model::ETag;
 use crate::plan::TableClient;
 use crate::{TableEntity, Tables};

@@ -4,7 +4,6 @@
 mod bulk;
 pub(crate) mod chaos;
 mod costs;
-pub(crate) mod counted;
 mod derived;
 mod left_out;
 pub(in crate::eventual) mod mortal;

@@ -5,6 +5,7 @@
 
 mod backfill;
 mod canonical_pages;
+mod deletes;
 mod drop_row;
 mod guards;
 pub(super) mod repair;
@@ -15,6 +16,7 @@ pub(super) mod verify;
 
 pub use backfill::{Backfill, BackfillProgress, BackfillReport};
 pub(crate) use canonical_pages::CanonicalPages;
+pub(crate) use deletes::Deletes;
 pub use drop_row::{
     DropRow, DropRowProgress, DropRowReport, FormerRow, FormerRowError, KeptReason, KeptRow,
     MAX_KEPT_ROWS,

@@ -4,7 +4,6 @@
 //! after it, so whatever ends a purge, the next one finds what is left.
 
 mod builder;
-mod counted;
 mod report;
 mod run;
 

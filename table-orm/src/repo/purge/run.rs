@@ -1,25 +1,25 @@
 //! A purge in progress: page by page of the index.
 
 use super::builder::Purge;
-use super::counted::Counted;
 use super::report::{PurgeFailure, PurgeReport};
 use crate::entity::{
     Loaded, OwnRows, RowHead, TableEntity, canonical, expiry_row, has_row, is_alive, partition_key,
     read_rows, row_key,
 };
 use crate::error::{Error, Result};
+use crate::layer::Counted;
 use crate::model::DateTime;
 use crate::plan::{CanonicalKey, Connection, TableClient};
 use crate::query::RowQuery;
 use crate::repo::get::MAX_PARALLEL_GETS;
 use crate::repo::maintenance::{RowElsewhere, settle};
 use crate::repo::{BulkReport, Repo};
+use crate::sync::Pace;
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::time::Duration;
 
 pub(super) struct PurgeRun<E> {
     repo: Repo<E>,
@@ -27,7 +27,7 @@ pub(super) struct PurgeRun<E> {
     until: DateTime,
     queries: Vec<RowQuery>,
     left: u64,
-    rate: Option<u32>,
+    pace: Pace,
     report: PurgeReport,
 }
 
@@ -36,6 +36,7 @@ impl<E: TableEntity + 'static> PurgeRun<E> {
         let until = purge.until();
         let mut queries = purge.queries(until);
         let Purge { client, limit, rate, .. } = purge;
+        let pace = Pace::begin(client.connection.timer, rate);
         // A purge that stops at its limit does not leave the same partitions to the next one each time.
         let first = client.connection.random.next() as usize % queries.len().max(1);
         queries.rotate_left(first);
@@ -48,7 +49,7 @@ impl<E: TableEntity + 'static> PurgeRun<E> {
             until,
             queries,
             left: limit.unwrap_or(u64::MAX),
-            rate,
+            pace,
             report: PurgeReport::default(),
         }
     }
@@ -60,7 +61,7 @@ impl<E: TableEntity + 'static> PurgeRun<E> {
                 break;
             }
         }
-        self.report.requests = self.counted.requests();
+        self.report.requests = self.counted.take() as u64;
         Ok(self.report)
     }
 
@@ -72,7 +73,6 @@ impl<E: TableEntity + 'static> PurgeRun<E> {
             if self.left == 0 {
                 return Ok(false);
             }
-            let mut began = client.connection.now();
             let Some(page) = pages.next().await? else { return Ok(true) };
             let (heads, _) = read_rows::<RowHead>(&OwnRows::ANY, &page, None, usize::MAX)?;
             let mut heads = &heads[..];
@@ -83,20 +83,10 @@ impl<E: TableEntity + 'static> PurgeRun<E> {
                 }
                 let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(heads.len());
                 let (part, later) = heads.split_at(most);
+                self.pace.due(most).await;
                 self.page(&client, part).await?;
-                self.wait(&client, began, most).await;
-                began = client.connection.now();
                 heads = later;
             }
-        }
-    }
-
-    /// Waits until so many entities have taken their time.
-    async fn wait(&self, client: &TableClient, began: Duration, entities: usize) {
-        if let Some(rate) = self.rate {
-            let takes = Duration::from_secs_f64(entities as f64 / f64::from(rate));
-            let passed = client.connection.now().saturating_sub(began);
-            client.connection.timer.sleep(takes.saturating_sub(passed)).await;
         }
     }
 

@@ -2,9 +2,9 @@
 
 use super::{Person, client, memory, person};
 use crate::entity::{RowHead, read_row, split_page};
-use crate::eventual::tests::counted::Counted;
 use crate::eventual::unique::{Guards, Reservation};
 use crate::eventual::{DueEntry, ForeignType, UniqueValue};
+use crate::layer::Counted;
 use crate::model::TableName;
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::Store;
