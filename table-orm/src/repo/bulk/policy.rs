@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::eventual::{Intents, Settling};
 use crate::model::TableName;
 use crate::plan::{MeasuredBatch, OptimisticWrite, TableClient, insert_all, upsert_all};
-use crate::repo::write::{send_upsert, upsert_over_stored};
+use crate::repo::over_stored::{send_upsert, upsert_over_stored};
 use crate::store::Batch;
 use futures_core::future::BoxFuture;
 
