@@ -237,7 +237,7 @@ impl<T: TryFrom<DateTime>> TimestampField for Option<T> {
 /// A component of a key template.
 #[must_use]
 pub const fn part(name: &'static str, shape: Shape, separator: &'static str) -> TemplatePart {
-    TemplatePart::new(name, shape, separator)
+    TemplatePart { name, shape, separator, max: None }
 }
 
 /// The column of a property.

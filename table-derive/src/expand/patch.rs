@@ -42,11 +42,14 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     quote!(#setters #traits)
 }
 
-/// The traits of the patch. `Repo::merge` takes it by one of them.
+/// The traits of the patch. `Repo::merge` takes it by one of them, `EntityPatch`.
 pub fn traits(types: &Types<'_>) -> TokenStream {
-    let (entity, name) = (&types.ty, names::patch(types.input));
-    let about = types.about(TokenStream::new(), name);
-    quote!(_orm::patch!(#about, #entity);)
+    let (ty, patch) = (&types.ty, types.patch());
+    let into_patch = quote!(fn into_patch(self) -> _orm::Patch<#ty> { self.0 });
+    let what = quote!(_orm::EntityPatch<#ty>);
+    let entity_patch = types.implement_for(types.params(), what, patch, into_patch);
+    let others = types.about(TokenStream::new(), names::patch(types.input));
+    quote!(#entity_patch _orm::patch!(#others);)
 }
 
 /// The setter of a field: of its property, or of one slot of a series that is an array or a ring.

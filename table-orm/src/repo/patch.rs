@@ -36,20 +36,15 @@ pub trait EntityPatch<E> {
     fn into_patch(self) -> Patch<E>;
 }
 
-/// The traits of a generated patch type. The derive passes the type's parameters, the type, its bounds and
-/// name, and the entity.
+/// `Default`, `Clone` and `Debug` of a generated patch type. The derive passes the type's parameters, the
+/// type, its bounds and its name.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __patch {
-    ([$($params:tt)*] $patch:ty, [$($bounds:tt)*], $name:literal, $entity:ty) => {
+    ([$($params:tt)*] $patch:ty, [$($bounds:tt)*], $name:literal) => {
         impl $($params)* ::core::default::Default for $patch $($bounds)* {
             fn default() -> Self {
                 Self(::core::default::Default::default())
-            }
-        }
-        impl $($params)* $crate::repo::EntityPatch<$entity> for $patch $($bounds)* {
-            fn into_patch(self) -> $crate::repo::Patch<$entity> {
-                self.0
             }
         }
         $crate::__private::wrapper!([$($params)*] $patch, [$($bounds)*], $name);

@@ -243,8 +243,16 @@ const _: () = {
             Self(self.0.set_slot::<u8>("Series", slot, N, value))
         }
     }
+    impl<'a, T, const N: usize> _orm::EntityPatch<Measure<'a, T, N>> for MeasurePatch<'a, T, N>
+    where
+        T: Property + Send + Sync,
+    {
+        fn into_patch(self) -> _orm::Patch<Measure<'a, T, N>> {
+            self.0
+        }
+    }
     _orm::patch!(
         [< 'a, T, const N : usize, >] MeasurePatch < 'a, T, N, >, [where T : Property +
-        Send + Sync,], "MeasurePatch", Measure < 'a, T, N >
+        Send + Sync,], "MeasurePatch"
     );
 };

@@ -436,5 +436,10 @@ const _: () = {
             Self(<String as _orm::Stored>::set(self.0, "City", city))
         }
     }
-    _orm::patch!([] RegistrationPatch, [], "RegistrationPatch", Registration);
+    impl _orm::EntityPatch<Registration> for RegistrationPatch {
+        fn into_patch(self) -> _orm::Patch<Registration> {
+            self.0
+        }
+    }
+    _orm::patch!([] RegistrationPatch, [], "RegistrationPatch");
 };

@@ -271,5 +271,10 @@ const _: () = {
             Self(self.0.set_slot::<u32>("reads", slot, 24, value))
         }
     }
-    _orm::patch!([] FilePatch, [], "FilePatch", File);
+    impl _orm::EntityPatch<File> for FilePatch {
+        fn into_patch(self) -> _orm::Patch<File> {
+            self.0
+        }
+    }
+    _orm::patch!([] FilePatch, [], "FilePatch");
 };
