@@ -32,10 +32,11 @@ pub use crate::property::{
 };
 pub use crate::query::{Column, Complete, KeyRange, KeyState, Needs, Open, class};
 pub use crate::query::{Part, PartitionKey, RowKey};
+pub use crate::query::{debug_columns, debug_wrapper};
 pub use crate::repo::{EntityPatch, Patch};
 pub use crate::{
-    __key_query as key_query, __named_rows as named_rows, __newtype as newtype,
-    __projected as projected,
+    __columns as columns, __key_query as key_query, __named_rows as named_rows,
+    __newtype as newtype, __patch as patch, __projected as projected, __wrapper as wrapper,
 };
 pub use core::clone::Clone;
 pub use core::convert::From;
@@ -236,7 +237,7 @@ impl<T: TryFrom<DateTime>> TimestampField for Option<T> {
 /// A component of a key template.
 #[must_use]
 pub const fn part(name: &'static str, shape: Shape, separator: &'static str) -> TemplatePart {
-    TemplatePart::new(name, shape, separator)
+    TemplatePart { name, shape, separator, max: None }
 }
 
 /// The column of a property.
