@@ -46,6 +46,8 @@ pub(crate) struct Intents {
     pub(super) tickets: Vec<(ForeignType, Intent)>,
     /// The canonical RowKeys that change, of types that report it: from one to the other.
     moves: Vec<(String, String)>,
+    /// The canonical rows that it changes, as they were read, of types with large values.
+    before: Vec<EntityRow>,
     /// The number that says which of its rows a total changes in, where a copy follows.
     shard: Option<u64>,
     /// What names the partition in the register of the table.
@@ -155,8 +157,8 @@ impl Intents {
     }
 
     /// The client that sends their transaction.
-    fn sender<'c>(&self, client: &'c TableClient) -> Cow<'c, TableClient> {
-        client.for_transaction(&self.moves, self.shard)
+    pub fn sender<'c>(&self, client: &'c TableClient) -> Cow<'c, TableClient> {
+        client.for_transaction(&self.moves, &self.before, self.shard)
     }
 
     /// Adds the copies of the totals in these rows, which a transaction writes.
@@ -181,12 +183,15 @@ impl Intents {
         loaded: &Loaded<E>,
         new: Option<&EntityRow>,
     ) -> Result<(), Invalid> {
-        if !reaches_across::<E>() && E::OUTBOX.is_none() {
+        if !reaches_across::<E>() && E::OUTBOX.is_none() && E::OVERFLOW.is_empty() {
             return Ok(());
         }
         let index = canonical::<E>();
         let RowHead { partition_key, row_key } = read_row(index, loaded.stored())?;
         let old = EntityRow { index, row_key, body: loaded.stored().clone() };
+        if !E::OVERFLOW.is_empty() {
+            self.before.push(old.clone());
+        }
         self.add::<E>(client, &partition_key, Some(&old), new)
     }
 
