@@ -1,7 +1,8 @@
 //! Films with trailers of any size, which are uploaded before their film, and removed with it.
 
 use table_orm::property::Large;
-use table_orm::{Repo, TableEntity, TableName, Tables};
+use table_orm::repo::Upload;
+use table_orm::{TableEntity, TableName, Tables};
 
 #[derive(Debug, TableEntity)]
 #[table(name = "films", partition = "{studio}", row = "FILM:{id:05}")]
@@ -13,8 +14,7 @@ struct Film {
 }
 
 /// Writes piece by piece: the memory holds one row of the value.
-async fn upload(films: &Repo<Film>, megabytes: u8) -> table_orm::Result<Large> {
-    let mut upload = films.upload(Film::partition("A24").row().id(1))?;
+async fn write(mut upload: Upload, megabytes: u8) -> table_orm::Result<Large> {
     for megabyte in 0..megabytes {
         upload.add(vec![megabyte; 1_000_000]).await?;
     }
@@ -28,12 +28,13 @@ async fn main() -> table_orm::Result<()> {
     films.create_table().await?;
     let rows = tables.table(TableName::new("films")?);
 
-    let trailer = upload(&films, 3).await?;
+    let key = || Film::partition("A24").row().id(1);
+    let trailer = write(films.upload(key())?, 3).await?;
     films.insert(&Film { studio: "A24".into(), id: 1, trailer }).await?;
     println!("{} rows", rows.list("A24", ..).count().await?);
 
     // The film is read without its trailer, whose bytes come one row at a time.
-    let film = films.load(Film::partition("A24").row().id(1)).await?.one()?;
+    let film = films.load(key()).await?.one()?;
     let mut pieces = films.stream_large(&film, |film| &film.trailer);
     let mut read = 0;
     while let Some(bytes) = pieces.next().await? {
@@ -42,11 +43,10 @@ async fn main() -> table_orm::Result<()> {
     println!("read {read} of {} bytes", film.trailer.len());
 
     // A write that has read the film removes the value that it replaces.
-    let shorter = upload(&films, 1).await?;
-    films.update(film.key(), |film| film.trailer = shorter.clone()).await?;
+    let shorter = write(films.upload(key())?, 1).await?;
+    films.update(key(), |film| film.trailer = shorter.clone()).await?;
     println!("{} rows", rows.list("A24", ..).count().await?);
-    let film = films.load(Film::partition("A24").row().id(1)).await?.one()?;
-    films.delete(film).await?;
+    films.delete(films.load(key()).await?.one()?).await?;
     println!("{} rows", rows.list("A24", ..).count().await?);
     Ok(())
 }

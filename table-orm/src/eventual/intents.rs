@@ -93,6 +93,9 @@ impl Intents {
         {
             self.moves.push((old.row_key.clone(), new.row_key.clone()));
         }
+        if !E::OVERFLOW.is_empty() {
+            self.before.extend(old.cloned());
+        }
         if !reaches_across::<E>() {
             return Ok(());
         }
@@ -189,9 +192,6 @@ impl Intents {
         let index = canonical::<E>();
         let RowHead { partition_key, row_key } = read_row(index, loaded.stored())?;
         let old = EntityRow { index, row_key, body: loaded.stored().clone() };
-        if !E::OVERFLOW.is_empty() {
-            self.before.push(old.clone());
-        }
         self.add::<E>(client, &partition_key, Some(&old), new)
     }
 
