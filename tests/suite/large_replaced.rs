@@ -53,7 +53,14 @@ fn key() -> FilmById<Complete> {
 }
 
 fn film(trailer: Large) -> Film {
-    Film { studio: "s".to_owned(), id: 1, title: "t".to_owned(), minutes: None, trailer, poster: None }
+    Film {
+        studio: "s".to_owned(),
+        id: 1,
+        title: "t".to_owned(),
+        minutes: None,
+        trailer,
+        poster: None,
+    }
 }
 
 async fn upload(films: &Repo<Film>, length: usize, seed: u8) -> Large {
@@ -201,7 +208,9 @@ async fn a_plan_has_the_operations_for_large_values_and_their_cost() {
     let sent = record.take();
     // Both rows, a touch, a delete; then the other two rows of the old value.
     assert_eq!(sent.writes, [4, 2]);
-    let Some(Step::DeleteValues { rows: Some(2), .. }) = plan.steps.last() else { panic!("{plan}") };
+    let Some(Step::DeleteValues { rows: Some(2), .. }) = plan.steps.last() else {
+        panic!("{plan}")
+    };
     assert_eq!(plan.operations().count(), 4);
     check(&plan, &sent.writes, sent.gets);
     let text = "deletes on `films` of the other 2 rows of the large values that it replaces, in 1 requests";
@@ -225,17 +234,39 @@ async fn a_plan_has_the_operations_for_large_values_and_their_cost() {
     check(&plan, &sent.writes, sent.gets);
 }
 
-#[tokio::test]
-async fn deletes_of_many_entities_take_their_values_along() {
-    let store = Arc::new(EmbeddedStore::in_memory().unwrap());
-    let films = films(store.clone()).await;
-    for id in 1..=60 {
+/// Inserts films, each with a value in one row.
+async fn insert_films(films: &Repo<Film>, count: u32) {
+    for id in 1..=count {
         let key = Film::partition("s").by_id().id(id);
         let mut upload = films.upload(key).unwrap();
         upload.add(bytes(SHORT, 1)).await.unwrap();
         let trailer = upload.finish().await.unwrap();
         films.insert(&Film { id, ..film(trailer) }).await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn a_transaction_removes_as_many_values_as_it_has_room_for() {
+    let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+    let films = films(store.clone()).await;
+    insert_films(&films, 40).await;
+    let mut all = films.load(Film::partition("s").by_id()).await.unwrap().into_vec();
+    let mut transaction = films.transaction(&Film::partition("s"));
+    for film in &mut all {
+        film.trailer = Large::default();
+        transaction = transaction.save(film);
+    }
+    assert_eq!(transaction.plan().unwrap().operations().count(), 100);
+    transaction.commit().await.unwrap();
+    // Two operations for each of 40 films, and 20 deletes.
+    assert_eq!(chunks(&store).await, 20);
+}
+
+#[tokio::test]
+async fn deletes_of_many_entities_take_their_values_along() {
+    let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+    let films = films(store.clone()).await;
+    insert_films(&films, 60).await;
     let all = films.load(Film::partition("s").by_id()).await.unwrap();
     // Three operations each, so more than one transaction.
     films.delete_many(all).await.all().unwrap();
@@ -302,7 +333,8 @@ async fn another_writer_between_any_two_requests_leaves_a_whole_value_and_no_oth
         let mut rows = 0;
         if let Some(entity) = &entity {
             let whole = calm.read_large(entity, |film| &film.trailer).await.unwrap().unwrap();
-            let is_one = [(LONG, 1), (SHORT, 2), (SHORT, 3)].map(|(length, seed)| bytes(length, seed));
+            let is_one =
+                [(LONG, 1), (SHORT, 2), (SHORT, 3)].map(|(length, seed)| bytes(length, seed));
             assert!(is_one.contains(&whole), "writer {kind} before request {at}");
             rows = whole.len().div_ceil(CHUNK);
         }

@@ -22,8 +22,7 @@ impl TableClient {
     /// it replaces. Returns the ETags of the batch's operations.
     pub(super) async fn send_with_values(&self, batch: Batch) -> Result<Vec<Option<ETag>>> {
         let count = batch.operations.len();
-        let touches = self.touches(&batch)?;
-        let mut replaced = self.replaced_values(&batch)?;
+        let (touches, mut replaced) = self.values(&batch)?;
         loop {
             let mut whole = batch.clone();
             whole.operations.extend(touches.iter().cloned());
@@ -58,15 +57,16 @@ impl TableClient {
 
     /// The operations that a batch needs for the values of its entities.
     pub(crate) fn value_operations(&self, batch: &Batch) -> Result<Vec<Operation>> {
-        let mut operations = self.touches(batch)?;
-        operations.extend(self.replaced_values(batch)?.iter().map(delete_of_head));
+        let (mut operations, replaced) = self.values(batch)?;
+        operations.extend(replaced.iter().map(delete_of_head));
         Ok(operations)
     }
 
     /// The deletes that follow a transaction which replaces values: of their rows but for the first.
     pub(crate) fn delete_values_of(&self, batch: &Batch) -> Result<Option<Step>> {
-        let replaced = self.replaced_values(batch)?;
-        let others: Vec<_> = replaced.iter().map(|value| value.chunks().saturating_sub(1)).collect();
+        let (_, replaced) = self.values(batch)?;
+        let others: Vec<_> =
+            replaced.iter().map(|value| value.chunks().saturating_sub(1)).collect();
         let most = self.store().transaction_operations().max(1) as u64;
         let requests = others.iter().map(|rows| rows.div_ceil(most)).sum();
         let rows = others.iter().fold(0u64, |sum, rows| sum.saturating_add(*rows));
@@ -80,6 +80,14 @@ impl TableClient {
         let any = Bounds::from(0);
         let (table, cost) = (self.table.clone(), Cost::deletes(any, any));
         (!self.large.is_empty()).then_some(Step::DeleteValues { table, rows: None, cost })
+    }
+
+    /// The touches of a batch, and the values that it replaces, as far as a transaction has room for their deletes.
+    fn values(&self, batch: &Batch) -> Result<(Vec<Operation>, Vec<Reference>)> {
+        let (touches, mut replaced) = (self.touches(batch)?, self.replaced_values(batch)?);
+        let taken = batch.operations.len() + touches.len();
+        replaced.truncate(self.store().transaction_operations().saturating_sub(taken));
+        Ok((touches, replaced))
     }
 
     /// One operation for each value that the batch's canonical rows refer to.
@@ -115,7 +123,8 @@ impl TableClient {
         let mut replaced: Vec<Reference> = Vec::new();
         for EntityRow { row_key, body: before, .. } in &self.before {
             let mut operations = batch.operations.iter();
-            let is_write = |one: &&Operation| one.row_key == *row_key && one.action.etag().is_some();
+            let is_write =
+                |one: &&Operation| one.row_key == *row_key && one.action.etag().is_some();
             let Some(Operation { action, .. }) = operations.find(is_write) else { continue };
             let after = match action {
                 Action::Merge(set, _) => Some(overlay(before, set, &[])?),

@@ -7,8 +7,8 @@ use super::expiry::Expiry;
 use super::step::Step;
 use super::within::writing;
 use crate::entity::{
-    EntityRow, Excess, ExpiryProperty, LargeType, Loaded, ReadRow, ReportedType, Row, SummedType, TableEntity,
-    canonical, foreign_at, name_of,
+    EntityRow, Excess, ExpiryProperty, LargeType, Loaded, ReadRow, ReportedType, Row, SummedType,
+    TableEntity, canonical, foreign_at, name_of,
 };
 use crate::error::{Error, Rejection, Result};
 use crate::model::{DateTime, ETag, MAX_COMPARISONS, MAX_TRANSACTION_BYTES, Metadata, TableName};

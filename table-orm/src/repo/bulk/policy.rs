@@ -64,7 +64,10 @@ impl<E> BatchPolicy<E> {
         // An intent for rows, and a ticket, or the same intent, for values.
         let operations = usize::from(has_rows_elsewhere::<T>()) + usize::from(has_across::<T>());
         let elsewhere = Elsewhere { add: due, operations };
-        Self { due: (reaches_across::<T>() || !T::OVERFLOW.is_empty()).then_some(elsewhere), ..self }
+        Self {
+            due: (reaches_across::<T>() || !T::OVERFLOW.is_empty()).then_some(elsewhere),
+            ..self
+        }
     }
 
     /// The transaction that writes an entity, measured together with what it adds to an intent.
