@@ -29,6 +29,11 @@ impl fmt::Display for Step {
             Self::ReadCanonical { table } => {
                 write!(f, "{} on `{table}` for each of them: its canonical row", QueryClass::Point)
             }
+            Self::WriteFound { table, of_each } => write!(
+                f,
+                "entity group transactions on `{table}` with what follows from the entities found: for \
+                 each, {of_each}"
+            ),
             Self::Write { table, partition_key, operation } => {
                 write!(
                     f,

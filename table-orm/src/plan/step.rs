@@ -72,6 +72,13 @@ pub enum Step {
         /// The table.
         table: TableName,
     },
+    /// The transactions that write what follows from the entities which the reads before find.
+    WriteFound {
+        /// The table.
+        table: TableName,
+        /// What they cost for each entity. Entities of one partition share transactions.
+        of_each: Cost,
+    },
     /// A write of one row.
     Write {
         /// The table.

@@ -39,7 +39,7 @@ pub use token::{PageToken, TokenError};
 pub use typed_key::Part;
 pub use typed_key::{PartitionKey, RowKey};
 
-pub(crate) use many_place::ManyPlace;
+pub(crate) use many_place::{ManyPlace, ManyStart};
 pub(crate) use page_place::{PagePlace, PageStart};
 pub(crate) use token::{fingerprint, fingerprint_of_many};
 
