@@ -2,6 +2,7 @@
 //!
 //! Invariant: a template [takes](KeyTemplate::takes) every key that it writes.
 
+use super::coding::Coding;
 use super::shape::units;
 use super::{Escape, Shape};
 use crate::model::MAX_KEY_UNITS;
@@ -17,13 +18,17 @@ pub struct TemplatePart {
     pub separator: &'static str,
     /// The most UTF-16 units of its text, if its field has a limit.
     pub max: Option<usize>,
+    /// The field from which it is written; empty where a function of the app writes it.
+    pub(crate) field: &'static str,
+    /// How it is written.
+    pub(crate) coding: Coding,
 }
 
 impl TemplatePart {
-    /// A component with the literal `separator` behind it.
+    /// A component with the literal `separator` behind it, written as the value of the field of that name.
     #[must_use]
     pub const fn new(name: &'static str, shape: Shape, separator: &'static str) -> Self {
-        Self { name, shape, separator, max: None }
+        Self { name, shape, separator, max: None, field: name, coding: Coding::Value }
     }
 
     /// The same component, whose field limits its text to that many UTF-16 units.

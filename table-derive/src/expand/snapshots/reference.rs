@@ -77,7 +77,7 @@ const _: () = {
                 _orm::part("sex", <Sex as _orm::Part>::SHAPE, ""),
             ]),
             _orm::partial("by_time", "NEW:{newest}__{bib:05}", "NEW:", &["Name"]).parts(&[
-                _orm::part("newest", <OffsetDateTime as _orm::Part<_orm::Descending>>::SHAPE, "__"),
+                _orm::coded::<OffsetDateTime, _orm::Descending>("newest", "registered_at", "__"),
                 _orm::part("bib", <u32 as _orm::Part<_orm::Padded<5>>>::SHAPE, ""),
             ]),
         ];
