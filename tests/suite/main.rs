@@ -2,6 +2,7 @@
 
 mod adopting;
 mod aliases;
+mod append;
 mod architecture;
 mod book;
 mod bulk;
@@ -24,6 +25,7 @@ mod large;
 mod load;
 mod loaded;
 mod lock;
+mod lock_expiry;
 mod lock_pairs;
 mod lock_unions;
 mod merge;

@@ -9,7 +9,7 @@ use crate::query::{PagePlace, PageStart, PageToken, RowQuery, fingerprint};
 use crate::store::Page;
 use futures_core::Stream;
 use futures_core::stream::BoxStream;
-use futures_util::{StreamExt as _, stream};
+use futures_util::{StreamExt as _, future, stream};
 use std::ops::Deref;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -384,8 +384,11 @@ fn page_size(size: usize) -> Result<u16> {
 pub struct RowStream<T>(BoxStream<'static, Result<T>>);
 
 impl<T> RowStream<T> {
-    pub(super) fn new(rows: impl Stream<Item = Result<T>> + Send + 'static) -> Self {
-        Self(rows.boxed())
+    pub(crate) fn new(rows: impl Stream<Item = Result<T>> + Send + 'static) -> Self
+    where
+        T: Send + 'static,
+    {
+        Self(until_error(rows).boxed())
     }
 
     /// Returns the next row; `None` at the end, and after an error.
@@ -395,6 +398,17 @@ impl<T> RowStream<T> {
     pub async fn next(&mut self) -> Result<Option<T>> {
         self.0.next().await.transpose()
     }
+}
+
+/// The items up to the first error, with it.
+pub(crate) fn until_error<T: Send + 'static>(
+    items: impl Stream<Item = Result<T>> + Send + 'static,
+) -> impl Stream<Item = Result<T>> + Send + 'static {
+    items.scan(false, |has_failed, item| {
+        let item = (!*has_failed).then_some(item);
+        *has_failed = matches!(item, Some(Err(_)));
+        future::ready(item)
+    })
 }
 
 impl<T> std::fmt::Debug for RowStream<T> {

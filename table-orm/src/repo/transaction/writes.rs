@@ -9,7 +9,7 @@ use crate::entity::{
     WholePartition, body as row_body, has_one_form, merges_blind, patches_blind, writes_blind,
 };
 use crate::error::{Result, TransactionError};
-use crate::eventual::{ExpiringType, Intents, Settling};
+use crate::eventual::{ExpiringType, Intents, Settling, delete_batch};
 use crate::key::KeyError;
 use crate::model::ETag;
 use crate::plan::{EntityContext, Plan, TableClient, combine, merge_all};
@@ -17,7 +17,7 @@ use crate::property::{PropertiesWriter, PropertyError};
 use crate::query::{KeyRange, Span};
 use crate::repo::fault::Fault;
 use crate::repo::patch::Patch;
-use crate::repo::save::{Delete, prepare};
+use crate::repo::save::prepare;
 use crate::store::{Action, Batch, IfMatch, Operation};
 use bytes::Bytes;
 use std::{fmt, mem};
@@ -268,7 +268,7 @@ impl<'a> Writes<'a> {
     }
 
     pub fn delete<E: TableEntity>(&mut self, loaded: &Loaded<E>) {
-        match Delete::prepare(loaded) {
+        match delete_batch(loaded) {
             Ok(batch) => {
                 self.due(|intents, client| intents.add_loaded(client, loaded, None));
                 self.push::<E>(batch, Err(None), None);
