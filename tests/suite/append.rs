@@ -20,6 +20,7 @@ struct Part {
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "series", partition = "{host}", row = "LAST")]
 struct Last {
+    #[table(key_only)]
     host: String,
     #[table(series)]
     values: Ring<i64, 5, Numbered>,
@@ -106,7 +107,7 @@ async fn a_pushed_value_has_the_next_number_and_the_last_ones_stay() {
             last.values.push(value);
         })
     });
-    for pushed in join_all(pushes).await {
+    for pushed in join_all(pushes.map(IntoFuture::into_future)).await {
         pushed.unwrap();
     }
     let stored = lasts.get(&key).await.unwrap().unwrap().values;

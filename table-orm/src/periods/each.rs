@@ -5,7 +5,7 @@ use crate::entity::{MemberOf, Row, TableUnion, UnionMember, UnionScope};
 use crate::error::{Error, Result};
 use crate::key::KeyError;
 use crate::query::ScanPermit;
-use crate::repo::{RowStream, UnionList};
+use crate::repo::{RowStream, UnionList, until_error};
 use crate::scan::{Scan, ScanReport, ScanStream};
 use futures_util::{StreamExt as _, stream};
 
@@ -90,6 +90,27 @@ impl<E: Bucketed> PeriodRange<E> {
     /// let both = accesses.during(monday..=tuesday).union::<Log>(Access::partition("web-1"));
     /// let logs = both.collect().await?;
     /// assert!(matches!(&logs[..], [Log::Fault(_), Log::Access(_)]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// ```compile_fail,E0080
+    /// # use table_orm::{TableEntity, TableUnion, Tables};
+    /// # use table_orm::model::DateTime;
+    /// #[derive(Debug, TableEntity)]
+    /// #[table(name = "logs", partition = "{host}", row = "A:{at}", bucket(day, at))]
+    /// struct Access { host: String, at: DateTime }
+    ///
+    /// #[derive(Debug, TableEntity)]
+    /// #[table(name = "logs", partition = "{host}", row = "F:{at}", bucket(month, at))]
+    /// struct Fault { host: String, at: DateTime }
+    ///
+    /// #[derive(Debug, TableUnion)]
+    /// enum Log { Access(Access), Fault(Fault) }
+    /// # fn main() -> table_orm::Result<()> {
+    /// # let now = DateTime::MIN;
+    /// let week = Tables::in_memory()?.periods::<Access>().during(now..=now);
+    /// let logs = week.union::<Log>(Access::partition("web-1"));
     /// # Ok(())
     /// # }
     /// ```
@@ -183,7 +204,9 @@ impl<U: TableUnion + Send + 'static> EachPeriod<UnionList<U>> {
     #[must_use]
     pub fn stream(self) -> RowStream<U> {
         match self.calls() {
-            Ok(lists) => RowStream::new(stream::iter(lists).flat_map(UnionList::stream)),
+            Ok(lists) => {
+                RowStream::new(until_error(stream::iter(lists).flat_map(UnionList::stream)))
+            }
             Err(wrong) => RowStream::new(stream::iter([Err::<U, Error>(wrong)])),
         }
     }

@@ -9,7 +9,7 @@ use crate::query::{PagePlace, PageStart, PageToken, RowQuery, fingerprint};
 use crate::store::Page;
 use futures_core::Stream;
 use futures_core::stream::BoxStream;
-use futures_util::{StreamExt as _, future, stream};
+use futures_util::{StreamExt as _, stream};
 use std::ops::Deref;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -384,11 +384,8 @@ fn page_size(size: usize) -> Result<u16> {
 pub struct RowStream<T>(BoxStream<'static, Result<T>>);
 
 impl<T> RowStream<T> {
-    pub(crate) fn new(rows: impl Stream<Item = Result<T>> + Send + 'static) -> Self
-    where
-        T: Send + 'static,
-    {
-        Self(until_error(rows).boxed())
+    pub(crate) fn new(rows: impl Stream<Item = Result<T>> + Send + 'static) -> Self {
+        Self(rows.boxed())
     }
 
     /// Returns the next row; `None` at the end, and after an error.
@@ -400,14 +397,15 @@ impl<T> RowStream<T> {
     }
 }
 
-/// The items up to the first error, with it.
+/// The items up to the first error, with it. Nothing is asked for behind it.
 pub(crate) fn until_error<T: Send + 'static>(
     items: impl Stream<Item = Result<T>> + Send + 'static,
 ) -> impl Stream<Item = Result<T>> + Send + 'static {
-    items.scan(false, |has_failed, item| {
-        let item = (!*has_failed).then_some(item);
-        *has_failed = matches!(item, Some(Err(_)));
-        future::ready(item)
+    stream::unfold(Some(items.boxed()), |items| async {
+        let mut items = items?;
+        let item = items.next().await?;
+        let rest = item.is_ok().then_some(items);
+        Some((item, rest))
     })
 }
 

@@ -2,12 +2,18 @@
 
 use super::{Reading, in_memory, instant, reading};
 use std::time::Duration;
+use table_orm::model::DateTime;
 use table_orm::periods::OPEN_PERIODS;
 use table_orm::repo::WriterError;
 use table_orm::{Error, Tables};
 
+/// A reading at a second of a day in that month.
 fn in_month(month: u32, id: u32) -> Reading {
-    reading(&format!("2026-{month:02}-10"), id)
+    let noon = reading(&format!("2026-{month:02}-10"), id);
+    Reading {
+        at: DateTime::from_ticks(noon.at.ticks() + i64::from(id) * 10_000_000).unwrap(),
+        ..noon
+    }
 }
 
 #[tokio::test]
@@ -62,7 +68,7 @@ async fn settings_count_for_each_period_and_a_closed_writer_takes_nothing() {
     assert_eq!(writer.close().await.unwrap().all().unwrap().entities, 2);
     let stored = readings
         .at(instant("2026-03-01"))
-        .get(Reading::partition("roof").by_time().at(instant("2026-03-10")));
+        .get(Reading::partition("roof").by_time().at(in_month(3, 1).at));
     assert_eq!(stored.await.unwrap().map(|reading| reading.celsius), Some(21.5));
     let late = other.send(in_month(3, 2)).await.unwrap_err();
     assert!(matches!(late, Error::Writer(WriterError::Closed)), "{late}");
