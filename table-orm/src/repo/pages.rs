@@ -398,7 +398,7 @@ fn page_size(size: usize) -> Result<u16> {
 pub struct RowStream<T>(BoxStream<'static, Result<T>>);
 
 impl<T> RowStream<T> {
-    pub(super) fn new(rows: impl Stream<Item = Result<T>> + Send + 'static) -> Self {
+    pub(crate) fn new(rows: impl Stream<Item = Result<T>> + Send + 'static) -> Self {
         Self(rows.boxed())
     }
 
@@ -409,6 +409,18 @@ impl<T> RowStream<T> {
     pub async fn next(&mut self) -> Result<Option<T>> {
         self.0.next().await.transpose()
     }
+}
+
+/// The items up to the first error, with it. Nothing is asked for behind it.
+pub(crate) fn until_error<T: Send + 'static>(
+    items: impl Stream<Item = Result<T>> + Send + 'static,
+) -> impl Stream<Item = Result<T>> + Send + 'static {
+    stream::unfold(Some(items.boxed()), |items| async {
+        let mut items = items?;
+        let item = items.next().await?;
+        let rest = item.is_ok().then_some(items);
+        Some((item, rest))
+    })
 }
 
 impl<T> std::fmt::Debug for RowStream<T> {
