@@ -384,7 +384,7 @@ fn page_size(size: usize) -> Result<u16> {
 pub struct RowStream<T>(BoxStream<'static, Result<T>>);
 
 impl<T> RowStream<T> {
-    pub(super) fn new(rows: impl Stream<Item = Result<T>> + Send + 'static) -> Self {
+    pub(crate) fn new(rows: impl Stream<Item = Result<T>> + Send + 'static) -> Self {
         Self(rows.boxed())
     }
 

@@ -16,7 +16,8 @@ use crate::layer::{FaultStore, Layer as _, Retry};
 use crate::migrate::migrating::{Located, Migrating};
 use crate::migrate::{Form, Held};
 use crate::model::TableName;
-use crate::query::ScanPermit;
+use crate::plan::CanonicalKey;
+use crate::query::{KeyRange, ScanPermit, Span};
 use crate::store::Store;
 use futures_util::future::join;
 use std::fmt::Debug;
@@ -112,7 +113,12 @@ impl<E: Subject> Client<E> {
         sleep(self.dice.time(Duration::from_secs(8))).await;
         for _ in 0..4 {
             sleep(self.dice.time(Duration::from_secs(4))).await;
-            let work = async { self.migrating.migrate(&permit()).await.all() };
+            // Some move the only partition, in bulk.
+            let mover = match self.number {
+                6 => self.migrating.migrate(&permit()),
+                _ => E::bulk_mover(&self.migrating),
+            };
+            let work = async { mover.await.all() };
             // What fails is left to the next ones.
             let _moved = self.dice.mortal(DEATHS, 2 * LONGEST_LIFE, work).await;
         }
@@ -121,13 +127,16 @@ impl<E: Subject> Client<E> {
     async fn call(&self, stamp: &str) -> Wrong {
         let number = self.dice.below(ENTITIES);
         let since = lock(&self.history).mark(number);
-        match self.dice.below(if self.version == 0 { 6 } else { 10 }) {
+        match self.dice.below(if self.version == 0 { 6 } else { 13 }) {
             // An insert that a layer sends twice may take effect twice: the layer says so.
             0..2 if !self.retries => self.insert(number, stamp, since).await,
             0..5 => self.save(number, stamp, since).await,
             5 => self.delete(number, since).await,
             6..8 => self.get(number, since).await,
-            _ => self.list().await,
+            8..10 => self.list(false).await,
+            10 => self.list(true).await,
+            _ if !self.retries => self.merge(number, stamp, since).await,
+            _ => Ok(()),
         }
     }
 
@@ -160,6 +169,19 @@ impl<E: Subject> Client<E> {
             }
         };
         self.told(stamp, saved)
+    }
+
+    async fn merge(&self, number: u64, stamp: &str, since: usize) -> Wrong {
+        lock(&self.history).begin_blind(stamp);
+        let CanonicalKey { partition_key, row_key } = keys::<E>(number).0;
+        let keys = KeyRange { partition: Span::Exact(partition_key), row: Span::Exact(row_key) };
+        let merged = self.migrating.merge_at(keys, E::patch(stamp)).await;
+        if let Err(Error::NotFound(_)) = merged
+            && !lock(&self.history).was(number, since, Option::is_none)
+        {
+            return Err(format!("{stamp} was told `NotFound`, and the entity was there"));
+        }
+        self.told(stamp, merged)
     }
 
     async fn delete(&self, number: u64, since: usize) -> Wrong {
@@ -224,9 +246,11 @@ impl<E: Subject> Client<E> {
         self.saw(number, found.map(|mut entity| stamp_of(&mut entity)), since)
     }
 
-    async fn list(&self) -> Wrong {
+    async fn list(&self, paged: bool) -> Wrong {
         let since: Vec<_> = (0..ENTITIES).map(|number| lock(&self.history).mark(number)).collect();
-        let Ok(mut all) = E::all(&self.migrating).await else { return Ok(()) };
+        let all =
+            if paged { E::paged(&self.migrating).await } else { E::all(&self.migrating).await };
+        let Ok(mut all) = all else { return Ok(()) };
         for (number, since) in (0..ENTITIES).zip(since) {
             let mut of_number = all.iter_mut().filter(|entity| entity.number() == number);
             let stamp = of_number.next().map(stamp_of);
