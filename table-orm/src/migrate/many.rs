@@ -134,16 +134,18 @@ impl<E: Migrates> Migrating<E> {
 
     fn steps_of_insert(&self, entity: &E) -> Result<Steps> {
         let rows = EntityRows::of(entity)?;
-        let old_rows = EntityRows::of(&E::Old::from(entity.clone()))?;
+        let old_rows = || EntityRows::of(&E::Old::from(entity.clone()));
         let insert = |form, rows| Step { form, batch: insert_all(rows) };
         if self.form == Form::Old {
+            let old_rows = old_rows()?;
             has_old_key::<E>(&rows, &canonical_key(&old_rows))?;
             return Ok(vec![insert(Form::Old, old_rows)]);
         }
+        // Where no old key has the values, there is no old form.
         let Some(key) = old_key::<E>(&canonical_key(&rows)) else {
             return Ok(vec![insert(Form::New, rows)]);
         };
-        has_old_key::<E>(&rows, &canonical_key(&old_rows))?;
+        has_old_key::<E>(&rows, &canonical_key(&old_rows()?))?;
         let marker = Marker::new(self.new.table(), &rows.partition_key, None).body(&key)?;
         let together = self.is_together(&key, &rows.partition_key);
         let CanonicalKey { partition_key, row_key } = key;

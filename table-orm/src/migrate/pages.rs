@@ -214,15 +214,17 @@ impl<E: Migrates> Migrating<E> {
         let client = &self.old.client;
         let query = client.query(KeyRange { partition: Span::Exact(old), row });
         let mut pages = client.pages(RowQuery { metadata: Metadata::Minimal, ..query });
+        let (mut taken, mut last) = (0, None);
         while let Some(body) = pages.next().await? {
             for row in old_rows::<E::Old>(&body)? {
                 if let AtOld::Entity(stored) = row.is? {
                     let old = OldEntity::<E>::of(&stored)?;
-                    readings.take(old.entity, &old.rows);
+                    last = Some(old.new_key().row_key);
+                    taken += usize::from(readings.take(old.entity, &old.rows));
                 }
             }
-            if is_sorted && pages.continues() && readings.len() >= most {
-                return Ok(readings.last());
+            if is_sorted && pages.continues() && taken >= most {
+                return Ok(last);
             }
         }
         Ok(None)

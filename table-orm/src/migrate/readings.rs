@@ -4,7 +4,7 @@
 
 use super::old_place::canonical_key;
 use crate::entity::{DynamicEntity, EntityRows, RowHead};
-use crate::model::{Edm, order};
+use crate::model::Edm;
 use crate::plan::CanonicalKey;
 use crate::query::{Filter, KeyRange};
 use std::cmp::Ordering;
@@ -25,9 +25,9 @@ impl<E> Readings<E> {
         Self { keys, row, filter, found: BTreeMap::new() }
     }
 
-    /// Takes a reading of an entity that will have these rows, if the query asks for it.
-    pub fn take(&mut self, entity: E, rows: &EntityRows) {
-        self.read(entity, rows, true);
+    /// Takes a reading of an entity that will have these rows, if the query asks for it. Returns whether it does.
+    pub fn take(&mut self, entity: E, rows: &EntityRows) -> bool {
+        self.read(entity, rows, true)
     }
 
     /// Takes a reading of a new row, which the store compared with the filter.
@@ -35,10 +35,10 @@ impl<E> Readings<E> {
         self.read(entity, rows, false);
     }
 
-    fn read(&mut self, entity: E, rows: &EntityRows, compares: bool) {
+    fn read(&mut self, entity: E, rows: &EntityRows, compares: bool) -> bool {
         let key = canonical_key(rows);
         self.found.remove(&key);
-        let Some(row) = rows.rows.iter().find(|row| row.index == self.row) else { return };
+        let Some(row) = rows.rows.iter().find(|row| row.index == self.row) else { return false };
         let partition_key = rows.partition_key.clone();
         let is_asked_for = self.keys.partition.contains(&partition_key)
             && self.keys.row.contains(&row.row_key)
@@ -47,16 +47,7 @@ impl<E> Readings<E> {
             let head = RowHead { partition_key, row_key: row.row_key.clone() };
             self.found.insert(key, (head, entity));
         }
-    }
-
-    pub fn len(&self) -> usize {
-        self.found.len()
-    }
-
-    /// The last RowKey, where all are in one partition.
-    pub fn last(&self) -> Option<String> {
-        let keys = self.found.values().map(|(head, _)| &head.row_key);
-        keys.max_by(|one, other| order::compare(one, other)).cloned()
+        is_asked_for
     }
 
     /// The entities in key order, each with the key that the query finds.

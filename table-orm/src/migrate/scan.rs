@@ -30,7 +30,7 @@ impl<E: Migrates> Migrating<E> {
         self.read_parcels(Span::All, &mut readings).await?;
         let mut invalid = Ok(());
         self.new_pass(|loaded| match loaded.stored_rows() {
-            Ok(rows) => readings.take(loaded.into_inner(), &rows),
+            Ok(rows) => readings.take_filtered(loaded.into_inner(), &rows),
             Err(error) => invalid = Err(error),
         })
         .await?;

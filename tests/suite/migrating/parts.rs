@@ -1,6 +1,12 @@
 //! Lists in parts: filters, limits, pages, streams.
 
-use super::types::{Clients, Item, Order, clients, item, order, order_key, permit};
+use super::types::{Clients, Item, Order, clients, clients_over, item, order, order_key, permit};
+use proptest::collection::{btree_map, vec};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use table_orm::embedded::EmbeddedStore;
+use table_orm::layer::{Faults, Layer as _};
 use table_orm::query::TokenError;
 use table_orm::{Error, TableEntity};
 
@@ -109,11 +115,11 @@ async fn a_token_resumes_its_own_query_over_both_forms_only() {
     let refused = filtered.resume(token.clone()).next().await;
     assert!(matches!(refused, Err(Error::Token(TokenError::OtherQuery))), "{refused:?}");
     // Version 3 has the same keys, and other tokens.
-    let mut pages = tables.repo::<Last>().list(Last::partition("oslo", 2000_u32)).pages(2);
+    let mut pages = tables.repo::<Last>().list(Last::partition("oslo", 2000_u32)).pages(1);
     let own = pages.next().await.unwrap().unwrap().next;
     let refused = pages.resume(token).next().await;
     assert!(matches!(refused, Err(Error::Token(TokenError::OtherQuery))), "{refused:?}");
-    let refused = orders_2.list(&year).pages(2).resume(own.unwrap()).next().await;
+    let refused = orders_2.list(&year).pages(1).resume(own.unwrap()).next().await;
     assert!(matches!(refused, Err(Error::Token(TokenError::OtherQuery))), "{refused:?}");
     assert!(matches!(orders_2.list(&year).pages(0).next().await, Err(Error::PageSize(0))));
     assert!(matches!(orders_2.list(&year).pages(1001).next().await, Err(Error::PageSize(1001))));
@@ -150,4 +156,71 @@ async fn a_page_reads_old_rows_from_its_token_on_where_the_keys_sort_alike() {
         assert_eq!(store.take(), 2);
     }
     assert_eq!(found, (0..30).collect::<Vec<_>>());
+}
+
+/// A list that is asked for in pages while entities move.
+#[derive(Debug)]
+struct Asked {
+    seed: u64,
+    size: usize,
+    by_state: bool,
+    least: i64,
+    moves: Vec<u32>,
+}
+
+async fn pages_are_the_list(stored: BTreeMap<u32, (bool, i64)>, asked: Asked) {
+    let memory = Arc::new(EmbeddedStore::in_memory().unwrap());
+    let short = Faults::seeded(asked.seed).short_pages(0.7).store(memory).unwrap();
+    let Clients { orders_1, orders_2, .. } = clients_over(Arc::new(short)).await;
+    let mut all = Vec::new();
+    for (&n, &(is_old, cents)) in &stored {
+        let state = if cents % 2 == 0 { "even" } else { "odd" };
+        let order = Order { state: state.into(), ..order(n, cents) };
+        if is_old { &orders_1 } else { &orders_2 }.insert(&order).await.unwrap();
+        all.push(order);
+    }
+    all.retain(|order| order.cents >= asked.least);
+    if asked.by_state {
+        all.sort_by_key(|order| (order.state.clone(), order.n));
+    }
+    let year = Order::partition("oslo", 2000_u32);
+    let (mut found, mut token) = (Vec::new(), None);
+    for page in 0.. {
+        // What moves may have been given, or will be.
+        if let Some(&n) = asked.moves.get(page)
+            && stored.contains_key(&n)
+        {
+            orders_2.update(order_key!(n), |_| ()).await.unwrap();
+        }
+        macro_rules! next {
+            ($query:expr) => {{
+                let list = orders_1.list($query).filter(|order| order.cents.ge(asked.least));
+                let pages = list.pages(asked.size);
+                let mut pages = token.into_iter().fold(pages, |pages, token| pages.resume(token));
+                pages.next().await.unwrap().unwrap()
+            }};
+        }
+        let page = if asked.by_state { next!(year.by_state()) } else { next!(&year) };
+        token = page.next.clone();
+        assert!(page.len() == asked.size || token.is_none());
+        found.extend(page.items);
+        if token.is_none() {
+            break;
+        }
+    }
+    assert_eq!(found, all);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(support::dose(16, 400)))]
+
+    #[test]
+    fn the_pages_of_a_list_are_the_list_while_entities_move(
+        stored in btree_map(0..60_u32, (any::<bool>(), 0..6_i64), 0..40),
+        (seed, size, by_state, least) in (any::<u64>(), 1..9_usize, any::<bool>(), 0..3_i64),
+        moves in vec(0..60_u32, 0..12),
+    ) {
+        let asked = Asked { seed, size, by_state, least, moves };
+        support::on_virtual_time(pages_are_the_list(stored, asked));
+    }
 }
