@@ -50,8 +50,8 @@ impl<E: Migrates> Migrating<E> {
     /// Reads the entities of a query of one partition, of both forms, in the order of their new keys.
     ///
     /// Awaited, it takes three requests for each 1000 rows, and one for each entity on its way; two where old and new
-    /// rows are in one partition. It reads all old rows of the partition that they come from, whatever the query, and
-    /// holds all entities in memory. [`take`](MigratingList::take) and [`pages`](MigratingList::pages) say when they
+    /// rows are in one partition. It reads all old rows of the partition that they come from, whatever the query, and of
+    /// each where the old shards are not a divisor of the new ones. It holds all entities in memory. [`take`](MigratingList::take) and [`pages`](MigratingList::pages) say when they
     /// read fewer.
     ///
     /// ```
@@ -181,7 +181,7 @@ where
         Box::pin(async move {
             let all = self.limit.unwrap_or(usize::MAX);
             let (keys, filter) = self.query?;
-            let part = self.client.read_part::<R>(&keys, filter.as_ref(), None, all).await?;
+            let part = self.client.read_parts::<R>(&keys, filter.as_ref(), None, all).await?;
             Ok(part.entities)
         })
     }

@@ -31,13 +31,13 @@ mod old_place;
 mod pages;
 mod parcel;
 mod passes;
-mod placeholder;
 mod plan;
 mod readings;
 mod retire;
 mod save;
 mod scan;
 mod sorted;
+mod stays;
 #[cfg(test)]
 #[cfg(feature = "embedded")]
 mod tests;

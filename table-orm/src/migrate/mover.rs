@@ -227,7 +227,7 @@ impl<'a, E: Migrates> Migrate<'a, E> {
         report: &mut MigrateReport,
     ) -> Result<()> {
         let mut unmoved = Vec::new();
-        for row in old_rows::<E::Old>(body)? {
+        for row in old_rows::<E>(body)? {
             let read = match row.is {
                 Ok(AtOld::Entity(stored)) => OldEntity::of(&stored).map(|old| (stored, old)),
                 // Markers stay.

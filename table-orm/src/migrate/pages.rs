@@ -7,7 +7,7 @@
 
 use super::migrates::Migrates;
 use super::migrating::Migrating;
-use super::old_key::{is_of_one_partition, old_key, old_partition};
+use super::old_key::{old_key, old_partitions};
 use super::old_place::{AtOld, OldEntity};
 use super::passes::old_rows;
 use super::readings::Readings;
@@ -18,7 +18,7 @@ use crate::model::{Continuation, EdmType, MAX_PAGE_ROWS, MOVED_TO, Metadata, ord
 use crate::plan::CanonicalKey;
 use crate::query::class::TableScan;
 use crate::query::{
-    Condition, Filter, KeyRange, PagePlace, PageToken, RowQuery, Span, fingerprint,
+    Condition, Filter, KeyRange, PagePlace, PageStart, PageToken, RowQuery, Span, fingerprint,
 };
 use crate::repo::RowPage;
 use std::cmp::Ordering;
@@ -122,7 +122,7 @@ impl<E: Migrates, R: Row> MigratingPages<E, R> {
             }
         };
         let most = self.left.map_or(self.size, |left| left.min(self.size));
-        let part = self.client.read_part::<R>(keys, filter, after, most).await?;
+        let part = self.client.read_parts::<R>(keys, filter, after, most).await?;
         if let Some(left) = &mut self.left {
             *left -= part.entities.len();
         }
@@ -132,7 +132,10 @@ impl<E: Migrates, R: Row> MigratingPages<E, R> {
                 next_partition_key: partition_of(keys),
                 next_row_key: Some(row_key.clone()),
             };
-            PageToken::new(fingerprint(&self.bound(keys, filter)), PagePlace::from(start))
+            PageToken::new(
+                fingerprint(&self.bound(keys, filter)),
+                PagePlace::from(PageStart::from(start)),
+            )
         });
         self.place = next.map_or(Place::End, Place::Behind);
         Ok(Some(RowPage { items: part.entities, next: token, previous: None }))
@@ -147,8 +150,8 @@ fn partition_of(keys: &KeyRange) -> Option<String> {
 }
 
 impl<E: Migrates> Migrating<E> {
-    /// Reads at most that many entities of a query behind a RowKey.
-    pub(super) async fn read_part<R: RowOf<E> + 'static>(
+    /// Reads that many entities of a query behind a RowKey, or all that are there.
+    pub(super) async fn read_parts<R: RowOf<E> + 'static>(
         &self,
         keys: &KeyRange,
         filter: Option<&Filter>,
@@ -158,7 +161,32 @@ impl<E: Migrates> Migrating<E> {
     where
         E: FromRow<R>,
     {
-        let Some(new) = partition_of(keys).filter(|_| is_of_one_partition::<E>()) else {
+        let mut all = self.read_part::<R>(keys, filter, after, most).await?;
+        // A partition may hold rows of entities that will leave it.
+        while all.entities.len() < most
+            && let Some(after) = all.next.take()
+        {
+            let left = most - all.entities.len();
+            let part = self.read_part::<R>(keys, filter, Some(&after), left).await?;
+            all.entities.extend(part.entities);
+            all.next = part.next;
+        }
+        Ok(all)
+    }
+
+    /// Reads at most that many entities of a query behind a RowKey.
+    async fn read_part<R: RowOf<E> + 'static>(
+        &self,
+        keys: &KeyRange,
+        filter: Option<&Filter>,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Part<E>>
+    where
+        E: FromRow<R>,
+    {
+        let places = partition_of(keys).and_then(|new| Some((old_partitions::<E>(&new)?, new)));
+        let Some((old, new)) = places else {
             return Err(MigrationError::ManyPartitions { entity: E::NAME }.into());
         };
         let Some(row) = behind(&keys.row, after) else {
@@ -166,15 +194,15 @@ impl<E: Migrates> Migrating<E> {
         };
         let keys = KeyRange { partition: keys.partition.clone(), row };
         let mut readings = Readings::of(keys.clone(), R::INDEX, filter.cloned());
-        let mut until = None;
-        // Where no old partition has the values, there is no old form.
-        if let Some(old) = old_partition::<E>(&new) {
-            let old_key = CanonicalKey { partition_key: old.clone(), row_key: String::new() };
-            let together = self.is_together(&old_key, &new);
-            until = self.read_old(old, &new, after, most, &mut readings).await?;
-            if !together {
-                self.read_parcels(Span::Exact(new), &mut readings).await?;
-            }
+        let (mut until, mut travels) = (None, false);
+        for partition_key in old {
+            let old = CanonicalKey { partition_key, row_key: String::new() };
+            travels = travels || !self.is_together(&old, &new);
+            let read = self.read_old(old.partition_key, &new, after, most, &mut readings).await?;
+            until = earlier(until, read);
+        }
+        if travels {
+            self.read_parcels(Span::Exact(new), &mut readings).await?;
         }
         let mut list = self.new.list_keys::<R, TableScan>(Ok(keys));
         if let Some(filter) = filter {
@@ -216,7 +244,7 @@ impl<E: Migrates> Migrating<E> {
         let mut pages = client.pages(RowQuery { metadata: Metadata::Minimal, ..query });
         let (mut taken, mut last) = (0, None);
         while let Some(body) = pages.next().await? {
-            for row in old_rows::<E::Old>(&body)? {
+            for row in old_rows::<E>(&body)? {
                 if let AtOld::Entity(stored) = row.is? {
                     let old = OldEntity::<E>::of(&stored)?;
                     last = Some(old.new_key().row_key);

@@ -36,7 +36,7 @@ impl<E: Migrates> Migrate<'_, E> {
         loop {
             let (page, next) = pages.read().await?;
             let mut unmoved = Vec::new();
-            for row in old_rows::<E::Old>(&page.body)? {
+            for row in old_rows::<E>(&page.body)? {
                 let read = match row.is {
                     Ok(AtOld::Entity(stored)) => OldEntity::of(&stored).map(|old| (stored, old)),
                     Ok(_) => continue,

@@ -9,6 +9,7 @@ mod costs;
 mod jobs;
 mod merges;
 mod parts;
+mod shards;
 mod too_large;
 mod types;
 mod within;
