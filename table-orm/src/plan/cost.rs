@@ -136,6 +136,11 @@ impl Cost {
         Self { rows_written: operations, bytes_up, ..Self::transactions(transactions) }
     }
 
+    /// Requests that delete that many rows together.
+    pub(crate) const fn deletes(transactions: Bounds, rows: Bounds) -> Self {
+        Self { rows_written: rows, ..Self::transactions(transactions) }
+    }
+
     /// One transaction of at most that many operations, or none.
     pub(crate) fn changes(operations: usize) -> Self {
         let operations = operations.min(MAX_TRANSACTION_OPERATIONS) as u64;

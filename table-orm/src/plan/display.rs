@@ -86,6 +86,19 @@ impl fmt::Display for Step {
                     "point queries on `{table}`, of the {what}; the transaction has operations for them"
                 )
             }
+            Self::DeleteValues { table, rows, cost } => match rows {
+                Some(rows) => write!(
+                    f,
+                    "deletes on `{table}` of the other {rows} rows of the large values that it replaces, in {} \
+                     requests",
+                    cost.transactions
+                ),
+                None => write!(
+                    f,
+                    "if large values are replaced: the delete of the first row of each in the transaction, \
+                     then deletes of their other rows on `{table}`"
+                ),
+            },
             Self::Reserve { guards } => {
                 write!(
                     f,

@@ -148,6 +148,16 @@ pub enum Step {
         /// The tables and the PartitionKeys of the guard rows.
         guards: Vec<(TableName, String)>,
     },
+    /// The deletes of the rows of large values that the transaction before replaces, but for the first row of each,
+    /// which the transaction deletes.
+    DeleteValues {
+        /// The table.
+        table: TableName,
+        /// How many rows; `None` if the answer to a read decides.
+        rows: Option<u64>,
+        /// What the requests cost.
+        cost: Cost,
+    },
     /// The inserts of tickets before the transaction that writes the entities, as `tickets_first()` makes them.
     MakeTickets {
         /// The partition of each ticket, with its table; none if the answer to a read decides.

@@ -22,6 +22,7 @@ impl Step {
             },
             Self::CommitReads { .. } => Cost::changes(MAX_TRANSACTION_OPERATIONS),
             Self::ReadFirst { cost, .. }
+            | Self::DeleteValues { cost, .. }
             | Self::Settle { cost, .. }
             | Self::SettleWithTickets { cost, .. } => *cost,
             Self::MakeTickets { partitions } if partitions.is_empty() => Cost::UNBOUNDED,

@@ -8,6 +8,7 @@ mod column;
 mod earlier_pages;
 mod evaluate;
 mod filter;
+mod generated;
 mod key_builder;
 mod key_query;
 mod many_place;
@@ -24,6 +25,8 @@ mod typed_key;
 
 pub use column::{Column, Condition, IntoCondition};
 pub use filter::{Comparison, Filter};
+#[doc(hidden)]
+pub use generated::{debug_columns, debug_wrapper};
 pub use key_builder::KeyBuilder;
 pub use permit::ScanPermit;
 pub use range::{Below, IntoSpan, KeyRange, QueryClass, RowRange, Span};

@@ -166,8 +166,9 @@ fn removal<E: TableEntity>(json: &[u8]) -> Result<Option<Removal>> {
     let is_own =
         made.as_ref().is_some_and(|made| made.stands_at(canonical, &partition_key, &row_key));
     let copies = made.into_iter().flat_map(|made| made.rows).filter(|row| row.index != canonical);
-    // Only foreign rows and values follow from it.
-    let body = if reaches_across::<E>() { Bytes::copy_from_slice(json) } else { Bytes::new() };
+    // Only foreign rows, unique values and large values follow from it.
+    let is_needed = reaches_across::<E>() || !E::OVERFLOW.is_empty();
+    let body = if is_needed { Bytes::copy_from_slice(json) } else { Bytes::new() };
     let own = EntityRow { index: canonical, row_key, body };
     let rows = std::iter::once(own.clone()).chain(copies).collect();
     let batch = delete_all(EntityRows { partition_key, rows }, canonical, &guard);

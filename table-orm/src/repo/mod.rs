@@ -29,6 +29,7 @@ mod maintenance;
 mod many_pages;
 mod merge;
 mod merged;
+mod over_stored;
 mod pages;
 mod patch;
 mod purge;
