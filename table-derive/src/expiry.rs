@@ -2,7 +2,6 @@
 
 use crate::ast::{Argument, Component, Copy, Elsewhere, Encoder, Entity, Role, Row};
 use crate::errors::{Errors, mistake};
-use crate::nearest::suggestion;
 use crate::symbol::{EXPIRY_ROW, EXPIRY_START};
 use crate::template::Template;
 use crate::tokens::*;
@@ -22,18 +21,11 @@ pub fn complete(entity: &mut Entity<'_>, errors: &mut Errors) {
         return;
     };
     let name = expires.unraw().to_string();
-    match entity.field(&name) {
-        Some(field) if field.is_stored() && field.role == Role::Property => {}
-        Some(_) => {
-            mistake!(errors, expires => "field `{name}` is not stored as a property, so no row says when the entity expires",
-                help: "name a field with an instant, without `key_only`, `json`, `skip` or another role");
-            return;
-        }
-        None => {
-            let known = entity.fields.iter().map(|field| field.name.as_str());
-            mistake!(errors, expires => "no field is called `{name}`", help = suggestion(&name, known));
-            return;
-        }
+    let Some(field) = entity.known_field(&expires, errors) else { return };
+    if !field.is_stored() || field.role != Role::Property {
+        mistake!(errors, expires => "field `{name}` is not stored as a property, so no row says when the entity expires",
+            help: "name a field with an instant, without `key_only`, `json`, `skip` or another role");
+        return;
     }
     for row in &mut entity.rows {
         match &mut row.copy {

@@ -13,6 +13,7 @@ mod dynamic_list;
 mod expired;
 mod explain;
 mod fault;
+mod found;
 mod get;
 mod insert_loaded;
 mod large;

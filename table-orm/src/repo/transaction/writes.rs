@@ -138,8 +138,11 @@ impl<'a> Writes<'a> {
         let mut batch = self.batch.clone();
         // A transaction whose intent is too large fails when it is committed.
         let _ = self.intents.append_to(&self.client, &mut batch);
-        let measured = self.client.measure(batch);
-        let taken = self.len() + measured.more * self.members.len();
+        let sender = self.intents.sender(&self.client);
+        // They are of all members together, and `more` is of each.
+        let values = sender.value_operations(&batch).map_or(0, |values| values.len());
+        let measured = sender.measure(batch);
+        let taken = self.len() + values + (measured.more - values) * self.members.len();
         Room {
             operations: measured.most.saturating_sub(taken),
             bytes: measured.room.saturating_sub(measured.bytes),
