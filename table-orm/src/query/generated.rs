@@ -9,10 +9,11 @@ use std::fmt::{Debug, Formatter, Result};
 #[macro_export]
 macro_rules! __wrapper {
     ([$($params:tt)*] $wrapper:ty, [$($bounds:tt)*], $name:literal) => {
+        // Of a generic type, the other field is a `PhantomData`.
+        #[allow(clippy::needless_update)]
         #[automatically_derived]
         impl $($params)* ::core::clone::Clone for $wrapper $($bounds)* {
             fn clone(&self) -> Self {
-                // Of a generic type, the other field is a `PhantomData`.
                 Self { 0: ::core::clone::Clone::clone(&self.0), ..*self }
             }
         }
