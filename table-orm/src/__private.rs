@@ -14,10 +14,10 @@ pub use crate::entity::{FromRow, ReadRow};
 pub use crate::key::IntoValue as Value;
 pub use crate::key::StoredKeys;
 pub use crate::key::{
-    Ascending, Biased, Coded, Descending, DescendingPadded, Escape, IntoBounded as Bounded,
-    IntoRange, KeyError, KeyFault, KeyPart, KeyTemplate, KeyText, LastRangeOf, Lower, Padded,
-    Plain, PrefixFree, PrefixOf, RangeOf, Shape, Shard, Sorted, SortedLast, Spread, TemplatePart,
-    TextPart, Width,
+    Ascending, Biased, Coded, Descending, DescendingPadded, Encodes, Escape,
+    IntoBounded as Bounded, IntoRange, KeyError, KeyFault, KeyPart, KeyTemplate, KeyText,
+    LastRangeOf, Lower, Padded, Plain, PrefixFree, PrefixOf, RangeOf, Shape, Shard, Sharded,
+    Sorted, SortedLast, Spread, TemplatePart, TextPart, Width,
 };
 pub use crate::migrate::{Migrates, check as check_migration};
 pub use crate::model::ETag;
@@ -32,10 +32,11 @@ pub use crate::property::{
 };
 pub use crate::query::{Column, Complete, KeyRange, KeyState, Needs, Open, class};
 pub use crate::query::{Part, PartitionKey, RowKey};
+pub use crate::query::{debug_columns, debug_wrapper};
 pub use crate::repo::{EntityPatch, Patch};
 pub use crate::{
-    __key_query as key_query, __named_rows as named_rows, __newtype as newtype,
-    __projected as projected,
+    __columns as columns, __key_query as key_query, __named_rows as named_rows,
+    __newtype as newtype, __patch as patch, __projected as projected, __wrapper as wrapper,
 };
 pub use core::clone::Clone;
 pub use core::convert::From;
@@ -236,7 +237,43 @@ impl<T: TryFrom<DateTime>> TimestampField for Option<T> {
 /// A component of a key template.
 #[must_use]
 pub const fn part(name: &'static str, shape: Shape, separator: &'static str) -> TemplatePart {
-    TemplatePart::new(name, shape, separator)
+    TemplatePart { name, shape, separator, max: None }
+}
+
+/// A component of a key template that writes the field of another name, or in another way.
+#[must_use]
+pub const fn coded<T: KeyPart<X>, X: Encodes>(
+    name: &'static str,
+    field: &'static str,
+    separator: &'static str,
+) -> TemplatePart {
+    TemplatePart::coded::<T, X>(name, field, separator)
+}
+
+/// A component of a key template that writes one of `N` shards.
+#[must_use]
+pub const fn sharded<T: Sharded, const N: u32>(
+    name: &'static str,
+    field: &'static str,
+    separator: &'static str,
+) -> TemplatePart {
+    TemplatePart::sharded::<T, N>(name, field, separator)
+}
+
+/// A component of a key template that spreads instants over partitions.
+#[must_use]
+pub const fn spread(
+    name: &'static str,
+    field: &'static str,
+    separator: &'static str,
+) -> TemplatePart {
+    TemplatePart::spread(name, field, separator)
+}
+
+/// A component of a key template that a function of the app writes.
+#[must_use]
+pub const fn computed(name: &'static str, separator: &'static str) -> TemplatePart {
+    TemplatePart::computed(name, separator)
 }
 
 /// The column of a property.

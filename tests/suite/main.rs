@@ -22,6 +22,7 @@ mod golden;
 mod growing;
 mod isolation;
 mod large;
+mod large_replaced;
 mod load;
 mod loaded;
 mod lock;

@@ -164,9 +164,28 @@ fn by_row(first: usize, mut bodies: Vec<TokenStream>) -> TokenStream {
 /// The components of a template as data. The span is the template, where an error is shown.
 pub fn parts(key: &Key<'_>, encode: bool) -> Option<TokenStream> {
     let parts = key.parts.iter().map(|part| {
-        let (part_of, Part { name, separator, .. }) = (part.tokens(), part);
+        let Part { name, separator, encoder, .. } = part;
+        let (part_of, coded) = (part.tokens(), encoder.tokens());
         let max = part.max(encode).map(Literal::usize_unsuffixed).map(|max| quote!(.max(#max)));
-        quote!(_orm::part(#name, #part_of::SHAPE, #separator)#max)
+        let plain = quote!(_orm::part(#name, #part_of::SHAPE, #separator)#max);
+        let Some(field) = part.field() else {
+            let is_computed = matches!(part.source, Source::With(_));
+            return if is_computed { quote!(_orm::computed(#name, #separator)) } else { plain };
+        };
+        let (field, ty) = (&field.name, field.value_type());
+        match encoder {
+            Encoder::Plain | Encoder::Padded(_) | Encoder::Ascending | Encoder::Biased
+                if field == name =>
+            {
+                plain
+            }
+            Encoder::Shard(shards) => {
+                let shards = Literal::u32_unsuffixed(*shards);
+                quote!(_orm::sharded::<#ty, #shards>(#name, #field, #separator))
+            }
+            Encoder::Spread => quote!(_orm::spread(#name, #field, #separator)),
+            _ => quote!(_orm::coded::<#ty, #coded>(#name, #field, #separator)#max),
+        }
     });
     let parts = quote!(&[#(#parts),*]);
     (!key.parts.is_empty()).then(|| quote_spanned!(key.template.literal.span()=> .parts(#parts)))

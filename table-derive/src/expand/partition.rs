@@ -42,6 +42,7 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
 /// What a partition offers: the keys of each row. As a `Query` itself, it reads its canonical rows.
 pub fn keys(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let partition = types.partition();
+    let wrapper = types.about(TokenStream::new(), names::partition(types.input));
     let canonical = &model.entity.rows[model.canonical];
     let (method, row) = (&canonical.name, types.row(canonical));
     let body = quote! {
@@ -55,7 +56,7 @@ pub fn keys(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let (names, method) = named_rows(model, types).unzip();
     let rows = rows(model, types);
     let rows = types.items(partition, quote!(#(#rows)* #method));
-    quote!(#rows #names #[diagnostic::do_not_recommend] #query)
+    quote!(_orm::wrapper!(#wrapper); #rows #names #[diagnostic::do_not_recommend] #query)
 }
 
 /// `row()` where rows have names: a trait whose message lists them, and the method.

@@ -94,6 +94,14 @@ impl<'a> Types<'a> {
         self.is_generic().then(|| quote!(, _orm::PhantomData))
     }
 
+    /// What macros of the runtime take: the parameters with those in `state`, a generated type, its bounds and
+    /// its name.
+    pub fn about(&self, state: TokenStream, name: Ident) -> TokenStream {
+        let (params, bounds) = (self.params_and(state.clone()), &self.where_clause);
+        let (this, text) = (self.row_in(&name, state), name.unraw().to_string());
+        quote!([#params] #this, [#bounds], #text)
+    }
+
     pub fn predicates(&self) -> TokenStream {
         let predicates = self.input.generics.where_clause.iter();
         let predicates = predicates.flat_map(|clause| &clause.predicates);
@@ -138,7 +146,6 @@ impl<'a> Types<'a> {
             #docs
             #lints
             #[must_use]
-            #[derive(::core::fmt::Debug, ::core::clone::Clone)]
             #declares #name #params (#key #phantom) #where_clause;
         }
     }

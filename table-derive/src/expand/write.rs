@@ -1,6 +1,6 @@
 //! `TableEntity`: the templates of an entity, and how it is written into rows.
 
-use crate::ast::{Encoder, Entity, Field, Role, Row};
+use crate::ast::{Entity, Field, Role, Row};
 use crate::case::pascal;
 use crate::expand::key::{self, parts};
 use crate::expand::property;
@@ -36,25 +36,12 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     }
 }
 
-/// `Migrates`, of a type that has an old form: which fields its canonical key tells.
+/// `Migrates`, of a type that has an old form.
 fn migrates(model: &Model<'_>, types: &Types<'_>) -> Option<TokenStream> {
     let (old, ty) = (model.entity.migrate_from.as_ref()?, &types.ty);
+    let implement = types.implement(quote!(_orm::Migrates), quote!(type Old = #old;));
     // After a mistake there are no rows.
-    let canonical = model.rows.get(model.canonical);
-    let keys = canonical.into_iter().chain([&model.partition]).flat_map(|key| &key.parts);
-    let tells = keys.filter(|part| {
-        matches!(part.encoder, Encoder::Plain | Encoder::Padded(_))
-            && part.field().is_some_and(|field| field.name == part.name)
-    });
-    let tells = tells.map(|part| &part.name);
-    let implement = types.implement(
-        quote!(_orm::Migrates),
-        hygienic! {
-            type Old = #old;
-            const TELLS: &'static [&'static _orm::str] = &[#(#tells),*];
-        },
-    );
-    let is_checked = canonical.is_some() && !types.is_generic();
+    let is_checked = model.rows.get(model.canonical).is_some() && !types.is_generic();
     let check = is_checked
         .then(|| quote_spanned!(old.span()=> const _: () = _orm::check_migration::<#ty>();));
     Some(quote!(#implement #check))

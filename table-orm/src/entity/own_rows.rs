@@ -18,7 +18,8 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "row {partition_key:?} / {row_key:?} of `{entity}` was moved to another key, which this version \
-     of the app does not know; nothing was written: deploy the version that moved it. Its mark says {to}"
+     of the app does not know; nothing was written: deploy the version that moved it. {}",
+    place(to)
 )]
 #[non_exhaustive]
 pub struct Moved {
@@ -30,6 +31,16 @@ pub struct Moved {
     pub row_key: String,
     /// The property `Moved_To`, which says where the entity is now.
     pub to: String,
+}
+
+/// Where an entity is now, by the text of its mark.
+fn place(to: &str) -> String {
+    match serde_json::from_str::<(String, String, Option<String>)>(to) {
+        Ok((table, partition_key, _)) => {
+            format!("It is in partition {partition_key:?} of table `{table}` now")
+        }
+        Err(_) => format!("Another program wrote its mark, {to:?}"),
+    }
 }
 
 /// Why a row cannot be read.

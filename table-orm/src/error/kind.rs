@@ -56,6 +56,7 @@ impl Error {
             }
             Self::Property(error) if error.is_of_stored_row() => ErrorKind::ServerError,
             Self::Migration(error) if error.is_of_call() => ErrorKind::ClientError,
+            Self::Migration(error) if error.is_of_store() => ErrorKind::Unavailable,
             Self::Key(_)
             | Self::Property(_)
             | Self::Token(_)

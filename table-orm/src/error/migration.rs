@@ -56,6 +56,19 @@ pub enum MigrationError {
         /// The entity's type name.
         entity: &'static str,
     },
+    /// The last step of a move, which another client began, has no answer. Nothing of this call was written.
+    #[error(
+        "`{entity}` with the new key {key} is on its way, and the transaction that ends its move has no answer \
+         ({cause}); nothing of this call was written, and the entity is not lost: call it again"
+    )]
+    Unlanded {
+        /// The entity's type name.
+        entity: &'static str,
+        /// The PartitionKey and the RowKey of the new canonical row, such as `"oslo" / "ORD:1"`.
+        key: String,
+        /// What the store said last.
+        cause: String,
+    },
     /// The type, or the one that it migrates from, has sums.
     #[error(
         "`{entity}` has `sums`, and a total cannot follow an entity from one key to another; nothing was sent: remove \
@@ -68,6 +81,11 @@ pub enum MigrationError {
 }
 
 impl MigrationError {
+    /// Whether the same call may succeed later.
+    pub(super) const fn is_of_store(&self) -> bool {
+        matches!(self, Self::Unlanded { .. })
+    }
+
     /// Whether another call or value may succeed.
     pub(super) const fn is_of_call(&self) -> bool {
         matches!(self, Self::KeyChanged { .. } | Self::ManyPartitions { .. })

@@ -77,8 +77,8 @@ pub(super) fn same_key_help(rejection: &Rejection) -> String {
              makes the key unique; or it is an old row of this entity, which `verify` finds"
         ),
         None if rejection.row_key.is_empty() => String::new(),
-        None => "; an entity of this key is stored: load and `save` that one, `upsert`, or choose \
-                 another key"
+        None => "; an entity of this key is stored: load and `save` that one, or choose another \
+                 key; `upsert` replaces it, and must not while keys migrate"
             .to_owned(),
     }
 }

@@ -18,6 +18,7 @@ mod chars;
 #[cfg(any(feature = "chrono", feature = "jiff"))]
 mod civil;
 mod codes;
+mod coding;
 mod distinct;
 mod error;
 mod former;
@@ -40,6 +41,8 @@ pub(crate) use chars::check_key;
 pub(crate) use chars::forbidden_in;
 pub use chars::is_forbidden;
 pub use codes::Coded;
+#[doc(hidden)]
+pub use coding::Encodes;
 pub use error::{KeyError, KeyFault};
 pub use part::{
     Ascending, Biased, Descending, DescendingPadded, KeyPart, Lower, Padded, Plain, PrefixFree,
@@ -58,5 +61,6 @@ pub use spread::{IntoBounded, Spread};
 pub use template::{KeyTemplate, TemplatePart};
 pub use writer::{Escape, KeyText};
 
+pub(crate) use coding::same;
 pub(crate) use former::{FormerKey, FormerKeyFault, FormerShape};
 pub(crate) use shard::fnv;

@@ -52,12 +52,20 @@ impl<const N: u32> Shard<N> {
 pub trait Sharded {
     /// Writes the text that the shard is computed from.
     fn write(&self, text: &mut KeyText) -> Result<(), KeyFault>;
+    /// Reads that text, of a number also without leading zeros.
+    fn read_value(text: &str) -> Result<Self, KeyFault>
+    where
+        Self: Sized;
 }
 
 #[diagnostic::do_not_recommend]
 impl<T: KeyPart<Plain>> Sharded for T {
     fn write(&self, text: &mut KeyText) -> Result<(), KeyFault> {
         self.encode(text)
+    }
+
+    fn read_value(text: &str) -> Result<Self, KeyFault> {
+        Self::decode(text)
     }
 }
 
@@ -67,6 +75,10 @@ macro_rules! signed {
         impl Sharded for $type {
             fn write(&self, text: &mut KeyText) -> Result<(), KeyFault> {
                 KeyPart::<Biased>::encode(self, text)
+            }
+
+            fn read_value(text: &str) -> Result<Self, KeyFault> {
+                <Self as KeyPart<Biased>>::decode(text)
             }
         }
     )*};

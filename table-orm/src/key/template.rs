@@ -2,6 +2,7 @@
 //!
 //! Invariant: a template [takes](KeyTemplate::takes) every key that it writes.
 
+use super::coding::Coding;
 use super::shape::units;
 use super::{Escape, Shape};
 use crate::model::MAX_KEY_UNITS;
@@ -17,13 +18,17 @@ pub struct TemplatePart {
     pub separator: &'static str,
     /// The most UTF-16 units of its text, if its field has a limit.
     pub max: Option<usize>,
+    /// The field from which it is written; empty where a function of the app writes it.
+    pub(crate) field: &'static str,
+    /// How it is written.
+    pub(crate) coding: Coding,
 }
 
 impl TemplatePart {
-    /// A component with the literal `separator` behind it.
+    /// A component with the literal `separator` behind it, written as the value of the field of that name.
     #[must_use]
     pub const fn new(name: &'static str, shape: Shape, separator: &'static str) -> Self {
-        Self { name, shape, separator, max: None }
+        Self { name, shape, separator, max: None, field: name, coding: Coding::Value }
     }
 
     /// The same component, whose field limits its text to that many UTF-16 units.
@@ -112,13 +117,26 @@ impl<'t> KeyTemplate<'t> {
         (all, bounded)
     }
 
+    /// No fewer than its known units. The compiler need not count the characters of literals for it.
+    const fn most_bytes(&self) -> usize {
+        let (mut all, mut at) = (self.start.len(), 0);
+        while at < self.parts.len() {
+            let part = &self.parts[at];
+            all += part.separator.len();
+            if let Some(units) = part.most_units() {
+                all += units;
+            }
+            at += 1;
+        }
+        all
+    }
+
     /// The same template, if the service accepts all keys of it and shows where each component ends.
     #[must_use]
     #[track_caller]
     pub const fn checked(self) -> Self {
-        let (units, _) = self.known_units();
         assert!(
-            units <= MAX_KEY_UNITS,
+            self.most_bytes() <= MAX_KEY_UNITS || self.known_units().0 <= MAX_KEY_UNITS,
             "this template writes keys of more than 512 UTF-16 units; shorten its components or \
              literals"
         );

@@ -56,7 +56,7 @@ macro_rules! text {
 
 /// Lower case, character by character. `str::to_lowercase` writes a sigma at the end of a word
 /// differently, so that a prefix would miss longer text.
-fn lower_case(text: &str) -> String {
+pub(super) fn lower_case(text: &str) -> String {
     text.chars().flat_map(char::to_lowercase).collect()
 }
 

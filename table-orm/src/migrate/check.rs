@@ -1,10 +1,10 @@
 //! What a type that migrates, and the one that it migrates from, must be. The compiler evaluates it.
 
 use super::migrates::Migrates;
-use super::old_key::Template;
-use super::placeholder::same;
+use super::old_key::{row_template, tell};
+use super::stays::{differ_in_shards, same_table};
 use crate::entity::{GuardTemplate, RowTemplate, TableEntity};
-use crate::key::Escape;
+use crate::key::{Escape, same};
 
 /// Fails to compile where entities could not move safely.
 #[doc(hidden)]
@@ -33,14 +33,14 @@ pub const fn check<E: Migrates>() {
         ),
         "`migrate_from`: both types treat text in keys alike, so both or neither have `escape = encode`"
     );
-    let new = [Template::partition::<E>(), Template::row::<E>()];
+    let new = [E::PARTITION_KEY, row_template::<E>()];
     assert!(
-        Template::are_telling(&new, &Template::partition::<E::Old>(), E::TELLS)
-            && Template::are_telling(&new, &Template::row::<E::Old>(), E::TELLS),
+        tell(&new, &<E::Old>::PARTITION_KEY) && tell(&new, &row_template::<E::Old>()),
         "`migrate_from`: the new canonical key does not tell each field of the old one, so two entities could meet \
-         at one key; name each field of the old key in it, as `{{field}}` or `{{field:0N}}`"
+         at one key; name each field of the old key in it, as `{{field}}`, `{{field:0N}}`, or a component with `asc`, \
+         `desc` or `biased`. A key that a function writes (`with`) can be the new one, not the old one"
     );
-    let one_table = same_table(E::TABLE, <E::Old>::TABLE);
+    let one_table = same_table::<E>();
     assert!(
         E::GUARDS.is_empty() && <E::Old>::GUARDS.is_empty()
             || one_table && same(E::PARTITION, <E::Old>::PARTITION),
@@ -49,6 +49,7 @@ pub const fn check<E: Migrates>() {
     );
     assert!(
         !one_table
+            || differ_in_shards::<E>()
             || !E::PARTITION_KEY.meets(&<E::Old>::PARTITION_KEY)
             || are_apart(E::ROWS, E::GUARDS, <E::Old>::ROWS, <E::Old>::GUARDS),
         "`migrate_from`: a row of the new type and one of the old type could have one key; begin the new rows' keys \
@@ -112,9 +113,4 @@ const fn meets_guard(row: &RowTemplate, guards: &[GuardTemplate]) -> bool {
         at += 1;
     }
     false
-}
-
-/// The names of tables have no case.
-const fn same_table(left: &str, right: &str) -> bool {
-    left.eq_ignore_ascii_case(right)
 }

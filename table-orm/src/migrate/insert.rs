@@ -7,8 +7,9 @@ use super::form::Form;
 use super::marker::Marker;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
-use super::old_key::old_key;
+use super::old_key::{key_of, old_key};
 use super::old_place::{AtOld, canonical_key, has_old_key};
+use super::stays::keeps_key;
 use crate::entity::EntityRows;
 use crate::error::{Error, Result};
 use crate::plan::{Attempts, CanonicalKey, RetryLimits, insert_all};
@@ -34,6 +35,14 @@ impl<E: Migrates> Migrating<E> {
     /// The entity is not written in these cases.
     pub async fn insert(&self, entity: &E) -> Result<()> {
         let rows = EntityRows::of(entity)?;
+        let new = canonical_key(&rows);
+        if key_of::<E::Old, E>(&new).is_some_and(|old| keeps_key::<E>(&old, &new)) {
+            has_old_key::<E>(
+                &rows,
+                &canonical_key(&EntityRows::of(&E::Old::from(entity.clone()))?),
+            )?;
+            return self.insert_rows(rows).await;
+        }
         match self.form {
             Form::Old => self.insert_old(entity, rows).await,
             Form::New => self.insert_new(entity, rows).await,

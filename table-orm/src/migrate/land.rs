@@ -2,11 +2,12 @@
 
 use super::migrates::Migrates;
 use super::migrating::Migrating;
+use super::old_place::shown;
 use super::parcel::Parcel;
-use crate::entity::EntityRows;
-use crate::error::{Error, Result};
+use crate::entity::{EntityRows, TableEntity as _};
+use crate::error::{Error, MigrationError, Result};
 use crate::model::ETag;
-use crate::plan::CanonicalKey;
+use crate::plan::{Attempts, CanonicalKey};
 
 impl<E: Migrates> Migrating<E> {
     /// Sends the transaction that lands a parcel: one request. Returns the version of the new canonical row; `None`
@@ -30,5 +31,27 @@ impl<E: Migrates> Migrating<E> {
     /// Lands the parcel of an entity that another client was moving.
     pub(super) async fn finish(&self, parcel: &Parcel<E>) -> Result<()> {
         self.land(&parcel.place, &parcel.rows).await.map(drop)
+    }
+
+    /// Lands the parcel that a call met before its own write. Where the store does not answer, it waits for the next
+    /// attempt: then the caller looks again where the entity is.
+    ///
+    /// # Errors
+    /// [`MigrationError::Unlanded`] when there is no next attempt.
+    pub(super) async fn finish_or_wait(
+        &self,
+        parcel: &Parcel<E>,
+        attempts: &mut Attempts,
+    ) -> Result<()> {
+        match self.finish(parcel).await {
+            Err(error) if error.is_unanswered() => {
+                if attempts.next().await {
+                    return Ok(());
+                }
+                let (entity, key) = (E::NAME, shown(&parcel.new_key()));
+                Err(MigrationError::Unlanded { entity, key, cause: error.to_string() }.into())
+            }
+            landed => landed,
+        }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::migrates::Migrates;
 use super::migrating::Migrating;
-use super::old_key::{is_of_one_partition, old_partition};
+use super::old_key::old_partitions;
 use super::old_place::{AtOld, OldEntity, canonical_key};
 use crate::entity::{EntityRows, FromRow, Query, Row, RowHead, RowOf, canonical, keys_of};
 use crate::error::{MigrationError, Result};
@@ -44,7 +44,7 @@ impl<E: Migrates> Readings<E> {
 
 impl<E: Migrates> Migrating<E> {
     /// Reads the entities of a query of one partition, of both forms, in key order. Reads all old rows of the partition
-    /// that they come from, whatever the query. Three requests for each 1000 rows, and one for each entity on its way;
+    /// that they come from, whatever the query, and of each where the old shards are not a divisor of the new ones. Three requests for each 1000 rows, and one for each entity on its way;
     /// two where old and new rows are in one partition. Holds all entities in memory.
     ///
     /// # Errors
@@ -57,19 +57,23 @@ impl<E: Migrates> Migrating<E> {
     {
         let keys = keys_of(query.clone())?;
         let new = match &keys.partition {
-            Span::Exact(key) if is_of_one_partition::<E>() => key.clone(),
-            _ => return Err(MigrationError::ManyPartitions { entity: E::NAME }.into()),
+            Span::Exact(key) => Some(key.clone()),
+            _ => None,
+        };
+        let places = new.and_then(|new| Some((old_partitions::<E>(&new)?, new)));
+        let Some((old, new)) = places else {
+            return Err(MigrationError::ManyPartitions { entity: E::NAME }.into());
         };
         let row = <Q::Row as Row>::INDEX;
         let mut readings = Readings { keys, row, found: BTreeMap::new() };
-        // Where no old partition has the values, there is no old form.
-        if let Some(old) = old_partition::<E>(&new) {
-            let old_key = CanonicalKey { partition_key: old.clone(), row_key: String::new() };
-            let together = self.is_together(&old_key, &new);
-            self.read_old(Span::Exact(old), &mut readings).await?;
-            if !together {
-                self.read_parcels(Span::Exact(new), &mut readings).await?;
-            }
+        let mut travels = false;
+        for partition_key in old {
+            let old = CanonicalKey { partition_key, row_key: String::new() };
+            travels = travels || !self.is_together(&old, &new);
+            self.read_old(Span::Exact(old.partition_key), &mut readings).await?;
+        }
+        if travels {
+            self.read_parcels(Span::Exact(new), &mut readings).await?;
         }
         for entity in self.new.list(query).collect().await? {
             let rows = EntityRows::of_stored(&entity)?;

@@ -14,8 +14,4 @@ use crate::entity::TableEntity;
 pub trait Migrates: TableEntity + Clone + From<Self::Old> + 'static {
     /// The old form, as it was derived when its entities were stored.
     type Old: TableEntity + From<Self> + 'static;
-
-    /// The placeholders of the canonical key that are fields, written as `{field}` or `{field:0N}`.
-    #[doc(hidden)]
-    const TELLS: &'static [&'static str];
 }

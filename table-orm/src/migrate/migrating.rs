@@ -101,7 +101,7 @@ impl<E: Migrates> Migrating<E> {
     /// Finishes the move of an entity that another client was moving.
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// As [`get`](Self::get), and [`MigrationError::Unlanded`] when the store does not answer the end of such a move.
     pub async fn load<Q>(&self, key: Q) -> Result<Option<Held<E>>>
     where
         Q: CompleteKey + CanonicalKeyOf<E>,
@@ -110,6 +110,7 @@ impl<E: Migrates> Migrating<E> {
     }
 
     pub(super) async fn hold(&self, key: &CanonicalKey) -> Result<Option<Held<E>>> {
+        let mut attempts = self.attempts();
         loop {
             return Ok(Some(match self.locate(key).await? {
                 Located::New(loaded) => {
@@ -121,7 +122,7 @@ impl<E: Migrates> Migrating<E> {
                     Held { entity, key: key.clone(), stored: Stored::Old(old) }
                 }
                 Located::Parcel(parcel) => {
-                    self.finish(&parcel).await?;
+                    self.finish_or_wait(&parcel, &mut attempts).await?;
                     continue;
                 }
                 Located::Nowhere => return Ok(None),

@@ -27,10 +27,10 @@ mod old_key;
 mod old_place;
 mod parcel;
 mod passes;
-mod placeholder;
 mod plan;
 mod retire;
 mod save;
+mod stays;
 #[cfg(test)]
 #[cfg(feature = "embedded")]
 mod tests;

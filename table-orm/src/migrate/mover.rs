@@ -177,7 +177,7 @@ impl<E: Migrates> Migrating<E> {
         pace: &mut Pace,
         report: &mut MigrateReport,
     ) -> Result<()> {
-        let rows = old_rows::<E::Old>(body)?.into_iter();
+        let rows = old_rows::<E>(body)?.into_iter();
         // Markers stay.
         let entities = rows.filter_map(|row| match row.is {
             Ok(AtOld::Entity(stored)) => Some((row.key, Ok(stored))),

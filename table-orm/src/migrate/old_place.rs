@@ -2,7 +2,7 @@
 
 use super::marker::Marker;
 use super::migrates::Migrates;
-use super::old_key::old_key;
+use super::old_key::key_of;
 use crate::entity::{EntityRows, Loaded, Moved, ReadBackError, TableEntity, canonical, read_row};
 use crate::error::{Error, MigrationError, Result};
 use crate::model::ETag;
@@ -116,7 +116,7 @@ pub(super) fn has_old_key<E: Migrates>(
     made: &CanonicalKey,
 ) -> Result<(), MigrationError> {
     let new = canonical_key(rows);
-    let old = old_key::<E>(&new);
+    let old = key_of::<E::Old, E>(&new);
     if old.as_ref() == Some(made) {
         return Ok(());
     }

@@ -11,11 +11,14 @@ use crate::entity::{EntityRows, TableEntity as _, canonical, read_row};
 use crate::error::{Error, MigrationError, Result};
 use crate::eventual::name;
 use crate::model::{MOVED_ETAG, MOVED_FROM, Metadata, PARCEL_START, ROW_KEY};
-use crate::plan::{CanonicalKey, TableClient};
+use crate::plan::{Attempts, CanonicalKey, RetryLimits, TableClient};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{Action, Batch, IfMatch, Operation};
 use bytes::Bytes;
 use std::borrow::Cow;
+
+/// How many names are tried.
+const NAMES: usize = 4;
 
 /// A parcel as it is stored.
 #[derive(Debug, Clone)]
@@ -41,25 +44,24 @@ pub(super) fn parcels(client: &TableClient, partition: Span) -> RowQuery {
 }
 
 /// Inserts a new parcel of an entity that will have these rows. Returns its RowKey. A parcel whose insert has no
-/// answer may be there: the next one has another name.
+/// answer may be there: after a pause, the next one has another name.
 pub(super) async fn send<E: Migrates>(
     client: &TableClient,
     old: &OldEntity<E>,
     rows: &EntityRows,
     old_table: &str,
 ) -> Result<String> {
-    /// How many names are tried.
-    const NAMES: usize = 4;
-    let mut tried = 0;
+    let mut limits = RetryLimits::default();
+    limits.set_attempts(NAMES);
+    let mut attempts = Attempts::begin(&client.connection, limits);
     loop {
-        tried += 1;
         let row_key = name(PARCEL_START, &client.connection);
         let action = Action::Insert(body(old, rows, &row_key, old_table)?);
         let operations = vec![Operation { row_key: row_key.clone(), action }];
         let batch = Batch { partition_key: rows.partition_key.clone(), operations };
         match client.send(batch).await {
             Ok(_) => return Ok(row_key),
-            Err(error) if tried < NAMES && error.is_unanswered() => {}
+            Err(error) if error.is_unanswered() && attempts.next().await => {}
             Err(error) => return Err(error),
         }
     }

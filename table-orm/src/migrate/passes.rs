@@ -1,12 +1,13 @@
 //! Passes over the rows of each form, and over the parcels, of a partition or of all of them.
 //!
 //! Invariant: a row belongs to the form whose templates take both of its keys. Old and new RowKeys may be alike where the
-//! partitions differ.
+//! partitions differ. Where only the number of shards differs, the values in a key tell the form.
 
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_place::AtOld;
 use super::parcel::{Parcel, parcels};
+use super::stays::{is_new, is_old};
 use crate::entity::{
     Loaded, RowHead, TableEntity, canonical_rows, read_etag, read_row, split_page,
 };
@@ -24,13 +25,13 @@ pub(super) struct OldRow<O> {
     pub is: Result<AtOld<O>>,
 }
 
-/// The rows of a page, without those of other types.
-pub(super) fn old_rows<O: TableEntity>(body: &[u8]) -> Result<Vec<OldRow<O>>> {
+/// The rows of a page, without those of other types, and of entities that keep their key.
+pub(super) fn old_rows<E: Migrates>(body: &[u8]) -> Result<Vec<OldRow<E::Old>>> {
     let mut rows = Vec::new();
     for row in split_page(body)? {
         let json = row.get().as_bytes();
         let key = key_of(json)?;
-        if !is_in_partition_of::<O>(&key) {
+        if !is_in_partition_of::<E::Old>(&key) || !is_old::<E>(&key) {
             continue;
         }
         let is = AtOld::of_row(json);
@@ -61,7 +62,7 @@ impl<E: Migrates> Migrating<E> {
         let query = client.query(KeyRange { partition, row: canonical_rows::<E::Old>() });
         let mut pages = client.pages(RowQuery { metadata: Metadata::Minimal, ..query });
         while let Some(body) = pages.next().await? {
-            old_rows(&body)?.into_iter().try_for_each(&mut each)?;
+            old_rows::<E>(&body)?.into_iter().try_for_each(&mut each)?;
         }
         Ok(())
     }
@@ -75,7 +76,8 @@ impl<E: Migrates> Migrating<E> {
         while let Some(body) = pages.next().await? {
             for row in split_page(&body)? {
                 let json = row.get().as_bytes();
-                if is_in_partition_of::<E>(&key_of(json)?) {
+                let key = key_of(json)?;
+                if is_in_partition_of::<E>(&key) && is_new::<E>(&key) {
                     Loaded::read(Bytes::copy_from_slice(json), None)?
                         .into_iter()
                         .for_each(&mut each);

@@ -4,7 +4,8 @@ use super::form::Form;
 use super::held::{Held, Stored};
 use super::migrates::Migrates;
 use super::migrating::Migrating;
-use super::old_place::{OldEntity, canonical_key, has_old_key, shown};
+use super::old_key::old_key;
+use super::old_place::{AtOld, OldEntity, canonical_key, has_old_key, shown};
 use crate::entity::{CanonicalKeyOf, CompleteKey, EntityRows, Loaded, keys_of};
 use crate::error::{Error, MigrationError, Result};
 use crate::plan::CanonicalKey;
@@ -106,7 +107,7 @@ impl<E: Migrates> Migrating<E> {
     ///
     /// # Errors
     /// - [`Error::Conflict`], [`Error::NotFound`] or [`Error::AlreadyExists`] when every attempt lost to another writer.
-    /// - [`Error::AlreadyExists`] when another entity has its old key.
+    /// - [`Error::AlreadyExists`] at once when another entity has its old key. Move that one first.
     ///
     /// The entity is not written in these cases.
     pub async fn upsert(&self, entity: &E) -> Result<()> {
@@ -122,13 +123,23 @@ impl<E: Migrates> Migrating<E> {
             };
             match written {
                 Err(error) if is_lost(&error) || is_there(&error) => {
-                    if !attempts.next().await {
+                    let is_refused = is_there(&error) && self.is_old_key_taken(&key).await?;
+                    if is_refused || !attempts.next().await {
                         return Err(error);
                     }
                 }
                 written => return written,
             }
         }
+    }
+
+    /// Whether another entity has the old key, so that no insert can succeed before that one has moved.
+    async fn is_old_key_taken(&self, key: &CanonicalKey) -> Result<bool> {
+        let Some(old) = old_key::<E>(key) else { return Ok(false) };
+        Ok(match AtOld::<E::Old>::read(&self.old.client, &old).await? {
+            AtOld::Entity(stored) => OldEntity::<E>::of(&stored)?.new_key() != *key,
+            AtOld::Marker(_) | AtOld::Nothing => false,
+        })
     }
 
     fn changed(&self, key: &CanonicalKey) -> Error {

@@ -14,7 +14,8 @@ use crate::query::{ScanPermit, Span};
 #[must_use = "it says whether the migration has ended"]
 #[non_exhaustive]
 pub struct VerifyMigrated {
-    /// The old rows of entities that have not moved, with those that cannot be read.
+    /// The old rows of entities that have not moved, with those that cannot be read. After an earlier report was complete,
+    /// these are *strays*: an insert of an old client, which nobody saw answered, came late.
     pub unmoved: Vec<RowHead>,
     /// Parcels of entities on their way. A mover lands each, unless another row has the new key: then its report names
     /// the entity.
@@ -80,7 +81,7 @@ impl<E: Migrates> Migrating<E> {
     }
 }
 
-fn head(key: CanonicalKey) -> RowHead {
+pub(super) fn head(key: CanonicalKey) -> RowHead {
     let CanonicalKey { partition_key, row_key } = key;
     RowHead { partition_key, row_key }
 }

@@ -193,7 +193,8 @@ impl<R: Row, C, T> ListMany<R, C, T> {
     ///
     /// The text of a token has about 40 characters, and those of the two keys at which the page starts, in
     /// base64. Two keys of 512 ASCII characters, the longest, make it 1,900 characters long on Azure. The number
-    /// of queries adds at most three.
+    /// of queries adds at most three. The starts of earlier pages, for [`previous`](super::RowPage::previous), add at
+    /// most 1,366.
     pub fn pages(self, size: usize) -> ManyPages<T>
     where
         T: FromRow<R>,

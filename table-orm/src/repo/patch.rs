@@ -39,6 +39,21 @@ pub trait EntityPatch<E> {
     fn into_patch(self) -> Patch<E>;
 }
 
+/// `Default`, `Clone` and `Debug` of a generated patch type. The derive passes the type's parameters, the
+/// type, its bounds and its name.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __patch {
+    ([$($params:tt)*] $patch:ty, [$($bounds:tt)*], $name:literal) => {
+        impl $($params)* ::core::default::Default for $patch $($bounds)* {
+            fn default() -> Self {
+                Self(::core::default::Default::default())
+            }
+        }
+        $crate::__private::wrapper!([$($params)*] $patch, [$($bounds)*], $name);
+    };
+}
+
 impl<E> Default for Patch<E> {
     fn default() -> Self {
         let (properties, periods) = (BTreeMap::new(), BTreeMap::new());

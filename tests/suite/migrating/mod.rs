@@ -6,6 +6,7 @@
 mod across;
 mod costs;
 mod jobs;
+mod shards;
 mod too_large;
 mod types;
 mod within;

@@ -95,6 +95,10 @@ pub struct Counter {
 }
 
 impl Counter {
+    pub fn around(inner: Arc<dyn Store>) -> Self {
+        Self { inner, requests: AtomicU64::new(0) }
+    }
+
     /// The requests since the last call.
     pub fn take(&self) -> u64 {
         self.requests.swap(0, Relaxed)
@@ -130,7 +134,7 @@ pub struct Clients {
 
 pub async fn clients() -> Clients {
     let inner = Arc::new(EmbeddedStore::in_memory().unwrap());
-    let store = Arc::new(Counter { inner, requests: AtomicU64::new(0) });
+    let store = Arc::new(Counter::around(inner));
     let tables = Tables::new(store.clone());
     let (orders, items) = (tables.repo::<OrderV1>(), tables.repo::<ItemV1>());
     orders.create_table().await.unwrap();

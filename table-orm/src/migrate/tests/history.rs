@@ -164,8 +164,10 @@ fn truth<E: Subject>(rows: &Rows, number: u64) -> Result<Option<(String, String)
     };
     let stamps = |row: &DynamicEntity| text(row, "Stamp").zip(text(row, "Base"));
     let (new, old) = keys::<E>(number);
+    let keeps_key = E::TABLE == <E::Old as crate::TableEntity>::TABLE && new == old;
     let (new, old) =
         (row(E::TABLE, &new).and_then(stamps), row(<E::Old as crate::TableEntity>::TABLE, &old));
+    let old = old.filter(|_| !keeps_key);
     let marker = old.and_then(|row| Marker::parse(&text(row, MOVED_TO)?));
     let parcel = marker.as_ref().and_then(|marker| {
         let (partition_key, row_key) = (marker.partition_key.clone(), marker.parcel.clone()?);

@@ -2,7 +2,7 @@
 //! client checks what it is told. At the end one mover alone leaves nothing of the old form.
 
 use super::history::{ENTITIES, History, NOTHING, Watch, keys, lock};
-use super::subjects::{Apart, Away, Subject, Within};
+use super::subjects::{Apart, Away, Spread, Subject, Within};
 use super::tampering::{LeftOut, Tampering};
 use crate::Tables;
 use crate::dose::dose;
@@ -339,6 +339,13 @@ fn nothing_is_lost_or_doubled_on_the_way_to_other_partitions() {
 #[test]
 fn nothing_is_lost_or_doubled_within_a_partition() {
     all_hold(dose(25, 1_000), |seed| simulate::<Within>(seed, None));
+}
+
+#[test]
+fn nothing_is_lost_or_doubled_on_the_way_to_more_shards() {
+    let stays = |number| keys::<Spread>(number).0 == keys::<Spread>(number).1;
+    assert_eq!([stays(0), stays(1)], [true, false]);
+    all_hold(dose(25, 1_000), |seed| simulate::<Spread>(seed, None));
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The types whose keys change: one moves to another table, one to other partitions, one stays in its partition.
+//! The types whose keys change: one moves to another table, one to other partitions, one stays in its partition, and
+//! one gets more shards, so that some entities keep their key.
 
 use crate as table_orm;
 use crate::TableEntity;
@@ -21,8 +22,15 @@ pub(super) trait Subject: Migrates {
 /// Defines a type in both forms.
 macro_rules! subject {
     ($new:ident, $old:ident, $tables:expr, [$($old_keys:tt)*], [$($keys:tt)*], $all:expr) => {
+        subject!($new, $old, $tables, [$($old_keys)*] [], [$($keys)*] [], $all);
+    };
+    (
+        $new:ident, $old:ident, $tables:expr, [$($old_keys:tt)*] [$($old_component:tt)*],
+        [$($keys:tt)*] [$($component:tt)*], $all:expr
+    ) => {
         #[derive(Debug, Clone, TableEntity)]
         #[table(crate = table_orm, $($old_keys)*)]
+        $($old_component)*
         pub(super) struct $old {
             room: u64,
             number: u64,
@@ -32,6 +40,7 @@ macro_rules! subject {
 
         #[derive(Debug, Clone, TableEntity)]
         #[table(crate = table_orm, $($keys)*, migrate_from = $old)]
+        $($component)*
         pub(super) struct $new {
             room: u64,
             number: u64,
@@ -111,5 +120,26 @@ subject!(
     |client| {
         let client = client.clone();
         async move { client.list(Within::partition(1_u64)).await }
+    }
+);
+
+// Of four shards, eight: entity 0 keeps its key, entity 1 moves.
+subject!(
+    Spread,
+    SpreadV1,
+    ["wards"],
+    [name = "wards", partition = "{share}__{room}", row = "ROW:{number:04}"]
+    [#[component(share = shard(number, 4))]],
+    [name = "wards", partition = "{share}__{room}", row = "ROW:{number:04}"]
+    [#[component(share = shard(number, 8))]],
+    |client| {
+        let client = client.clone();
+        async move {
+            let mut all = Vec::new();
+            for partition in Spread::partitions(1_u64) {
+                all.extend(client.list(partition).await?);
+            }
+            Ok(all)
+        }
     }
 );

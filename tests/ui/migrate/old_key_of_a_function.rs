@@ -1,16 +1,19 @@
 use table_orm::TableEntity;
 
+fn initial(shop: &OrderV1) -> String {
+    shop.shop.chars().take(1).collect()
+}
+
 #[derive(Clone, TableEntity)]
-#[table(name = "orders", partition = "{shop}", row = "{newest}")]
-#[component(newest = desc(n))]
+#[table(name = "orders", partition = "{initial}", row = "{n:05}__{shop}")]
+#[component(initial = with(initial))]
 struct OrderV1 {
     shop: String,
     n: u32,
 }
 
 #[derive(Clone, TableEntity)]
-#[table(name = "orders2", partition = "{shop}", row = "{newest}", migrate_from = OrderV1)]
-#[component(newest = desc(n))]
+#[table(name = "orders2", partition = "{shop}", row = "{n:05}", migrate_from = OrderV1)]
 struct Order {
     shop: String,
     n: u32,

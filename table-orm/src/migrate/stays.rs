@@ -1,0 +1,136 @@
+//! Entities that keep their key, and the form to which a stored key belongs where both types write rows of one form:
+//! more shards leave some entities where they are.
+//!
+//! Invariant: where a key of the one type may be one of the other, it is that of the same entity, and both types write
+//! the same row under it. So it is in its new form, and nothing is sent for it.
+
+use super::migrates::Migrates;
+use super::old_key::{key_of, row_template, tell};
+use crate::entity::{RowTemplate, TableEntity};
+use crate::key::{TemplatePart, same};
+use crate::model::EdmType;
+use crate::plan::CanonicalKey;
+use crate::property::Declared;
+
+/// Whether the two types are in one table, and differ only in the shards of the PartitionKey.
+pub(super) const fn differ_in_shards<E: Migrates>() -> bool {
+    let (new, old) = (E::PARTITION_KEY, E::Old::PARTITION_KEY);
+    same_table::<E>()
+        && E::GUARDS.is_empty()
+        && <E::Old>::GUARDS.is_empty()
+        && same(new.start, old.start)
+        && are_same(new.parts, old.parts, true)
+        && tell(&[new, row_template::<E>()], &new)
+        && same_kind(E::KIND, <E::Old>::KIND)
+        && same_rows(E::ROWS, <E::Old>::ROWS)
+        && same_properties(E::PROPERTIES, <E::Old>::PROPERTIES)
+}
+
+/// Whether the tables are one. Their names have no case.
+pub(super) const fn same_table<E: Migrates>() -> bool {
+    E::TABLE.eq_ignore_ascii_case(<E::Old>::TABLE)
+}
+
+const fn are_same(new: &[TemplatePart], old: &[TemplatePart], but_shards: bool) -> bool {
+    let mut at = 0;
+    while at < new.len() && at < old.len() {
+        let both_shards = but_shards && new[at].is_shard() && old[at].is_shard();
+        let alike = both_shards && same(new[at].separator, old[at].separator);
+        if !alike && !new[at].is_like(&old[at]) {
+            return false;
+        }
+        at += 1;
+    }
+    at == new.len() && at == old.len()
+}
+
+const fn same_rows(new: &[RowTemplate], old: &[RowTemplate]) -> bool {
+    let mut at = 0;
+    while at < new.len() && at < old.len() {
+        let (one, other) = (&new[at], &old[at]);
+        if !same(one.start, other.start)
+            || !same(one.name, other.name)
+            || !are_same(one.parts, other.parts, false)
+            || one.copy as u8 != other.copy as u8
+            || !same_texts(one.fields, other.fields)
+        {
+            return false;
+        }
+        at += 1;
+    }
+    at == new.len() && at == old.len()
+}
+
+const fn same_kind(new: Option<&str>, old: Option<&str>) -> bool {
+    match (new, old) {
+        (Some(new), Some(old)) => same(new, old),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+const fn same_properties(new: &[Declared], old: &[Declared]) -> bool {
+    let mut at = 0;
+    while at < new.len() && at < old.len() {
+        let alike = match (&new[at], &old[at]) {
+            (Declared::One(name, values, _), Declared::One(other, others, _)) => {
+                same(name, other) && same_type(values.edm, others.edm)
+            }
+            (Declared::Series(name, slots, values), Declared::Series(other, others, types)) => {
+                same(name, other)
+                    && slots.most() == others.most()
+                    && slots.has_stamps() == others.has_stamps()
+                    && same_type(values.edm, types.edm)
+            }
+            (Declared::Chunked(name, edm), Declared::Chunked(other, others)) => {
+                same(name, other) && *edm as u8 == *others as u8
+            }
+            (Declared::Group(_, group), Declared::Group(_, others)) => {
+                same_properties(group, others)
+            }
+            (Declared::Open, Declared::Open) => true,
+            _ => false,
+        };
+        if !alike {
+            return false;
+        }
+        at += 1;
+    }
+    at == new.len() && at == old.len()
+}
+
+const fn same_type(new: Option<EdmType>, old: Option<EdmType>) -> bool {
+    match (new, old) {
+        (Some(new), Some(old)) => new as u8 == old as u8,
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+const fn same_texts(new: &[&str], old: &[&str]) -> bool {
+    let mut at = 0;
+    while at < new.len() && at < old.len() && same(new[at], old[at]) {
+        at += 1;
+    }
+    at == new.len() && at == old.len()
+}
+
+/// Whether the entity with these two keys has one row under both.
+pub(super) fn keeps_key<E: Migrates>(old: &CanonicalKey, new: &CanonicalKey) -> bool {
+    let same_form = const { differ_in_shards::<E>() };
+    same_form && old == new
+}
+
+/// Whether a row under that key, which has the form of the old type, is that of an entity which has to move, or its
+/// marker.
+pub(super) fn is_old<E: Migrates>(key: &CanonicalKey) -> bool {
+    let same_form = const { differ_in_shards::<E>() };
+    !same_form || key_of::<E::Old, E>(key).as_ref() == Some(key) && !is_new::<E>(key)
+}
+
+/// Whether a row under that key, which has the form of the new type, is that of an entity which has moved, or which
+/// keeps its key.
+pub(super) fn is_new<E: Migrates>(key: &CanonicalKey) -> bool {
+    let same_form = const { differ_in_shards::<E>() };
+    !same_form || key_of::<E, E>(key).as_ref() == Some(key)
+}
