@@ -237,7 +237,7 @@ impl<T: TryFrom<DateTime>> TimestampField for Option<T> {
 /// A component of a key template.
 #[must_use]
 pub const fn part(name: &'static str, shape: Shape, separator: &'static str) -> TemplatePart {
-    TemplatePart { name, shape, separator, max: None }
+    TemplatePart::new(name, shape, separator)
 }
 
 /// A component of a key template that writes the field of another name, or in another way.

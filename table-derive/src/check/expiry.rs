@@ -2,7 +2,6 @@
 
 use crate::ast::{Copy, Entity, Role};
 use crate::errors::{Errors, mistake};
-use crate::nearest::suggestion;
 use crate::symbol::EXPIRY_ROW;
 use crate::tokens::*;
 
@@ -17,17 +16,11 @@ pub fn index(entity: &Entity<'_>, errors: &mut Errors) {
 /// Readers decide by the stored instant.
 pub fn property(entity: &Entity<'_>, errors: &mut Errors) {
     let Some(expires) = &entity.expires else { return };
-    let name = expires.unraw().to_string();
-    match entity.field(&name) {
-        Some(field) if field.is_stored() && field.role == Role::Property => {}
-        Some(_) => {
-            mistake!(errors, expires => "field `{name}` is not stored as a property, so no row says when the entity expires",
-                help: "name a field with an instant, without `key_only`, `json`, `skip` or another role");
-        }
-        None => {
-            let known = entity.fields.iter().map(|field| field.name.as_str());
-            mistake!(errors, expires => "no field is called `{name}`", help = suggestion(&name, known));
-        }
+    let Some(field) = entity.known_field(expires, errors) else { return };
+    let name = &field.name;
+    if !field.is_stored() || field.role != Role::Property {
+        mistake!(errors, expires => "field `{name}` is not stored as a property, so no row says when the entity expires",
+            help: "name a field with an instant, without `key_only`, `json`, `skip` or another role");
     }
 }
 

@@ -148,7 +148,7 @@ impl<E: TableEntity> Patch<E> {
 
 impl<E: TableEntity> Patch<E> {
     /// Returns the properties as the JSON object of a row.
-    pub(super) fn body(&self, partition_key: &str, row_key: &str) -> Result<Bytes, PropertyError> {
+    pub(crate) fn body(&self, partition_key: &str, row_key: &str) -> Result<Bytes, PropertyError> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }

@@ -12,7 +12,7 @@ use crate::query::{KeyRange, PageStart, PageToken, RowQuery, ScanPermit, Span, f
 use crate::store::Page;
 
 /// A read of canonical rows that can be resumed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct CanonicalPages {
     pub client: TableClient,
     query: Result<RowQuery, KeyError>,
