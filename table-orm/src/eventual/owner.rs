@@ -64,8 +64,11 @@ pub(super) struct Copies {
     /// Whose an index row is, if it says that its entity has expired.
     owner: fn(&[u8], DateTime) -> CopyOwner,
     /// The entity of a page of canonical rows that has an index row of that kind under a key.
-    in_page: fn(&[u8], usize, &CanonicalKey) -> Result<Option<CanonicalKey>, PropertyError>,
+    in_page: SearchPage,
 }
+
+/// Finds the canonical key in a page, by the number of the index row and its key.
+type SearchPage = fn(&[u8], usize, &CanonicalKey) -> Result<Option<CanonicalKey>, PropertyError>;
 
 /// What an index row says of its entity.
 enum CopyOwner {
