@@ -112,6 +112,9 @@
 //! | `testing` | a store that fails on purpose, and a fake service on virtual time |
 //! | `stress` | a test that finds the rate a partition sustains, with a report; implies `testing` |
 
+// `__wrapper!` copies a `PhantomData` that only generic types have.
+#![allow(clippy::needless_update)]
+
 // In the order of the table above: a module uses only modules above it.
 
 pub mod model;

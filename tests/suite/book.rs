@@ -130,7 +130,7 @@ fn what_stands_out_is_named() {
         Pattern::new("all", orders.scan(ScanPermit::because("test")).plan().unwrap()),
     ];
     let book = book(patterns);
-    let [sparse, slow, scans, hot, partial, cents, day] = &book.findings[..] else {
+    let [sparse, slow, scans, hot, grows, partial, cents, day] = &book.findings[..] else {
         panic!("{:#?}", book.findings)
     };
     let Finding::Sparse { pattern, rows_read: 30_000, rows_matching: 0 } = sparse else {
@@ -144,6 +144,7 @@ fn what_stands_out_is_named() {
     };
     assert_eq!((partition_key.as_str(), most_by.as_str()), ("acme", "amounts"));
     assert_eq!((*rows_per_second, *target), (3_000.0, 2_000.0));
+    assert!(matches!(grows, Finding::GrowsByName { partition: "DAY:{day}", component: "day", .. }));
     let Finding::PartialServes { row: "by_state", properties, .. } = partial else {
         panic!("{partial:?}")
     };

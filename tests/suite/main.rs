@@ -2,6 +2,7 @@
 
 mod adopting;
 mod aliases;
+mod append;
 mod architecture;
 mod book;
 mod bulk;
@@ -25,6 +26,7 @@ mod large_replaced;
 mod load;
 mod loaded;
 mod lock;
+mod lock_expiry;
 mod lock_pairs;
 mod lock_unions;
 mod merge;

@@ -166,16 +166,16 @@ impl Step<'_> {
     fn give(&self) -> TokenStream {
         let (Self { types, key, part, row_type, .. }, given) = (self, self.at + 1);
         let Part { ident, name, separator, .. } = part;
-        let (ty, part_of, phantom) = (part.value_type(), part.tokens(), types.phantom_value());
+        let (ty, part_of) = (part.value_type(), part.tokens());
+        let pushed = quote!(#part_of::push(self.0, #name, #ident, #separator));
+        let made = types.holding(row_type, pushed);
         let next = types.row_in(row_type, state(self.model, key, given));
         let docs = self.about("the", sample::given(key, given), class(key, given));
         let value = quote_spanned!(ident.span()=> impl _orm::Value<#ty>);
         let vis = &types.input.vis;
         quote! {
             #docs
-            #vis fn #ident(self, #ident: #value) -> #next {
-                #row_type(#part_of::push(self.0, #name, #ident, #separator) #phantom)
-            }
+            #vis fn #ident(self, #ident: #value) -> #next { #made }
         }
     }
 

@@ -90,8 +90,10 @@ impl<'a> Types<'a> {
         self.is_generic().then(|| quote!(::core::marker::PhantomData<fn() -> #ty>))
     }
 
-    pub fn phantom_value(&self) -> Option<TokenStream> {
-        self.is_generic().then(|| quote!(, _orm::PhantomData))
+    /// A value of the type of that name, which holds a key.
+    pub fn holding(&self, name: &Ident, key: TokenStream) -> TokenStream {
+        let phantom = self.is_generic().then(|| quote!(, _orm::PhantomData));
+        quote!(#name(#key #phantom))
     }
 
     /// What macros of the runtime take: the parameters with those in `state`, a generated type, its bounds and

@@ -1,6 +1,6 @@
 //! How a database file is opened.
 
-use super::Durability;
+use super::durability::Durability;
 
 /// The cache without other options: enough for the inner pages of a million rows.
 const CACHE_BYTES: usize = 64 * 1024 * 1024;

@@ -411,6 +411,18 @@ impl<T> RowStream<T> {
     }
 }
 
+/// The items up to the first error, with it. Nothing is asked for behind it.
+pub(crate) fn until_error<T: Send + 'static>(
+    items: impl Stream<Item = Result<T>> + Send + 'static,
+) -> impl Stream<Item = Result<T>> + Send + 'static {
+    stream::unfold(Some(items.boxed()), |items| async {
+        let mut items = items?;
+        let item = items.next().await?;
+        let rest = item.is_ok().then_some(items);
+        Some((item, rest))
+    })
+}
+
 impl<T> std::fmt::Debug for RowStream<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("RowStream").finish_non_exhaustive()

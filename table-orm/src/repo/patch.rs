@@ -13,10 +13,13 @@ use std::marker::PhantomData;
 /// The properties to set in a stored entity `E`, by name.
 ///
 /// The derive wraps it in a patch type for each entity, such as `RegistrationPatch`, with a setter for
-/// each field that is not part of a key. If a property is set twice, the later value counts.
+/// each field that is not part of a key. If a property is set twice, the later value counts; of two values for one
+/// slot of a ring, that of the later period.
 #[must_use = "nothing is sent until it is given to `merge`"]
 pub struct Patch<E> {
     properties: BTreeMap<String, PropertiesWriter>,
+    /// The number of the period of each slot of a ring that it sets.
+    periods: BTreeMap<String, i64>,
     /// The first value that no property can store.
     fault: Option<PropertyError>,
     entity: PhantomData<fn() -> E>,
@@ -53,14 +56,16 @@ macro_rules! __patch {
 
 impl<E> Default for Patch<E> {
     fn default() -> Self {
-        Self { properties: BTreeMap::new(), fault: None, entity: PhantomData }
+        let (properties, periods) = (BTreeMap::new(), BTreeMap::new());
+        Self { properties, periods, fault: None, entity: PhantomData }
     }
 }
 
 impl<E> Clone for Patch<E> {
     fn clone(&self) -> Self {
-        let Self { properties, fault, entity } = self;
-        Self { properties: properties.clone(), fault: fault.clone(), entity: *entity }
+        let Self { properties, periods, fault, entity } = self;
+        let (properties, periods) = (properties.clone(), periods.clone());
+        Self { properties, periods, fault: fault.clone(), entity: *entity }
     }
 }
 
@@ -109,13 +114,18 @@ impl<E: TableEntity> Patch<E> {
     }
 
     pub fn set_ring<R: Rolling>(
-        self,
+        mut self,
         name: &str,
         at: R::At,
         value: impl IntoValue<R::Value>,
     ) -> Self {
         let value = value.into_value();
-        let slot = series_slot(name, R::slot(&at), R::SLOTS.most());
+        let (slot, number) = (series_slot(name, R::slot(&at), R::SLOTS.most()), R::number(&at));
+        // A slot shows one period: the latest, whichever value was set first.
+        if self.periods.get(&slot).is_some_and(|newest| *newest > number) {
+            return self;
+        }
+        self.periods.insert(slot.clone(), number);
         self.write(&slot, |out| R::write_slot(at, &value, name, out))
     }
 

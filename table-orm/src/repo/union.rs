@@ -90,6 +90,13 @@ impl<U: TableUnion> UnionList<U> {
         Self { listing: Listing::new(client, query), union: PhantomData }
     }
 
+    /// The same query of another table.
+    pub(crate) fn in_table(mut self, table: TableName) -> Self {
+        self.listing.client.table = table.clone();
+        self.listing.query = self.listing.query.map(|query| RowQuery { table, ..query });
+        self
+    }
+
     /// Includes entities that have expired.
     pub fn including_expired(mut self) -> Self {
         self.listing.client.expiry.included = true;

@@ -6,14 +6,14 @@ use crate::entity::{
     AsLoaded, EntityRows, Invalid, Loaded, TableEntity, merges_blind, patches_blind, writes_blind,
 };
 use crate::error::TransactionError;
-use crate::eventual::Intents;
+use crate::eventual::{Intents, delete_batch};
 use crate::key::KeyError;
 use crate::model::ETag;
 use crate::plan::{TableClient, merge_all};
 use crate::query::KeyRange;
 use crate::repo::fault::Fault;
 use crate::repo::patch::Patch;
-use crate::repo::save::{Delete, prepare};
+use crate::repo::save::prepare;
 use crate::store::{Action, Batch, IfMatch, Operation};
 
 impl<'a> Writes<'a> {
@@ -86,7 +86,7 @@ impl<'a> Writes<'a> {
     }
 
     pub fn delete<E: TableEntity>(&mut self, loaded: &Loaded<E>) {
-        match Delete::prepare(loaded) {
+        match delete_batch(loaded) {
             Ok(batch) => {
                 self.due(|intents, client| intents.add_loaded(client, loaded, None));
                 self.push::<E>(batch, Err(None), None);
