@@ -7,7 +7,7 @@
 
 use super::migrates::Migrates;
 use super::migrating::Migrating;
-use super::old_key::{old_key, old_partitions};
+use super::old_key::{key_of, old_partitions};
 use super::old_place::{AtOld, OldEntity};
 use super::passes::old_rows;
 use super::readings::Readings;
@@ -236,7 +236,7 @@ impl<E: Migrates> Migrating<E> {
         let mut row = canonical_rows::<E::Old>();
         if is_sorted && let Some(after) = after {
             let key = CanonicalKey { partition_key: new.to_owned(), row_key: after.to_owned() };
-            let after = old_key::<E>(&key).map(|key| key.row_key);
+            let after = key_of::<E::Old, E>(&key).map(|key| key.row_key);
             row = behind(&row, after.as_deref()).unwrap_or(row);
         }
         let client = &self.old.client;

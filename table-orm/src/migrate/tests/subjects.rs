@@ -28,12 +28,12 @@ pub(super) trait Subject: Migrates {
 
 /// Defines a type in both forms.
 macro_rules! subject {
-    ($new:ident, $old:ident, $patch:ident, $tables:expr, [$($old_keys:tt)*], [$($keys:tt)*], $all:expr, $paged:expr) => {
-        subject!($new, $old, $patch, $tables, [$($old_keys)*] [], [$($keys)*] [], $all, $paged);
+    ($new:ident, $old:ident, $patch:ident, $tables:expr, [$($old_keys:tt)*], [$($keys:tt)*], $all:expr, $paged:expr, $bulk:expr) => {
+        subject!($new, $old, $patch, $tables, [$($old_keys)*] [], [$($keys)*] [], $all, $paged, $bulk);
     };
     (
         $new:ident, $old:ident, $patch:ident, $tables:expr, [$($old_keys:tt)*] [$($old_component:tt)*],
-        [$($keys:tt)*] [$($component:tt)*], $all:expr, $paged:expr
+        [$($keys:tt)*] [$($component:tt)*], $all:expr, $paged:expr, $bulk:expr
     ) => {
         #[derive(Debug, Clone, TableEntity)]
         #[table(crate = table_orm, $($old_keys)*)]
@@ -97,7 +97,8 @@ macro_rules! subject {
             }
 
             fn bulk_mover(client: &Migrating<Self>) -> Migrate<'static, Self> {
-                client.migrate_partition($old::partition(1_u64)).in_bulk()
+                let mover: fn(&Migrating<Self>) -> Migrate<'static, Self> = $bulk;
+                mover(client)
             }
         }
     };
@@ -135,7 +136,8 @@ subject!(
                 }
             }
         }
-    }
+    },
+    |client| client.migrate_partition(AwayV1::partition(1_u64)).in_bulk()
 );
 
 subject!(
@@ -152,7 +154,8 @@ subject!(
     |client| {
         let client = client.clone();
         async move { client.scan(&permit()).await }
-    }
+    },
+    |client| client.migrate_partition(ApartV1::partition(1_u64)).in_bulk()
 );
 
 subject!(
@@ -183,7 +186,8 @@ subject!(
                 }
             }
         }
-    }
+    },
+    |client| client.migrate_partition(WithinV1::partition(1_u64)).in_bulk()
 );
 
 // Of four shards, eight: entity 0 keeps its key, entity 1 moves.
@@ -215,5 +219,6 @@ subject!(
             }
             Ok(all)
         }
-    }
+    },
+    |client| client.migrate(&permit()).in_bulk()
 );
