@@ -49,7 +49,7 @@ impl Prices {
         Self {
             source: "retail prices of Table storage in East US 2, locally redundant (LRS), first TB, as \
                      quoted by a public cost study; compare \
-                     https://azure.microsoft.com/pricing/details/storage/tables/"
+                     azure.microsoft.com/pricing/details/storage/tables"
                 .to_owned(),
             date: "2026-10-03".to_owned(),
             currency: "USD".to_owned(),
