@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What the derive costs: 50 entities of six fields and two rows, checked beside the same 50 structs
 # with serde's derive pair, in turn, five times. Prints the medians and their ratio.
-# Needs GNU time. Usage: benches/compile/measure.sh [entities] [rounds]
+# Where valgrind is installed, it also counts the compiler's instructions, which another load of the
+# machine does not change. Needs GNU time. Usage: benches/compile/measure.sh [entities] [rounds]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=$PWD
@@ -48,6 +49,11 @@ expanded() { # crate -> lines of generated and written code
     RUSTC_BOOTSTRAP=1 cargo rustc --quiet --offline --profile check --manifest-path "$work/$1/Cargo.toml" \
         -- -Zunpretty=expanded | wc -l
 }
+instructions() { # crate -> millions of instructions of the check of that crate alone
+    touch "$work/$1/src/lib.rs"
+    RUSTC_WORKSPACE_WRAPPER=$work/count cargo check --quiet --offline --manifest-path "$work/$1/Cargo.toml" 2>/dev/null
+    awk '/I *refs/ { gsub(",", "", $NF); printf "%d\n", $NF / 1000000 }' "$work/instructions"
+}
 median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
 cp "$root/Cargo.lock" "$work/orm/Cargo.lock"
@@ -62,6 +68,15 @@ for ((round = 0; round < rounds; round++)); do
     done
 done
 
+cat >"$work/count" <<COUNT
+#!/bin/sh
+case "\$*" in
+*_bench*) exec valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null --log-file="$work/instructions" "\$@" ;;
+*) exec "\$@" ;;
+esac
+COUNT
+chmod +x "$work/count"
+
 figure() { cut -d ' ' -f "$2" "$work/$1/figures" | median; }
 printf '| %d entities, %d rounds | lines | seconds | peak memory |\n|---|---|---|---|\n' "$entities" "$rounds"
 for crate in orm serde; do
@@ -75,3 +90,9 @@ done
 awk -v l="$lines_orm" -v m="$lines_serde" -v s="$seconds_orm" -v t="$seconds_serde" \
     -v a="$memory_orm" -v b="$memory_serde" \
     'BEGIN { printf "| ratio | %.2f | %.2f | %.2f |\n", l / m, s / t, a / b }'
+if command -v valgrind >/dev/null; then
+    orm=$(instructions orm)
+    serde=$(instructions serde)
+    awk -v o="$orm" -v s="$serde" \
+        'BEGIN { printf "\nmillions of instructions: %d and %d, ratio %.2f\n", o, s, o / s }'
+fi
