@@ -4,7 +4,7 @@ use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_place::shown;
 use super::parcel::Parcel;
-use crate::entity::{EntityRows, TableEntity as _};
+use crate::entity::EntityRows;
 use crate::error::{Error, MigrationError, Result};
 use crate::model::ETag;
 use crate::plan::{Attempts, CanonicalKey};
