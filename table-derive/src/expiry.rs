@@ -1,8 +1,7 @@
 //! Entities that expire: each row stores when, and one row elsewhere finds those that have expired.
 
 use crate::ast::{Argument, Component, Copy, Elsewhere, Encoder, Entity, Role, Row};
-use crate::errors::{Errors, mistake};
-use crate::nearest::suggestion;
+use crate::errors::Errors;
 use crate::symbol::{EXPIRY_ROW, EXPIRY_START};
 use crate::template::Template;
 use crate::tokens::*;
@@ -14,36 +13,16 @@ const SEPARATOR: &str = "~~";
 
 /// Adds what `expires` and `purge_index` ask for.
 pub fn complete(entity: &mut Entity<'_>, errors: &mut Errors) {
-    let Some(expires) = entity.expires.clone() else {
-        if let Some(at) = entity.purge_index {
-            mistake!(errors, Ident::new(EXPIRY_ROW, at) => "`purge_index` finds expired entities, and no entity expires",
-                help: "add `expires = field`");
-        }
+    let Some(expires) = entity.expires.clone() else { return };
+    let field = entity.field(&expires.unraw().to_string());
+    if !field.is_some_and(|field| field.is_stored() && field.role == Role::Property) {
         return;
-    };
-    let name = expires.unraw().to_string();
-    match entity.field(&name) {
-        Some(field) if field.is_stored() && field.role == Role::Property => {}
-        Some(_) => {
-            mistake!(errors, expires => "field `{name}` is not stored as a property, so no row says when the entity expires",
-                help: "name a field with an instant, without `key_only`, `json`, `skip` or another role");
-            return;
-        }
-        None => {
-            let known = entity.fields.iter().map(|field| field.name.as_str());
-            mistake!(errors, expires => "no field is called `{name}`", help = suggestion(&name, known));
-            return;
-        }
     }
     for row in &mut entity.rows {
-        match &mut row.copy {
-            Copy::Include(names) if !names.contains(&expires) => names.push(expires.clone()),
-            Copy::Exclude(names) if names.contains(&expires) => {
-                let row = &row.name;
-                mistake!(errors, expires => "row `{row}` excludes `{name}`, so a reader of the row could not leave out what has expired",
-                    help: "remove `{name}` from `exclude`");
-            }
-            _ => {}
+        if let Copy::Include(names) = &mut row.copy
+            && !names.contains(&expires)
+        {
+            names.push(expires.clone());
         }
     }
     if let Some(at) = entity.purge_index.filter(|_| entity.keyed) {

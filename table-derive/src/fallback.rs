@@ -43,6 +43,7 @@ pub fn entity(mut entity: Entity<'_>) -> TokenStream {
     let mut impls = vec![
         partition::keys(&model, types),
         row::impls(&model, types),
+        columns::impls(&model, types),
         projected::stores(&model, types),
         patch::traits(types),
         read::impls(&model, types),

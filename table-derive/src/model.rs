@@ -90,19 +90,11 @@ impl Encoder {
 
 impl<'a> Part<'a> {
     pub fn value_type(&self) -> TokenStream {
-        match self.source {
-            Source::Field(field) => field.value_type().to_token_stream(),
-            Source::Element(_, ty) => ty.to_token_stream(),
-            Source::With(_) => quote!(_orm::String),
-        }
+        self.origin().map_or_else(|| quote!(_orm::String), |(_, ty)| ty.to_token_stream())
     }
 
     pub fn kind(&self) -> Kind {
-        match self.source {
-            Source::Field(field) => kind(field.value_type()),
-            Source::Element(_, ty) => kind(ty),
-            Source::With(_) => Kind::Text,
-        }
+        self.origin().map_or(Kind::Text, |(_, ty)| kind(ty))
     }
 
     /// Whether it spreads an entity's partitions.

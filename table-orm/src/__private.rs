@@ -32,10 +32,11 @@ pub use crate::property::{
 };
 pub use crate::query::{Column, Complete, KeyRange, KeyState, Needs, Open, class};
 pub use crate::query::{Part, PartitionKey, RowKey};
+pub use crate::query::{debug_columns, debug_wrapper};
 pub use crate::repo::{EntityPatch, Patch};
 pub use crate::{
-    __key_query as key_query, __named_rows as named_rows, __newtype as newtype,
-    __projected as projected,
+    __columns as columns, __key_query as key_query, __named_rows as named_rows,
+    __newtype as newtype, __patch as patch, __projected as projected, __wrapper as wrapper,
 };
 pub use core::clone::Clone;
 pub use core::convert::From;
@@ -103,9 +104,9 @@ pub type Read<T = ()> = Result<T, RowFault>;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored as a property",
     label = "not a property type",
-    note = "store it as text with `#[table(json)]`, as a group with `#[table(flatten)]` or \
-            `#[table(series)]`, keep it only in keys with `#[table(key_only)]`, \
-            leave it out with `#[table(skip)]`, or implement `Property`",
+    note = "store a `Ring`, `Vec` or array of values with `#[table(series)]`; store another type as text \
+            with `#[table(json)]` or as a group with `#[table(flatten)]`, keep it only in keys with \
+            `#[table(key_only)]`, leave it out with `#[table(skip)]`, or implement `Property`",
     note = "a type of the crate `chrono` 0.4, `jiff` 0.2, `rust_decimal` 1 or `ulid` 3 needs the feature \
             of `table-orm` with that crate's name"
 )]

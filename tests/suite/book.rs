@@ -130,7 +130,7 @@ fn what_stands_out_is_named() {
         Pattern::new("all", orders.scan(ScanPermit::because("test")).plan().unwrap()),
     ];
     let book = book(patterns);
-    let [sparse, slow, scans, hot, partial, cents, day] = &book.findings[..] else {
+    let [sparse, slow, scans, hot, grows, partial, cents, day] = &book.findings[..] else {
         panic!("{:#?}", book.findings)
     };
     let Finding::Sparse { pattern, rows_read: 30_000, rows_matching: 0 } = sparse else {
@@ -144,6 +144,7 @@ fn what_stands_out_is_named() {
     };
     assert_eq!((partition_key.as_str(), most_by.as_str()), ("acme", "amounts"));
     assert_eq!((*rows_per_second, *target), (3_000.0, 2_000.0));
+    assert!(matches!(grows, Finding::GrowsByName { partition: "DAY:{day}", component: "day", .. }));
     let Finding::PartialServes { row: "by_state", properties, .. } = partial else {
         panic!("{partial:?}")
     };
@@ -271,4 +272,35 @@ fn rows_of_one_name_are_told_apart() {
     let (copy, guard) = (of_kind("full copy"), of_kind("guard"));
     assert!(copy.stored_bytes > 2_000 && guard.stored_bytes < 500, "{copy:?} {guard:?}");
     assert_ne!(copy.sample, guard.sample);
+}
+
+#[test]
+fn a_partition_that_starts_with_a_time_by_its_name_stands_out() {
+    #[derive(Debug, TableEntity)]
+    #[table(name = "payments", partition = "{pay_year:04}{month:02}", row = "PAY:{id:05}")]
+    #[row(
+        by_shop,
+        key = "SHOP:{pay_year:04}__{id:05}",
+        eventual,
+        partition = "S:{shop}__{month:02}"
+    )]
+    struct Payment {
+        pay_year: u32,
+        month: u32,
+        shop: u32,
+        id: u32,
+    }
+
+    let payment = Payment { pay_year: 2026, month: 10, shop: 3, id: 7 };
+    let book = Book::new("Pay", prices()).entity(Sample::of(&[payment]).unwrap()).report();
+    let growing: Vec<_> = book
+        .findings
+        .iter()
+        .filter(|finding| matches!(finding, Finding::GrowsByName { .. }))
+        .collect();
+    let partition = "{pay_year:04}{month:02}";
+    let (entity, component) = ("Payment", "pay_year");
+    assert_eq!(growing, [&Finding::GrowsByName { entity, partition, component }]);
+    let text = growing[0].to_string();
+    assert!(text.contains("`pay_year`") && text.contains("one server"), "{text}");
 }

@@ -2,6 +2,7 @@
 
 mod adopting;
 mod aliases;
+mod append;
 mod architecture;
 mod book;
 mod bulk;
@@ -21,9 +22,11 @@ mod golden;
 mod growing;
 mod isolation;
 mod large;
+mod large_replaced;
 mod load;
 mod loaded;
 mod lock;
+mod lock_expiry;
 mod lock_pairs;
 mod lock_unions;
 mod merge;

@@ -6,7 +6,7 @@ use support::on_virtual_time;
 use support::recorder::recorded;
 use table_orm::layer::Faults;
 use table_orm::query::{PageToken, TokenError};
-use table_orm::repo::ManyPages;
+use table_orm::repo::{ManyPages, RowPage};
 use table_orm::{Error, Repo, TableEntity, Tables};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -54,7 +54,7 @@ async fn walk<T: PartialEq + std::fmt::Debug>(
             }
         };
         assert!(page.len() == size || page.next.is_none() && page.len() < size);
-        assert_eq!(page.previous, None);
+        assert_eq!(page.previous.is_some(), !all.is_empty());
         all.extend(page.items);
         token = page.next;
         if token.is_none() {
@@ -137,11 +137,13 @@ async fn a_token_over_a_thousand_shards_is_short() {
     wide.create_table().await.unwrap();
     wide.insert_many((0..40).map(|id| Wide { id })).await.all().unwrap();
     let mut pages = wide.list_many(Wide::partitions()).pages(7);
-    let mut read = 0;
+    let (mut read, mut most) = (0, 60);
     while let Some(page) = pages.next().await.unwrap() {
         read += page.len();
         let text = page.next.map(|token| token.to_string()).unwrap_or_default();
-        assert!(text.len() <= 60, "{} {text}", text.len());
+        // Each earlier page adds its start.
+        most += 28;
+        assert!(text.len() <= most, "{} {text}", text.len());
     }
     assert_eq!(read, 40);
 }
@@ -188,4 +190,154 @@ async fn pages_after_a_token_follow_also_where_pages_were_read_already() {
     }
     let again = far.resume(first.next.unwrap()).collect().await.unwrap();
     assert_eq!(again.iter().map(|event| event.id).collect::<BTreeSet<_>>(), rest);
+}
+
+/// A row of one of three partitions, which are read in the order of `PLACES`.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "letters", partition = "{place}", row = "{id:03}")]
+struct Letter {
+    place: String,
+    id: u16,
+}
+
+const PLACES: [&str; 3] = ["b", "c", "a"];
+
+impl Letter {
+    fn at((place, id): (usize, u16)) -> Self {
+        Self { place: PLACES[place].into(), id }
+    }
+
+    fn position(&self) -> (usize, u16) {
+        (PLACES.iter().position(|place| *place == self.place).unwrap(), self.id)
+    }
+}
+
+/// A step of a client, after another client wrote.
+#[derive(Debug, Clone)]
+struct Step {
+    back: bool,
+    size: usize,
+    inserted: BTreeSet<(usize, u16)>,
+    deleted: BTreeSet<(usize, u16)>,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let keys = || prop::collection::btree_set((0..3_usize, 0..12_u16), 0..5);
+    let step = (any::<bool>(), 1_usize..7, keys(), keys())
+        .prop_map(|(back, size, inserted, deleted)| Step { back, size, inserted, deleted });
+    prop::collection::vec(step, 1..30)
+}
+
+async fn write(letters: &Repo<Letter>, stored: &mut BTreeSet<(usize, u16)>, step: &Step) {
+    for at in &step.inserted {
+        if stored.insert(*at) {
+            letters.insert(&Letter::at(*at)).await.unwrap();
+        }
+    }
+    for at in &step.deleted {
+        if stored.remove(at) {
+            letters.force_delete(&Letter::at(*at)).await.unwrap();
+        }
+    }
+}
+
+async fn read(
+    letters: &Repo<Letter>,
+    size: usize,
+    token: Option<PageToken>,
+) -> (Vec<(usize, u16)>, RowPage<Letter>) {
+    let mut pages = letters.list_many(PLACES.map(Letter::partition)).pages(size);
+    if let Some(token) = token {
+        pages = pages.resume(token.to_string().parse().unwrap());
+    }
+    let page = pages.next().await.unwrap().expect("a page");
+    (page.iter().map(Letter::position).collect(), page)
+}
+
+/// Walks while another client writes. Pages beside each other share no row, whatever the order of the
+/// steps, and from every page on, `next` finds each row that stays.
+async fn walk_while_others_write(tables: Tables, steps: Vec<Step>) {
+    let letters = tables.repo::<Letter>();
+    letters.create_table().await.unwrap();
+    let mut stored = BTreeSet::new();
+    let (mut here, mut at) = read(&letters, 3, None).await;
+    for step in steps {
+        let before = stored.clone();
+        write(&letters, &mut stored, &step).await;
+        let token = if step.back { at.previous.clone() } else { at.next.clone() };
+        let Some(token) = token else {
+            (here, at) = read(&letters, step.size, None).await;
+            continue;
+        };
+        let (there, page) = read(&letters, step.size, Some(token)).await;
+        assert!(there.len() <= step.size && there.is_sorted());
+        let (low, high) = if step.back { (&there, &here) } else { (&here, &there) };
+        if let (Some(last), Some(first)) = (low.last(), high.first()) {
+            assert!(last < first, "{low:?} {high:?}");
+            let stays = before.intersection(&stored);
+            let missed = stays.filter(|at| last < at && at < &first).count();
+            assert!(step.back || missed == 0, "{low:?} {high:?}");
+        }
+        let (mut token, mut rest) = (page.next.clone(), there.clone());
+        while let Some(next) = token {
+            let (more, page) = read(&letters, step.size, Some(next)).await;
+            rest.extend(more);
+            token = page.next;
+        }
+        if let Some(first) = there.first() {
+            assert!(stored.range(first..).eq(&rest), "{stored:?} {rest:?}");
+        }
+        (here, at) = (there, page);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn pages_over_several_queries_share_no_row_with_those_beside_them_while_others_write(
+        steps in steps(),
+    ) {
+        on_virtual_time(walk_while_others_write(Tables::in_memory().unwrap(), steps));
+    }
+
+    #[test]
+    fn pages_over_several_queries_that_the_service_ends_early_are_walked_back_as_well(
+        steps in steps(),
+        seed in any::<u64>(),
+    ) {
+        let faults = Faults::seeded(seed).empty_pages(0.2).short_pages(0.5);
+        let tables = Tables::in_memory().unwrap().layer(faults).unwrap();
+        on_virtual_time(walk_while_others_write(tables, steps));
+    }
+
+    #[test]
+    fn the_pages_over_all_shards_come_back_in_reverse(
+        ids in prop::collection::btree_set(0_u32..400, 0..60),
+        size in 1_usize..20,
+        each in 1_usize..6,
+    ) {
+        on_virtual_time(async {
+            let events = events(&Tables::in_memory().unwrap(), ids).await;
+            let pages = |token: Option<PageToken>| {
+                let pages = events.list_many(Event::partitions(1)).take_each(each).pages(size);
+                match token {
+                    Some(token) => pages.resume(token),
+                    None => pages,
+                }
+            };
+            let mut forward = Vec::new();
+            let mut at = pages(None).next().await.unwrap().unwrap();
+            while let Some(next) = at.next.clone() {
+                forward.push(at.items);
+                at = pages(Some(next)).next().await.unwrap().unwrap();
+            }
+            while let Some(previous) = at.previous.clone() {
+                at = pages(Some(previous)).next().await.unwrap().unwrap();
+                assert_eq!(Some(&at.items), forward.last());
+                forward.pop();
+            }
+            assert_eq!(forward, Vec::<Vec<Event>>::new());
+        });
+    }
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use table_orm::entity::Schema;
 use table_orm::model::{DateTime, Edm};
-use table_orm::property::{Hours, Minutes, Numbered, Period, Place, Ring};
+use table_orm::property::{Hours, Interval, Minutes, Numbered, Place, Ring};
 use table_orm::{DynamicEntity, Error, Projection, Repo, ScanPermit, TableEntity, Tables};
 
 /// The last eight numbers, in one row.

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use support::reference::{Registration, john};
 use table_orm::entity::{EntityRows, Schema, foreign_rows};
-use table_orm::model::Edm;
+use table_orm::model::{Bucket, Edm};
 use table_orm::{KeyPart, Properties, Sum, TableEntity};
 use time::{Date, OffsetDateTime};
 
@@ -187,7 +187,7 @@ Issue on `issues`
   property Street of Address  Edm.String, at most 40 UTF-16 units
   property Zip of Address  Edm.Int64
   any other property
-  sum issues
+  sum issues  entities
   events  after
 ";
     assert_eq!(printed, expected.trim());
@@ -205,6 +205,44 @@ Drop on `drops`
   property Millimetres  Edm.Double
 ";
     assert_eq!(printed, expected.trim());
+}
+
+/// A table for each month, and entities that expire.
+#[derive(Debug, TableEntity)]
+#[table(name = "visits", partition = "{page}", row = "{id:05}", sums = Visit::SUMS)]
+#[table(bucket(month, at), expires = until)]
+struct Visit {
+    page: String,
+    id: u32,
+    at: OffsetDateTime,
+    until: Option<OffsetDateTime>,
+}
+
+impl Visit {
+    const SUMS: &'static [Sum<Self>] = &[
+        Sum::<Self>::of("ids", |visit| i64::from(visit.id)).shards(4),
+        Sum::<Self>::by_group("pages", |visit| (visit.page.clone(), 1)).over_partitions(),
+    ];
+}
+
+#[test]
+fn a_schema_says_when_entities_expire_how_they_share_tables_and_what_is_added_up() {
+    let schema = Schema::of::<Visit>();
+    let periods = schema.periods.as_ref().unwrap();
+    assert_eq!((periods.length, periods.field), (Bucket::Month, "at"));
+    assert_eq!((schema.expires, schema.sums[1].over_partitions), (Some("Until"), true));
+    let printed = schema.to_string();
+    for line in [
+        "Visit on `visits`, a table for each month of `at`\n",
+        "\n  expires  at Until\n",
+        "\n  sum ids  a number of each entity, in 4 rows\n",
+        "\n  sum pages  a number of each entity by group, over partitions",
+    ] {
+        assert!(printed.contains(line), "no {line:?} in {printed}");
+    }
+    let json = serde_json::to_value(&schema).unwrap();
+    assert_eq!((&json["periods"]["length"], &json["expires"]), (&"month".into(), &"Until".into()));
+    assert_eq!(json["sums"][0]["counts"], "a number of each entity");
 }
 
 #[test]

@@ -256,3 +256,22 @@ async fn the_end_of_one_types_partition_spares_rows_that_end_otherwise() {
     let left = lines.list(Line::partition("A")).collect().await.unwrap();
     assert!(left.iter().map(|line| (line.order, line.line)).eq([(7, 1), (7, 2), (7, 3)]));
 }
+
+#[tokio::test]
+async fn a_union_counts_what_the_service_reads_for_it_and_what_it_returns() {
+    let (tables, _) = office().await;
+    let all = || tables.union::<Office>(Employee::partition("Marketing"));
+    let read = tables.table("staff".parse().unwrap());
+    let in_partition = read.list("Marketing", ..).collect().await.unwrap().len() as u64;
+    let explained = all().take(1).explain().await.unwrap();
+    assert_eq!(explained.matching, all().count().await.unwrap() as u64);
+    assert!(explained.matching < explained.in_range && explained.in_range <= in_partition);
+    assert_eq!((explained.transactions, explained.transactions_unfiltered), (1, 1));
+    let text = explained.to_string();
+    assert!(text.contains("1 billed transaction,"), "{text}");
+    // Without the meetings, their index rows in front are outside the range.
+    let directory = tables.union::<Directory>(Employee::partition("Marketing"));
+    let directory = directory.explain().await.unwrap();
+    assert_eq!(directory.matching, 3);
+    assert!(directory.in_range < explained.in_range);
+}

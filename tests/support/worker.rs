@@ -29,8 +29,13 @@ impl Worker {
 
     /// Waits until it is [`ready`].
     pub fn wait_until_ready(&mut self) {
+        assert!(self.is_ready(), "the worker ended before it was ready");
+    }
+
+    /// Waits until it is [`ready`], or ends. Returns whether it is ready.
+    pub fn is_ready(&mut self) -> bool {
         let mut lines = self.output.by_ref().lines().map(Result::unwrap);
-        assert!(lines.any(|line| line == READY), "the worker ended before it was ready");
+        lines.any(|line| line == READY)
     }
 
     /// Its next line of output; `None` after its end.

@@ -19,7 +19,7 @@ const OF_ALL_RACES: u64 = 1_500_000;
 pub fn report(finishers: &[Finisher]) -> Result<BookReport, Error> {
     let repo = Tables::in_memory()?.repo::<Finisher>();
     let Some(runner) = finishers.first() else {
-        return Ok(Book::new("Race office", Prices::example()).report());
+        return Ok(Book::new("Race office", Prices::east_us_2()).report());
     };
     let race = Finisher::partition(&*runner.event, Distance::Full);
     let bib = || race.by_bib().wave(runner.wave).bib(runner.bib);
@@ -64,7 +64,7 @@ pub fn report(finishers: &[Finisher]) -> Result<BookReport, Error> {
             .per_hour(30.0),
     ];
     let sample = Sample::of(finishers)?.entities(OF_ALL_RACES).largest_partition(OF_ONE_RACE);
-    let book = Book::new("Race office", Prices::example()).entity(sample);
+    let book = Book::new("Race office", Prices::east_us_2()).entity(sample);
     Ok(patterns.into_iter().fold(book, Book::pattern).report())
 }
 

@@ -1,6 +1,6 @@
 //! Rules over a type with a table for each period.
 
-use crate::ast::{Entity, Role};
+use crate::ast::{Entity, Field, Role};
 use crate::errors::{Errors, mistake};
 use crate::nearest::suggestion;
 use crate::tokens::*;
@@ -43,13 +43,8 @@ fn table(entity: &Entity<'_>, digits: usize, errors: &mut Errors) {
 
 /// The stored time says which table the entity is in.
 fn time(entity: &Entity<'_>, field: &Ident, errors: &mut Errors) {
-    let name = field.unraw().to_string();
-    let Some(own) = entity.field(&name) else {
-        let names = entity.fields.iter().map(|field| field.name.as_str());
-        mistake!(errors, field => "no field is called `{name}`", help = suggestion(&name, names));
-        return;
-    };
-    if own.role != Role::Property {
+    let Some(Field { name, role, .. }) = entity.known_field(field, errors) else { return };
+    if *role != Role::Property {
         mistake!(errors, field => "field `{name}` is not stored as an instant, so it does not say which table the entity is in",
             help: "name a field with a time of the app's own, such as an `OffsetDateTime`");
     }

@@ -1,30 +1,25 @@
 //! Rules over rows that are written for each element of a field.
 
-use crate::ast::Entity;
+use crate::ast::{Entity, Field};
 use crate::attr::Each;
 use crate::errors::{Errors, mistake};
 use crate::kind;
 use crate::model::{Model, Source};
-use crate::nearest::suggestion;
 use crate::tokens::*;
 
 /// Only a collection has elements.
 pub fn fields(entity: &Entity<'_>, errors: &mut Errors) {
     for Each { field: own, .. } in entity.elements() {
-        let name = own.unraw().to_string();
-        match entity.field(&name) {
-            Some(field) if kind::element(field.ty).and_then(kind::option).is_some() => {
-                mistake!(errors, field.ty => "elements of `{name}` may be `None`, and a key holds a value",
+        let Some(Field { name, ty, .. }) = entity.known_field(own, errors) else { continue };
+        match kind::element(ty) {
+            Some(element) if kind::option(element).is_some() => {
+                mistake!(errors, ty => "elements of `{name}` may be `None`, and a key holds a value",
                     help: "use a collection of plain values, such as `Vec<T>`");
             }
-            Some(field) if kind::element(field.ty).is_some() => {}
-            Some(_) => {
+            Some(_) => {}
+            None => {
                 mistake!(errors, own => "field `{name}` is not a collection, so it has no elements",
                     help: "name a field of type `Vec<T>`, `BTreeSet<T>` or `[T; N]`");
-            }
-            None => {
-                let known = entity.fields.iter().map(|field| field.name.as_str());
-                mistake!(errors, own => "no field is called `{name}`", help = suggestion(&name, known));
             }
         }
     }

@@ -4,7 +4,6 @@ use crate::ast::{Encoder, Entity, Field, Role};
 use crate::errors::{Errors, mistake};
 use crate::kind::Kind;
 use crate::model::{Key, Model, Part, Width, digits_of};
-use crate::nearest::suggestion;
 use crate::tokens::*;
 
 /// The most UTF-16 units of a key: 1 KiB (service documentation).
@@ -23,11 +22,9 @@ pub fn component_names(entity: &Entity<'_>, errors: &mut Errors) {
 
 /// A component encodes a field of the entity.
 pub fn component_fields(entity: &Entity<'_>, errors: &mut Errors) {
-    let known: Vec<_> = entity.fields.iter().map(|field| field.name.as_str()).collect();
     for field in entity.components.iter().filter_map(|component| component.field()) {
-        let name = field.unraw().to_string();
-        if entity.field(&name).is_none() && entity.each(&name).is_none() {
-            mistake!(errors, field => "no field is called `{name}`", help = suggestion(&name, known.clone()));
+        if entity.each(&field.unraw().to_string()).is_none() {
+            entity.known_field(field, errors);
         }
     }
 }

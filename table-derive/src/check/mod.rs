@@ -4,6 +4,7 @@
 mod bucket;
 mod codes;
 mod each;
+mod expiry;
 mod fields;
 mod foreign;
 mod generated;
@@ -26,6 +27,9 @@ pub fn entity(entity: &Entity<'_>, errors: &mut Errors) {
         table::name(table, errors);
     }
     bucket::shape(entity, errors);
+    expiry::index(entity, errors);
+    expiry::property(entity, errors);
+    expiry::copies(entity, errors);
     fields::fields(&entity.fields, errors);
     rows::names(entity, errors);
     table::rows(entity, errors);

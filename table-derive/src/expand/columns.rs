@@ -11,12 +11,22 @@ fn columns<'e>(entity: &'e Entity<'_>, row: &'e Row) -> impl Iterator<Item = &'e
     entity.fields.iter().filter(|field| field.role == Role::Property && row.has_property(field))
 }
 
-/// The type of full rows' columns, and one for each partial row.
-pub fn column_types(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
+/// The rows with a type of columns: one for all full rows, and each partial row.
+fn rows<'m>(model: &'m Model<'_>) -> impl Iterator<Item = &'m Row> {
     let rows = model.entity.rows.iter().enumerate();
-    rows.filter(|(index, row)| *index == model.canonical || !row.is_full())
-        .map(|(_, row)| column_type(model, types, row))
-        .collect()
+    rows.filter(|(index, row)| *index == model.canonical || !row.is_full()).map(|(_, row)| row)
+}
+
+pub fn column_types(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
+    rows(model).map(|row| column_type(model, types, row)).collect()
+}
+
+pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
+    let columns = rows(model).map(|row| {
+        let about = types.about(TokenStream::new(), names::row_columns(types.input, row));
+        quote!(_orm::columns!(#about);)
+    });
+    columns.collect()
 }
 
 fn column_type(model: &Model<'_>, types: &Types<'_>, row: &Row) -> TokenStream {
@@ -38,7 +48,6 @@ fn column_type(model: &Model<'_>, types: &Types<'_>, row: &Row) -> TokenStream {
     quote! {
         #docs
         #lints
-        #[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
         #[allow(dead_code, deprecated, non_snake_case)]
         #vis struct #name #params #where_clause { #(#fields)* #phantom }
     }

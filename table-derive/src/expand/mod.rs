@@ -44,6 +44,7 @@ pub fn entity(model: &Model<'_>) -> TokenStream {
         Some(row::states(model)),
         Some(partition::impls(model, types)),
         Some(row::impls(model, types)),
+        Some(columns::impls(model, types)),
         Some(projected::impls(model, types)),
         patch.then(|| patch::impls(model, types)),
     ];

@@ -42,6 +42,7 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
 /// What a partition offers: the keys of each row. As a `Query` itself, it reads its canonical rows.
 pub fn keys(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let partition = types.partition();
+    let wrapper = types.about(TokenStream::new(), names::partition(types.input));
     let canonical = &model.entity.rows[model.canonical];
     let (method, row) = (&canonical.name, types.row(canonical));
     let body = quote! {
@@ -55,7 +56,7 @@ pub fn keys(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let (names, method) = named_rows(model, types).unzip();
     let rows = rows(model, types);
     let rows = types.items(partition, quote!(#(#rows)* #method));
-    quote!(#rows #names #[diagnostic::do_not_recommend] #query)
+    quote!(_orm::wrapper!(#wrapper); #rows #names #[diagnostic::do_not_recommend] #query)
 }
 
 /// `row()` where rows have names: a trait whose message lists them, and the method.
@@ -91,8 +92,8 @@ fn partition_of(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     ));
     // Errors about its arguments show the template.
     let method = Ident::new("partition", partition.template.literal.span());
-    let (name, phantom) = (names::partition(types.input), types.phantom_value());
-    let made = (types.partition(), quote!(#name(#key #phantom)));
+    let value = types.holding(&names::partition(types.input), quote!(#key));
+    let made = (types.partition(), value);
     from_partition(model, types, partition, (docs, &method), made)
 }
 
@@ -107,8 +108,8 @@ fn foreign(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
             described(partition),
             cost(class(key, 0))
         ));
-        let (at, phantom) = (variable("key"), types.phantom_value());
-        let value = quote!(#name(_orm::PartitionKey::row_key(&#at, #start) #phantom));
+        let at = variable("key");
+        let value = types.holding(&name, quote!(_orm::PartitionKey::row_key(&#at, #start)));
         let made = (types.row_in(&name, state(model, key, 0)), value);
         let shards = format_ident!("{}_partitions", row.name.unraw());
         let all = (all_shards(partition), &shards);
@@ -171,9 +172,9 @@ fn give(part: &Part<'_>, key: &Ident) -> TokenStream {
 
 /// `E::partitions(..)`, where the partition has a shard: one partition for each shard.
 fn partitions_of(model: &Model<'_>, types: &Types<'_>) -> Option<TokenStream> {
-    let (name, key) = (names::partition(types.input), variable("key"));
-    let phantom = types.phantom_value();
-    let made = (types.partition(), quote!(#name(#key #phantom)));
+    let key = variable("key");
+    let value = types.holding(&names::partition(types.input), quote!(#key));
+    let made = (types.partition(), value);
     let about = (all_shards(&model.partition), &format_ident!("partitions"));
     for_each_shard(model, types, &model.partition, about, made)
 }
@@ -201,8 +202,8 @@ fn ranges_of_time(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
             described(key)
         ));
         let (name, start) = (names::row(types.input, row), &key.template.start);
-        let (at, range, phantom) = (variable("key"), variable("range"), types.phantom_value());
-        let row_key = quote!(#name(_orm::PartitionKey::row_key(&#at, #start) #phantom));
+        let (at, range) = (variable("key"), variable("range"));
+        let row_key = types.holding(&name, quote!(_orm::PartitionKey::row_key(&#at, #start)));
         let value = quote!(#row_key.#ranges(_orm::Clone::clone(&#range)));
         let of = types.row_in(&name, state(model, key, 0));
         let made = (quote!(_orm::Range<#of>), value);
@@ -260,9 +261,10 @@ fn rows(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
     let rows = model.rows().take(model.own_rows()).map(|(row, key)| {
         let (name, start) = (names::row(types.input, row), &key.template.start);
         let first = types.row_in(&name, state(model, key, 0));
-        let (vis, method, phantom) = (&types.input.vis, &row.name, types.phantom_value());
+        let (vis, method) = (&types.input.vis, &row.name);
         let docs = doc(format!("The rows {}: {}.", described(key), cost(class(key, 0))));
-        quote!(#docs #vis fn #method(&self) -> #first { #name(_orm::PartitionKey::row_key(&self.0, #start) #phantom) })
+        let made = types.holding(&name, quote!(_orm::PartitionKey::row_key(&self.0, #start)));
+        quote!(#docs #vis fn #method(&self) -> #first { #made })
     });
     rows.collect()
 }

@@ -27,12 +27,10 @@ pub fn ty(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     }
     let (krate, vis, lints) = (&model.entity.krate, &types.input.vis, lints(types.input));
     let (ty, params, where_clause) = (&types.ty, types.params(), &types.where_clause);
-    let default = (!types.is_generic()).then(|| quote!(, ::core::default::Default));
     quote! {
         #docs
         #lints
         #[must_use]
-        #[derive(::core::fmt::Debug, ::core::clone::Clone #default)]
         #vis struct #name #params (#krate::repo::Patch<#ty>) #where_clause;
     }
 }
@@ -44,22 +42,14 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     quote!(#setters #traits)
 }
 
-/// `Default` and `EntityPatch`, by which `Repo::merge` takes the patch.
+/// The traits of the patch. `Repo::merge` takes it by one of them, `EntityPatch`.
 pub fn traits(types: &Types<'_>) -> TokenStream {
-    let implement = |what, body| types.implement_for(types.params(), what, types.patch(), body);
-    let ty = &types.ty;
-    // A derived one would ask for more of the type's parameters.
-    let default = types.is_generic().then(|| {
-        let body = quote!(
-            fn default() -> Self {
-                Self(_orm::Default::default())
-            }
-        );
-        implement(quote!(_orm::Default), body)
-    });
+    let (ty, patch) = (&types.ty, types.patch());
     let into_patch = quote!(fn into_patch(self) -> _orm::Patch<#ty> { self.0 });
-    let entity_patch = implement(quote!(_orm::EntityPatch<#ty>), into_patch);
-    quote!(#default #entity_patch)
+    let what = quote!(_orm::EntityPatch<#ty>);
+    let entity_patch = types.implement_for(types.params(), what, patch, into_patch);
+    let others = types.about(TokenStream::new(), names::patch(types.input));
+    quote!(#entity_patch _orm::patch!(#others);)
 }
 
 /// The setter of a field: of its property, or of one slot of a series that is an array or a ring.

@@ -93,6 +93,7 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
 fn traits(model: &Model<'_>, types: &Types<'_>, index: usize, row: &Row) -> TokenStream {
     let this = types.row_in(names::row(types.input, row), quote!(__S));
     let (params, bounds) = (types.params_and(quote!(__S: _orm::KeyState)), &types.where_clause);
+    let wrapper = types.about(quote!(__S), names::row(types.input, row));
     let first = types.row(row);
     let query = quote!(_orm::key_query!([#params] #this, [#bounds], #first););
     let columns = types.with_args(names::row_columns(types.input, row));
@@ -105,7 +106,7 @@ fn traits(model: &Model<'_>, types: &Types<'_>, index: usize, row: &Row) -> Toke
         const COLUMNS: Self::Columns = #value;
     };
     let row = types.implement_for(types.params_and(quote!(__S)), quote!(_orm::Row), this, body);
-    quote!(#query #row)
+    quote!(#query _orm::wrapper!(#wrapper); #row)
 }
 
 /// `and_below()` of a complete canonical key, unless the derive knows that no row lies below it.
@@ -165,16 +166,16 @@ impl Step<'_> {
     fn give(&self) -> TokenStream {
         let (Self { types, key, part, row_type, .. }, given) = (self, self.at + 1);
         let Part { ident, name, separator, .. } = part;
-        let (ty, part_of, phantom) = (part.value_type(), part.tokens(), types.phantom_value());
+        let (ty, part_of) = (part.value_type(), part.tokens());
+        let pushed = quote!(#part_of::push(self.0, #name, #ident, #separator));
+        let made = types.holding(row_type, pushed);
         let next = types.row_in(row_type, state(self.model, key, given));
         let docs = self.about("the", sample::given(key, given), class(key, given));
         let value = quote_spanned!(ident.span()=> impl _orm::Value<#ty>);
         let vis = &types.input.vis;
         quote! {
             #docs
-            #vis fn #ident(self, #ident: #value) -> #next {
-                #row_type(#part_of::push(self.0, #name, #ident, #separator) #phantom)
-            }
+            #vis fn #ident(self, #ident: #value) -> #next { #made }
         }
     }
 

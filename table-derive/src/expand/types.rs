@@ -90,8 +90,18 @@ impl<'a> Types<'a> {
         self.is_generic().then(|| quote!(::core::marker::PhantomData<fn() -> #ty>))
     }
 
-    pub fn phantom_value(&self) -> Option<TokenStream> {
-        self.is_generic().then(|| quote!(, _orm::PhantomData))
+    /// A value of the type of that name, which holds a key.
+    pub fn holding(&self, name: &Ident, key: TokenStream) -> TokenStream {
+        let phantom = self.is_generic().then(|| quote!(, _orm::PhantomData));
+        quote!(#name(#key #phantom))
+    }
+
+    /// What macros of the runtime take: the parameters with those in `state`, a generated type, its bounds and
+    /// its name.
+    pub fn about(&self, state: TokenStream, name: Ident) -> TokenStream {
+        let (params, bounds) = (self.params_and(state.clone()), &self.where_clause);
+        let (this, text) = (self.row_in(&name, state), name.unraw().to_string());
+        quote!([#params] #this, [#bounds], #text)
     }
 
     pub fn predicates(&self) -> TokenStream {
@@ -138,7 +148,6 @@ impl<'a> Types<'a> {
             #docs
             #lints
             #[must_use]
-            #[derive(::core::fmt::Debug, ::core::clone::Clone)]
             #declares #name #params (#key #phantom) #where_clause;
         }
     }

@@ -60,7 +60,8 @@ fn assertion(left: &UnionMember<'_>, right: &UnionMember<'_>) -> TokenStream {
         "a RowKey can be that of a row of `{other}` and of `{variant}`, so one would be taken for \
          the other: start the rows of each with a different literal, such as `A:`, or mark both \
          types with a kind of their own, such as `#[table(kind = \"{variant}\")]`, and guards \
-         with a key of their own: `unique(.., key = \"..\")`"
+         with a key of their own: `unique(.., key = \"..\")`, or with `across` a table of their own: \
+         `unique(.., across, table = \"..\")`"
     );
     let (left, ty) = (left.ty, right.ty);
     let (left, right) =

@@ -14,6 +14,24 @@ use std::collections::BTreeSet;
 const CAREFUL: f64 = 500.0;
 /// The share of matching rows below which another row would serve a query better.
 const DENSE: f64 = 0.1;
+/// Names of components that count time. The derive refuses an instant or a date; an integer shows only by its name
+/// what it counts.
+const TIMES: [&str; 14] = [
+    "year",
+    "quarter",
+    "month",
+    "week",
+    "day",
+    "date",
+    "hour",
+    "minute",
+    "second",
+    "time",
+    "timestamp",
+    "millis",
+    "ticks",
+    "epoch",
+];
 /// The rows below which nobody waits for those that do not match.
 const FEW: u64 = 100;
 
@@ -60,8 +78,26 @@ pub(super) fn findings(
     if report.rows_per_second > Target::Account.rows_per_second() {
         findings.push(Finding::HotAccount { rows_per_second: report.rows_per_second });
     }
-    samples.iter().for_each(|sample| of_rows(sample, report, patterns, &mut findings));
+    for sample in samples {
+        growing(sample, &mut findings);
+        of_rows(sample, report, patterns, &mut findings);
+    }
     findings
+}
+
+/// The PartitionKeys of a type that start with a component named after a time.
+fn growing(sample: &Sample, findings: &mut Vec<Finding>) {
+    let elsewhere = sample.schema.rows.iter().map(|row| row.partition);
+    let templates = BTreeSet::from_iter(elsewhere.chain([sample.schema.partition]));
+    for partition in templates {
+        let Some((_, component)) = partition.split_once('{') else { continue };
+        let component = component.split([':', '}']).next().unwrap_or_default();
+        let last = component.rsplit('_').next().unwrap_or_default();
+        if TIMES.contains(&last) {
+            let entity = sample.schema.entity;
+            findings.push(Finding::GrowsByName { entity, partition, component });
+        }
+    }
 }
 
 /// What stands out among the index rows of a type.

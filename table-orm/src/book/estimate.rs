@@ -2,7 +2,7 @@
 
 use super::sample::{Found, Sample};
 use crate::model::MAX_PAGE_ROWS;
-use crate::plan::{Cost, Plan, Step};
+use crate::plan::{Bounds, Cost, Plan, Step};
 use crate::query::{QueryClass, RowQuery, Span};
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -85,6 +85,9 @@ impl Estimate {
                 matching: before.matching,
                 ..Self::default()
             },
+            Step::WriteFound { of_each, .. } => {
+                Self::of_cost(&of_each.times(Bounds::exactly(before.matching)))
+            }
             // Calls of one minute share it.
             Step::Register { .. } => Self::default(),
             step => Self::of_cost(&step.cost()),

@@ -77,6 +77,15 @@ pub enum Finding {
         /// The properties that the patterns ask for.
         properties: Vec<String>,
     },
+    /// A PartitionKey starts with a component that grows with time, as far as its name shows.
+    GrowsByName {
+        /// The type.
+        entity: &'static str,
+        /// The template of the PartitionKey.
+        partition: &'static str,
+        /// The component.
+        component: &'static str,
+    },
     /// Few of the rows that a pattern reads match its filter.
     Sparse {
         /// The pattern.
@@ -133,6 +142,12 @@ impl fmt::Display for Finding {
                 "The patterns that read `{row}` of `{entity}` ask for {} only. A partial copy \
                  would serve them: `include(..)`.",
                 properties.join(", ")
+            ),
+            Self::GrowsByName { entity, partition, component } => write!(
+                f,
+                "The PartitionKey `{partition}` of `{entity}` starts with `{component}`. If it grows with \
+                 time, as its name says, all new rows go to one end of the table, and so to one server. Let \
+                 `{component}` follow a value that spreads the rows, unless few are written at a time."
             ),
             Self::Sparse { pattern, rows_read, rows_matching } => write!(
                 f,

@@ -20,7 +20,7 @@
 //!     (0..100).map(|n| Runner { race: "Boston".into(), bib: n, age: 18 + n as u8 % 60 }).collect();
 //! let boston = Runner::partition("Boston");
 //!
-//! let book = Book::new("Race office", Prices::example())
+//! let book = Book::new("Race office", Prices::east_us_2())
 //!     .entity(Sample::of(&sample)?.entities(500_000).largest_partition(50_000))
 //!     .pattern(Pattern::new("who wears a bib", runners.get(boston.by_bib().bib(7)).plan()?).per_second(20.0))
 //!     .pattern(Pattern::new("the fifties", runners.list(boston.by_age().age_in(50..60)).plan()?).per_hour(6.0))

@@ -31,15 +31,30 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// Returns made-up prices, to be replaced by those of your region and redundancy.
+    /// Returns the retail prices of Table storage in East US 2 with local redundancy (LRS), as a public cost study
+    /// quoted them on 2026-10-03: 0.00036 USD for 10,000 transactions, and 0.045 USD for a GB and month of the
+    /// first TB. Other regions and redundancies have other prices: compare those of
+    /// [Microsoft's page](https://azure.microsoft.com/pricing/details/storage/tables/), and
+    /// [read](Self::from_json) yours from a file.
+    ///
+    /// ```
+    /// # use table_orm::book::Prices;
+    /// // A file to start from.
+    /// let file = serde_json::to_string_pretty(&Prices::east_us_2())?;
+    /// assert_eq!(Prices::from_json(&file)?, Prices::east_us_2());
+    /// # Ok::<_, serde_json::Error>(())
+    /// ```
     #[must_use]
-    pub fn example() -> Self {
+    pub fn east_us_2() -> Self {
         Self {
-            source: "an example: replace it by the prices of your region and redundancy".to_owned(),
-            date: "none".to_owned(),
+            source: "retail prices of Table storage in East US 2, locally redundant (LRS), first TB, as \
+                     quoted by a public cost study; compare \
+                     https://azure.microsoft.com/pricing/details/storage/tables/"
+                .to_owned(),
+            date: "2026-10-03".to_owned(),
             currency: "USD".to_owned(),
-            per_10_000_transactions: 0.0004,
-            per_gib_month: 0.05,
+            per_10_000_transactions: 0.00036,
+            per_gib_month: 0.045,
         }
     }
 

@@ -37,9 +37,9 @@ use serde::Deserializer;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored as a property",
     label = "not a property type",
-    note = "store it as text with `#[table(json)]`, as a group with `#[table(flatten)]` or \
-            `#[table(series)]`, keep it only in keys with `#[table(key_only)]`, \
-            leave it out with `#[table(skip)]`, or implement `Property`"
+    note = "store a `Ring`, `Vec` or array of values with `#[table(series)]`; store another type as text \
+            with `#[table(json)]` or as a group with `#[table(flatten)]`, keep it only in keys with \
+            `#[table(key_only)]`, leave it out with `#[table(skip)]`, or implement `Property`"
 )]
 pub trait Property: Sized {
     /// The EDM type of every stored value, where all have one. `is_present` and `is_absent` of a

@@ -22,6 +22,7 @@ mod database;
 mod durability;
 mod engine;
 mod file;
+mod file_options;
 mod filter_eval;
 mod key_bytes;
 mod layout;
@@ -38,6 +39,7 @@ mod tests;
 mod value;
 
 pub use durability::Durability;
+pub use file_options::FileOptions;
 pub use open::OpenError;
 
 use crate::model::{ETag, Metadata, PARTITION_KEY, ROW_KEY, TableName};
@@ -99,10 +101,11 @@ impl EmbeddedStore {
     /// # Errors
     /// Returns [`OpenError`], whose text says what to do, when the file cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
-        Self::open_with(path, Durability::Immediate)
+        Self::open_with(path, FileOptions::default())
     }
 
-    /// Opens a database file as [`open`](Self::open) does, with another durability of its writes.
+    /// Opens a database file as [`open`](Self::open) does, with another [`Durability`] of its writes or other
+    /// [options](FileOptions).
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -119,13 +122,16 @@ impl EmbeddedStore {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn open_with(path: impl AsRef<Path>, durability: Durability) -> Result<Self, OpenError> {
-        let path = path.as_ref().to_owned();
-        let opened = open::file(&path, durability)?;
+    pub fn open_with(
+        path: impl AsRef<Path>,
+        options: impl Into<FileOptions>,
+    ) -> Result<Self, OpenError> {
+        let (path, options) = (path.as_ref().to_owned(), options.into());
+        let opened = open::file(&path, options)?;
         let owned = path.clone();
-        let reopen: Reopen = Box::new(move || open::existing(&owned, durability));
+        let reopen: Reopen = Box::new(move || open::existing(&owned, options));
         let engine = Arc::new(Engine::new(opened, Some(reopen)));
-        let syncer = match durability {
+        let syncer = match options.durability {
             Durability::Immediate => None,
             Durability::Eventual => {
                 let started = Syncer::start(Arc::clone(&engine));

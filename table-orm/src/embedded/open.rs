@@ -6,8 +6,8 @@
 
 use super::apply::DatabaseWriter;
 use super::database::Database;
-use super::durability::Durability;
 use super::file::File;
+use super::file_options::FileOptions;
 use super::layout;
 use super::memory::Memory;
 use crate::model::Printable;
@@ -119,29 +119,27 @@ pub enum OpenError {
 /// The path of a database in memory in messages.
 const IN_MEMORY: &str = "(in memory)";
 
-/// The size of redb's cache: enough for the inner pages of a million rows. redb's default is 1 GiB.
-const CACHE_BYTES: usize = 64 * 1024 * 1024;
-
 /// Opens or creates a database file.
 pub(crate) fn file(
     path: &Path,
-    durability: Durability,
+    options: FileOptions,
 ) -> Result<(Database, DatabaseWriter), OpenError> {
     caught(path, || {
         inspect(path)?;
-        let database = builder().create(path).map_err(|error| database_error(path, error))?;
-        start(path, database, durability)
+        let database =
+            builder(options).create(path).map_err(|error| database_error(path, error))?;
+        start(path, database, options)
     })
 }
 
 /// Opens a database file that was open before, even after a crash. Creates no file.
 pub(crate) fn existing(
     path: &Path,
-    durability: Durability,
+    options: FileOptions,
 ) -> Result<(Database, DatabaseWriter), OpenError> {
     caught(path, || {
-        let database = builder().open(path).map_err(|error| database_error(path, error))?;
-        start(path, database, durability)
+        let database = builder(options).open(path).map_err(|error| database_error(path, error))?;
+        start(path, database, options)
     })
 }
 
@@ -156,9 +154,9 @@ fn caught<T>(
     })
 }
 
-fn builder() -> Builder {
+fn builder(options: FileOptions) -> Builder {
     let mut builder = redb::Database::builder();
-    builder.set_cache_size(CACHE_BYTES);
+    builder.set_cache_size(options.cache_bytes);
     builder
 }
 
@@ -170,10 +168,10 @@ pub(crate) fn in_memory() -> Result<(Database, DatabaseWriter), OpenError> {
 fn start(
     path: &Path,
     database: redb::Database,
-    durability: Durability,
+    options: FileOptions,
 ) -> Result<(Database, DatabaseWriter), OpenError> {
     check_owner(path, &database)?;
-    started(path, Database::File(File::new(database, durability)))
+    started(path, Database::File(File::new(database, options.durability)))
 }
 
 fn started(path: &Path, database: Database) -> Result<(Database, DatabaseWriter), OpenError> {

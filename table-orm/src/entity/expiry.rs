@@ -111,7 +111,13 @@ impl ExpiryProperty {
         })
     }
 
-    /// The number of comparisons in that condition.
+    /// The condition of rows that may have expired at an instant. The reader decides which name counts.
+    pub fn expired_filter(self, now: DateTime) -> Filter {
+        let expired = |name| Filter::compare(name, Comparison::LessOrEqual, now);
+        self.former().fold(expired(self.name), |filter, former| filter.or(expired(former)))
+    }
+
+    /// The number of comparisons in the condition of those that are alive.
     pub fn comparisons(self) -> usize {
         1 + self.former().count()
     }

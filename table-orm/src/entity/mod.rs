@@ -22,6 +22,7 @@ mod schema;
 mod skip;
 mod sum;
 mod sum_copy;
+mod sum_schema;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -48,8 +49,9 @@ pub use query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, UnionScope, Whol
 pub use read::{FromRow, ReadRow, WholeRows};
 pub use row_head::RowHead;
 pub use rows::{EntityRow, EntityRows, Invalid};
-pub use schema::{PropertySchema, QueryMethod, RowSchema, Schema, UniqueSchema};
+pub use schema::{PeriodsSchema, PropertySchema, QueryMethod, RowSchema, Schema, UniqueSchema};
 pub use sum::Sum;
+pub use sum_schema::{Counts, SumSchema};
 pub use template::{CopyKind, ForeignTemplate, GuardTemplate, RowTemplate};
 pub use union::{MemberOf, TableUnion, UnionMember};
 pub use unique_key::UniqueKey;

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::mem;
+use std::ops::Range;
 
 /// A value that is read from a row: an entity, a projection, or a row of any shape.
 pub trait ReadRow: Sized {
@@ -157,18 +158,21 @@ pub(crate) struct PageRows<T> {
     pub left_out: Vec<(usize, Option<PropertyError>)>,
     /// The [extra bytes](ReadRow::extra_bytes) of those that were read.
     pub extra_bytes: usize,
+    /// Where the text of each row of the page is, read or left out.
+    pub texts: Vec<Range<usize>>,
 }
 
 /// Reads every own row of a page's `value` array.
 pub(crate) fn read_page<T: ReadRow>(
     own: &OwnRows,
-    json: &[u8],
+    body: &[u8],
 ) -> Result<PageRows<T>, PropertyError> {
     let mut context = RowContext::new(T::NAME);
     let mut names = Some(NameCache::default());
-    let mut page = PageRows { rows: Vec::new(), left_out: Vec::new(), extra_bytes: 0 };
-    let read = read_value(json, |json| {
+    let mut page = PageRows::none();
+    let read = read_value(body, |json| {
         json.array(|json| {
+            let from = body.len() - json.rest.len();
             context = own.context(T::NAME);
             let start = json.rest;
             let read = T::read_row(own.index, Members::new(json, &mut context, &mut names));
@@ -185,6 +189,7 @@ pub(crate) fn read_page<T: ReadRow>(
                     page.leave_out(own.take(&context).then(|| context.error(fault)));
                 }
             }
+            page.texts.push(from..body.len() - json.rest.len());
             Ok(())
         })
     });
@@ -193,6 +198,10 @@ pub(crate) fn read_page<T: ReadRow>(
 }
 
 impl<T> PageRows<T> {
+    const fn none() -> Self {
+        Self { rows: Vec::new(), left_out: Vec::new(), extra_bytes: 0, texts: Vec::new() }
+    }
+
     #[cold]
     fn leave_out(&mut self, error: Option<PropertyError>) {
         self.left_out.push((self.rows.len() + self.left_out.len(), error));

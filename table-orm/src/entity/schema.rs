@@ -4,9 +4,11 @@
 //! readers and checks of the type use.
 
 use super::query::canonical;
-use super::{CopyKind, EventValues, ForeignTemplate, GuardTemplate, RowTemplate, TableEntity};
+use super::{
+    CopyKind, EventValues, ForeignTemplate, GuardTemplate, RowTemplate, SumSchema, TableEntity,
+};
 use crate::key::{Escape, KeyTemplate, Shape, TemplatePart};
-use crate::model::{EdmType, MAX_ENTITY_BYTES, MAX_STRING_UNITS};
+use crate::model::{Bucket, EdmType, MAX_ENTITY_BYTES, MAX_STRING_UNITS};
 use crate::property::{Declared, Limit, MAX_CHUNKS, ValueType};
 use crate::query::QueryClass;
 use serde::{Serialize, Serializer};
@@ -51,10 +53,25 @@ pub struct Schema {
     pub properties: Vec<PropertySchema>,
     /// Whether it also stores properties that no field names: a flattened map.
     pub open: bool,
-    /// The names of its sums.
-    pub sums: Vec<&'static str>,
+    /// The property with the instant at which an entity expires, if entities do.
+    pub expires: Option<&'static str>,
+    /// Which entities share a table, if there is a table for each period.
+    pub periods: Option<PeriodsSchema>,
+    /// Its sums.
+    pub sums: Vec<SumSchema>,
     /// What the events of its writes hold, if it has an outbox.
     pub events: Option<EventValues>,
+}
+
+/// The periods of a type with a table for each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PeriodsSchema {
+    /// How long they are.
+    #[serde(serialize_with = "as_length")]
+    pub length: Bucket,
+    /// The field with the time of an entity.
+    pub field: &'static str,
 }
 
 /// One kind of row of a type.
@@ -144,6 +161,10 @@ fn as_text<T: fmt::Display, S: Serializer>(value: &T, out: S) -> Result<S::Ok, S
     out.collect_str(value)
 }
 
+fn as_length<S: Serializer>(length: &Bucket, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_str(length.name())
+}
+
 fn as_optional_text<T: fmt::Display, S: Serializer>(
     value: &Option<T>,
     out: S,
@@ -181,7 +202,10 @@ impl Schema {
             uniques: guards.collect(),
             open: is_open(E::PROPERTIES),
             properties,
-            sums: E::sums().iter().map(super::Sum::name).collect(),
+            expires: E::EXPIRES,
+            periods: E::BUCKET
+                .map(|own| PeriodsSchema { length: own.bucket(), field: own.field() }),
+            sums: E::sums().iter().map(SumSchema::of).collect(),
             events: E::OUTBOX,
         }
     }
@@ -318,7 +342,11 @@ fn is_open(declared: &[Declared]) -> bool {
 
 impl fmt::Display for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} on `{}`\n  PartitionKey  {}", self.entity, self.table, self.partition)?;
+        write!(f, "{} on `{}`", self.entity, self.table)?;
+        if let Some(PeriodsSchema { length, field }) = self.periods {
+            write!(f, ", a table for each {} of `{field}`", length.name())?;
+        }
+        write!(f, "\n  PartitionKey  {}", self.partition)?;
         for row in &self.rows {
             write!(f, "\n  row {row}")?;
         }
@@ -334,6 +362,9 @@ impl fmt::Display for Schema {
         }
         if self.open {
             f.write_str("\n  any other property")?;
+        }
+        if let Some(property) = self.expires {
+            write!(f, "\n  expires  at {property}")?;
         }
         for sum in &self.sums {
             write!(f, "\n  sum {sum}")?;

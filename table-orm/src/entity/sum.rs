@@ -64,7 +64,7 @@ pub struct Sum<E> {
 }
 
 /// What an entity adds.
-enum Adds<E> {
+pub(super) enum Adds<E> {
     One,
     Value(fn(&E) -> i64),
     InGroup(fn(&E) -> (String, i64)),
@@ -211,6 +211,14 @@ impl<E> Sum<E> {
         self.name
     }
 
+    pub(super) const fn adds(&self) -> &Adds<E> {
+        &self.adds
+    }
+
+    pub(super) const fn rows_of_a_total(&self) -> u8 {
+        self.shards
+    }
+
     /// Whether its totals have copies.
     pub(crate) const fn is_over_partitions(&self) -> bool {
         self.over_partitions
@@ -250,7 +258,8 @@ impl<E> Sum<E> {
         (total.row_key(shard).ok()? == row_key).then_some((total, shard))
     }
 
-    pub(super) fn contribution(&self, entity: &E) -> (Total, i64) {
+    /// What an entity adds, and to which total.
+    pub(crate) fn contribution(&self, entity: &E) -> (Total, i64) {
         let (group, value) = match self.adds {
             Adds::One => (None, 1),
             Adds::Value(value) => (None, value(entity)),

@@ -71,7 +71,7 @@ impl RowTemplate {
     #[must_use]
     #[track_caller]
     pub const fn parts(mut self, parts: &'static [TemplatePart]) -> Self {
-        self.parts = KeyTemplate::literal(self.start).parts(parts).parts;
+        self.parts = KeyTemplate { start: self.start, parts }.checked().parts;
         self
     }
 
@@ -198,7 +198,7 @@ impl GuardTemplate {
     #[must_use]
     #[track_caller]
     pub const fn parts(mut self, parts: &'static [TemplatePart]) -> Self {
-        self.parts = KeyTemplate::literal(self.start).parts(parts).parts;
+        self.parts = KeyTemplate { start: self.start, parts }.checked().parts;
         self
     }
 

@@ -5,7 +5,7 @@ use super::own_rows::OwnRows;
 use super::{ForeignTemplate, GuardTemplate, RowTemplate, TableEntity};
 use crate::entity::Row;
 use crate::key::KeyTemplate;
-use crate::model::{Metadata, is_same, reserved_start};
+use crate::model::{Bucket, Metadata, is_same, reserved_start};
 use crate::property::PropertyError;
 
 /// An enum with one entity type in each variant: `#[derive(TableUnion)]`.
@@ -61,6 +61,8 @@ pub struct UnionMember {
     pub kind: Option<&'static str>,
     /// Whether its entities are still stored under the keys of another type too.
     migrates: bool,
+    /// The length of the periods that have a table each.
+    bucket: Option<Bucket>,
     /// Its canonical rows.
     pub(crate) own: OwnRows,
     /// The names of its sums.
@@ -78,6 +80,10 @@ impl UnionMember {
         let (rows, guards, foreign) = (E::ROWS, E::GUARDS, E::FOREIGN);
         let (metadata, kind, migrates) = (E::METADATA, E::KIND, E::MIGRATES);
         let (sums, has_events) = (E::SUM_NAMES, E::OUTBOX.is_some());
+        let bucket = match E::BUCKET {
+            Some(bucketing) => Some(bucketing.bucket()),
+            None => None,
+        };
         Self {
             entity,
             table,
@@ -88,6 +94,7 @@ impl UnionMember {
             metadata,
             kind,
             migrates,
+            bucket,
             own,
             sums,
             has_events,
@@ -103,6 +110,24 @@ impl UnionMember {
                 !members[at].migrates,
                 "a type of this union has `migrate_from`: its entities may still be stored under their old keys, \
                  which a union does not see; remove `migrate_from` when the migration has ended"
+            );
+            at += 1;
+        }
+    }
+
+    /// Does not compile if one of the types has no table for each period of that length.
+    #[track_caller]
+    pub(crate) const fn have_periods_of(members: &[Self], length: Bucket) {
+        let mut at = 0;
+        while at < members.len() {
+            let is_same = match members[at].bucket {
+                Some(bucket) => bucket.digits() == length.digits(),
+                None => false,
+            };
+            assert!(
+                is_same,
+                "a type of this union has another `bucket` than the type of the periods: its entities are in other \
+                 tables; give all types of the union the same one"
             );
             at += 1;
         }
@@ -303,7 +328,8 @@ macro_rules! shares_table {
                     "`, so one would be taken for the other: start the rows of each with a \
                      different literal, such as `A:`, or mark both types with a kind of their own, \
                      such as `#[table(kind = \"", ::core::stringify!($other), "\")]`, and guards with a key of \
-                     their own: `unique(.., key = \"..\")`"
+                     their own: `unique(.., key = \"..\")`, or with `across` a table of their own: \
+                     `unique(.., across, table = \"..\")`"
                 ),
             );
         )+

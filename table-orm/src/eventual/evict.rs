@@ -1,17 +1,19 @@
 //! The delete of an expired entity, with all its rows: before another takes its key or its values.
 //!
-//! Invariant: an entity is deleted only in the version that was read as expired.
+//! Invariants:
+//! - An entity is deleted only in the version that was read as expired.
+//! - An entity that cannot be read makes no room, and is no error of the write that meets it.
 
+use super::delete::delete_loaded;
 use super::intents::Intents;
+use super::owner::{Copies, Owner, Role, of_guard, role};
 use super::settled::Settling;
-use crate::entity::{
-    DynamicEntity, GuardTemplate, Loaded, TableEntity, canonical, index_of, is_alive, read_row,
-};
+use crate::entity::{Loaded, TableEntity, is_alive};
 use crate::error::{Error, Result};
-use crate::model::{DateTime, Edm, Metadata, TableName};
-use crate::plan::{CanonicalKey, Connection, MakeRoom, TableClient, delete_all};
+use crate::model::{DateTime, Metadata, TableName};
+use crate::plan::{CanonicalKey, Connection, MakeRoom, TableClient};
 use crate::query::RowQuery;
-use crate::store::{Batch, IfMatch, StoredRow};
+use crate::store::{Batch, StoredRow};
 use futures_core::future::BoxFuture;
 use std::sync::Arc;
 
@@ -22,20 +24,22 @@ pub(crate) struct ExpiringType {
     entity: &'static str,
     metadata: Metadata,
     client: fn(Arc<Connection>, TableName) -> TableClient,
-    /// Which row of the type a RowKey is that of.
-    place: fn(&str) -> Option<Place>,
-    /// The delete of the entity of a canonical row: `None` for a row of another type, and for an entity that
-    /// is alive at that instant.
-    delete: fn(&TableClient, StoredRow, DateTime) -> Result<Option<Delete>>,
+    /// What a RowKey of the type is.
+    role: fn(&str) -> Option<Role>,
+    copies: Copies,
+    /// The delete of the entity of a canonical row, where it is in the way: `None` for a row of another type, for an
+    /// entity that is alive at that instant, and for one without the row in the way.
+    delete: fn(&TableClient, StoredRow, &InTheWay) -> Option<Delete>,
 }
 
 /// The transaction that deletes an entity, and what follows it.
 type Delete = (Batch, Intents);
 
-#[derive(Debug)]
-enum Place {
-    Canonical,
-    Guard,
+/// The row that a write meets.
+struct InTheWay {
+    row_key: String,
+    role: Role,
+    now: DateTime,
 }
 
 impl ExpiringType {
@@ -45,34 +49,24 @@ impl ExpiringType {
             entity: E::NAME,
             metadata: E::METADATA,
             client: TableClient::new::<E>,
-            place: |row_key| match index_of::<E>(row_key)? {
-                index if index == canonical::<E>() => Some(Place::Canonical),
-                index => (index >= E::ROWS.len()).then_some(Place::Guard),
-            },
-            delete: |client, row, now| {
-                let Some(loaded) = Loaded::<E>::read(row.body, row.header)? else {
-                    return Ok(None);
-                };
-                if is_alive::<E>(loaded.stored(), Some(now)) {
-                    return Ok(None);
-                }
-                let guard = IfMatch::ETag(loaded.etag().clone());
-                let batch = delete_all(loaded.stored_rows()?, canonical::<E>(), &guard);
-                let mut intents = Intents::default();
-                intents.add_loaded(client, &loaded, None)?;
-                Ok(Some((batch, intents)))
-            },
+            role: role::<E>,
+            copies: Copies::of::<E>(),
+            delete: delete::<E>,
         })
     }
 
     /// Deletes the entity of that key with all its rows, if it has expired. Its rows in other partitions follow.
     /// Returns whether it is not there any more as it was.
-    async fn evict(&self, client: &TableClient, key: &CanonicalKey) -> Result<bool> {
+    async fn evict(
+        &self,
+        client: &TableClient,
+        key: &CanonicalKey,
+        in_the_way: &InTheWay,
+    ) -> Result<bool> {
         let query = RowQuery { metadata: self.metadata, ..client.point(key) };
         // Another writer was faster, and may be about to take its place.
         let Some(row) = client.row(&query).await? else { return Ok(true) };
-        let now = client.connection.clock.now();
-        let Some((batch, mut intents)) = (self.delete)(client, row, now)? else {
+        let Some((batch, mut intents)) = (self.delete)(client, row, in_the_way) else {
             return Ok(false);
         };
         let settling = Settling::default();
@@ -86,17 +80,36 @@ impl ExpiringType {
     }
 
     async fn make_room(self, client: TableClient, key: CanonicalKey) -> Result<bool> {
-        let key = match (self.place)(&key.row_key) {
-            Some(Place::Canonical) => key,
-            Some(Place::Guard) => match holder(&client, &key).await? {
-                Some(holder) => holder,
-                // Whoever had the value gave it up.
-                None => return Ok(true),
-            },
-            None => return Ok(false),
+        let Some(role) = (self.role)(&key.row_key) else { return Ok(false) };
+        let now = client.connection.clock.now();
+        let in_the_way = InTheWay { row_key: key.row_key.clone(), role, now };
+        let owner = match role {
+            Role::Canonical => Owner::Of(key),
+            Role::Guard => of_guard(&client, &key).await?,
+            Role::Copy => self.copies.owner(&client, &key, now).await?,
         };
-        self.evict(&client, &key).await
+        match owner {
+            Owner::Of(key) => self.evict(&client, &key, &in_the_way).await,
+            Owner::Gone => Ok(true),
+            Owner::Unknown => Ok(false),
+        }
     }
+}
+
+fn delete<E: TableEntity>(
+    client: &TableClient,
+    row: StoredRow,
+    in_the_way: &InTheWay,
+) -> Option<Delete> {
+    let Ok(Some(loaded)) = Loaded::<E>::read(row.body, row.header) else { return None };
+    if is_alive::<E>(loaded.stored(), Some(in_the_way.now)) {
+        return None;
+    }
+    let (batch, intents) = delete_loaded(client, &loaded).ok()?;
+    // An index row that its entity does not have stays, whatever happens to the entity.
+    let has_row = !matches!(in_the_way.role, Role::Copy)
+        || batch.operations.iter().any(|operation| operation.row_key == in_the_way.row_key);
+    has_row.then_some((batch, intents))
 }
 
 impl MakeRoom for ExpiringType {
@@ -113,16 +126,4 @@ impl MakeRoom for ExpiringType {
         let client = (self.client)(Arc::clone(connection), table.clone());
         Box::pin((*self).make_room(client, key))
     }
-}
-
-/// The entity that a guard row of the partition names; `None` where the guard is gone.
-async fn holder(client: &TableClient, guard: &CanonicalKey) -> Result<Option<CanonicalKey>> {
-    let row = client.annotated_row(&guard.partition_key, &guard.row_key).await?;
-    let Some(row) = row else { return Ok(None) };
-    let row: DynamicEntity = read_row(0, &row.body)?;
-    let row_key = match row.properties.get(GuardTemplate::REFERENCE) {
-        Some(Edm::String(row_key)) => row_key.clone(),
-        _ => String::new(),
-    };
-    Ok(Some(CanonicalKey { partition_key: guard.partition_key.clone(), row_key }))
 }

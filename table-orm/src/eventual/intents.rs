@@ -46,6 +46,8 @@ pub(crate) struct Intents {
     pub(super) tickets: Vec<(ForeignType, Intent)>,
     /// The canonical RowKeys that change, of types that report it: from one to the other.
     moves: Vec<(String, String)>,
+    /// The canonical rows that it changes, as they were read, of types with large values.
+    before: Vec<EntityRow>,
     /// The number that says which of its rows a total changes in, where a copy follows.
     shard: Option<u64>,
     /// What names the partition in the register of the table.
@@ -90,6 +92,9 @@ impl Intents {
             && old.row_key != new.row_key
         {
             self.moves.push((old.row_key.clone(), new.row_key.clone()));
+        }
+        if !E::OVERFLOW.is_empty() {
+            self.before.extend(old.cloned());
         }
         if !reaches_across::<E>() {
             return Ok(());
@@ -155,8 +160,8 @@ impl Intents {
     }
 
     /// The client that sends their transaction.
-    fn sender<'c>(&self, client: &'c TableClient) -> Cow<'c, TableClient> {
-        client.for_transaction(&self.moves, self.shard)
+    pub fn sender<'c>(&self, client: &'c TableClient) -> Cow<'c, TableClient> {
+        client.for_transaction(&self.moves, &self.before, self.shard)
     }
 
     /// Adds the copies of the totals in these rows, which a transaction writes.
@@ -181,7 +186,7 @@ impl Intents {
         loaded: &Loaded<E>,
         new: Option<&EntityRow>,
     ) -> Result<(), Invalid> {
-        if !reaches_across::<E>() && E::OUTBOX.is_none() {
+        if !reaches_across::<E>() && E::OUTBOX.is_none() && E::OVERFLOW.is_empty() {
             return Ok(());
         }
         let index = canonical::<E>();

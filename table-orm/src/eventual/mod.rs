@@ -25,6 +25,7 @@
 //!   written any more, however late its request takes effect.
 //! - No clock decides what is written.
 
+mod delete;
 mod error;
 mod evict;
 mod foreign_rows;
@@ -34,6 +35,7 @@ mod group;
 mod intent;
 mod intents;
 mod left_ticket;
+mod owner;
 mod planned;
 mod prepared;
 mod registered;
@@ -60,6 +62,7 @@ pub use settled::Settled;
 pub use sweep::{SETTLE_GRACE, SettleFailure, SettleReport};
 pub use written::{ReportSettled, Reporting, Written};
 
+pub(crate) use delete::{delete_batch, delete_loaded};
 pub(crate) use evict::ExpiringType;
 pub(crate) use foreign_rows::ForeignKey;
 pub(crate) use foreign_type::ForeignType;

@@ -27,6 +27,9 @@ impl Intents {
         let leaves = self.len() > 0 || client.may_add_events(&batch);
         let read_first = client.read_first_of(&batch);
         self.append_to(client, &mut batch)?;
+        let sender = self.sender(client);
+        let deletes = sender.delete_values_of(&batch)?;
+        batch.operations.extend(sender.value_operations(&batch)?);
         let transaction = Step::write(client.table.clone(), batch);
         let [reserved, released] = [&self.tickets, &self.intents].map(|rows| guards(client, rows));
         let (prepared, others): (Vec<_>, Vec<_>) = self
@@ -42,6 +45,7 @@ impl Intents {
             .chain(some(reserved, |guards| Step::Reserve { guards }))
             .chain(read_first)
             .chain(transaction)
+            .chain(deletes)
             .chain(some(prepared.partitions(), |partitions| {
                 let cost = prepared.cost_with_tickets();
                 Step::SettleWithTickets { partitions, cost }
@@ -133,6 +137,7 @@ pub(crate) fn plan_with_settling<E: TableEntity>(
     let before = tickets.into_iter().chain(register).chain(client.read_first());
     let transaction = plan.steps.len().saturating_sub(1);
     plan.steps.splice(transaction..transaction, before);
+    plan.steps.extend(client.delete_values());
     let (partitions, cost) = (Vec::new(), Cost::UNBOUNDED);
     if first {
         plan.steps.push(Step::SettleWithTickets { partitions, cost });

@@ -105,6 +105,11 @@ impl FormerKey {
         }
     }
 
+    /// The names of its components.
+    pub fn components(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().map(|part| &*part.name)
+    }
+
     /// The literal behind what was read so far.
     fn literal(&mut self) -> &mut String {
         match self.parts.last_mut() {

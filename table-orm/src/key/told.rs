@@ -148,6 +148,11 @@ impl TemplatePart {
         }
     }
 
+    /// Whether it is the value itself, neither reversed nor otherwise computed.
+    pub(crate) const fn is_value(&self) -> bool {
+        matches!(self.coding, Coding::Value)
+    }
+
     /// Whether it only spreads values over partitions.
     pub(crate) const fn is_shard(&self) -> bool {
         matches!(self.coding, Coding::Shard(..) | Coding::Spread)

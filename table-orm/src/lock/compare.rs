@@ -4,7 +4,7 @@ use super::Type;
 use super::change::{Reads, SchemaChange};
 use super::describe::CODES;
 use super::samples::{Read, STORED};
-use super::text::{Entity, Item, UNION};
+use super::text::{EXPIRY, Entity, Item, UNION};
 use crate::property::renames_slots;
 use std::collections::BTreeSet;
 
@@ -35,6 +35,17 @@ const NEW_UNIQUE: &str =
 const REWRITE: &str = "run `rewrite`: until then, `verify` reports the rows";
 const KEEP_VALUES: &str = "read it into the new field with `alias`, keep the field, or keep the values in \
                            `#[table(flatten)] rest: BTreeMap<String, Edm>`: else the next write drops them";
+
+const COUNT_AGAIN: &str =
+    "run `repair_sums` in each partition: until then, totals lack the stored entities";
+const NEW_SUM: &str = "give the new sum another name, and run `repair_sums`: the stored totals were counted otherwise";
+const NEW_INSTANT: &str = "let entities expire by a property that no stored row has; or, if entities whose instant has \
+                           passed are to be left out and deleted now, add the lines of this item to the file by hand";
+const NO_INSTANT: &str =
+    "keep it, or `purge` with the version before: entities that have expired are read again";
+const OTHER_INSTANT: &str = "keep it, or `purge` with the version before, and run `rewrite`: entities without the other \
+                             property never expire";
+const NO_EXPIRY: &str = "keep an instant: entities never expire by another value, and those that have expired are read again";
 
 /// The lock as it has to be now, and the changes since it was written: none exactly if each type is the same.
 pub(super) fn all(before: &[Entity], types: Vec<Type>) -> (Vec<Entity>, Vec<SchemaChange>) {
@@ -100,7 +111,7 @@ fn items(old: &Entity, new: &Entity, samples: &Read) -> Vec<SchemaChange> {
     let is_other = |item: &&Item| item.what != STORED;
     for item in old.items.iter().filter(is_other) {
         match new.item(&item.what, &item.name) {
-            Some(present) => changes.extend(facts(&old.name, item, present, samples)),
+            Some(present) => changes.extend(facts(&old.name, (item, present), new, samples)),
             None => changes.extend(gone(item, new).map(|verdict| {
                 change(&old.name, format!("no {} any more", item.title()), &verdict)
             })),
@@ -136,6 +147,7 @@ fn gone(item: &Item, new: &Entity) -> Option<Verdict> {
         "property" if new.item("open", "properties").is_some() => fine(""),
         "property" | "open" => lossy(KEEP_VALUES),
         "sum" => fine("its totals stay, and no write changes them"),
+        EXPIRY => lossy(NO_INSTANT),
         _ => fine(""),
     })
 }
@@ -160,12 +172,22 @@ fn added(item: &Item, old: &Entity) -> Option<Verdict> {
             unread("give the field `#[table(default)]`, or the type `Option`")
         }
         "property" => fine(""),
-        "sum" => fine("run `repair_sums`: until then, totals lack the stored entities"),
+        "sum" => fine(COUNT_AGAIN),
+        // Stored rows without the instant never expire.
+        EXPIRY if item.get("instant").is_some_and(|at| old.item("property", at).is_none()) => {
+            fine("")
+        }
+        EXPIRY => unread(NEW_INSTANT),
         _ => fine(""),
     })
 }
 
-fn facts(entity: &str, old: &Item, new: &Item, samples: &Read) -> Vec<SchemaChange> {
+fn facts(
+    entity: &str,
+    (old, new): (&Item, &Item),
+    now: &Entity,
+    samples: &Read,
+) -> Vec<SchemaChange> {
     let labels: BTreeSet<&String> =
         old.facts.iter().chain(&new.facts).map(|(label, _)| label).collect();
     let values = |item: &Item, label: &str| -> Vec<String> {
@@ -184,8 +206,11 @@ fn facts(entity: &str, old: &Item, new: &Item, samples: &Read) -> Vec<SchemaChan
         let verdict = match &*old.what {
             _ if grows(&one(&before), &one(&after)) => fine(""),
             "keys" => unread(NEW_TABLE),
+            "row" if is_renamed_expiry(old, new) => fine(""),
             "row" => of_row(label, old),
             "unique" => lossy(NEW_UNIQUE),
+            "sum" => of_sum(label, before.is_empty()),
+            EXPIRY => of_expiry(label, &one(&before), &one(&after), now),
             UNION => of_union(&before, &after),
             "property" => {
                 of_property(label, &before, &after, samples.properties.contains(&old.name))
@@ -213,12 +238,40 @@ fn grows(before: &str, after: &str) -> bool {
     }
 }
 
+/// Whether it is the row that finds expired entities, and only the names of its components differ. Whether the
+/// entities expire by the same property is another item's.
+fn is_renamed_expiry(old: &Item, new: &Item) -> bool {
+    let is_expiry = |item: &Item| item.get("template").is_some_and(|key| key.starts_with("EXP:"));
+    let values = |item: &Item| -> Vec<String> {
+        let texts = item.facts.iter().filter(|(label, _)| label.starts_with("component "));
+        texts.map(|(_, text)| text.clone()).collect()
+    };
+    is_expiry(old) && is_expiry(new) && values(old) == values(new)
+}
+
 fn of_row(label: &str, old: &Item) -> Verdict {
     match label {
         "stores" => fine(REWRITE),
         "exists" => fine("run `backfill`, then `verify` and `repair`"),
         _ if old.get("place") == Some("canonical") => unread(NEW_TABLE),
         _ => unread(NEW_ROW),
+    }
+}
+
+fn of_sum(label: &str, was_unknown: bool) -> Verdict {
+    match label {
+        "counts" if !was_unknown => lossy(NEW_SUM),
+        "over partitions" => fine("run `repair_sums` in each partition: it makes the copies"),
+        _ => fine(""),
+    }
+}
+
+fn of_expiry(label: &str, before: &str, after: &str, now: &Entity) -> Verdict {
+    let mut properties = now.items("property").filter(|property| property.name == after);
+    match label {
+        "stored as" => unread(NO_EXPIRY),
+        _ if properties.any(|property| is_alias(property, before)) => fine(""),
+        _ => unread(OTHER_INSTANT),
     }
 }
 

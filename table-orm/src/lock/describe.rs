@@ -2,10 +2,10 @@
 
 use super::error::LockError;
 use super::samples::invalid;
-use super::text::{ENTITY, Entity, Item, UNION};
+use super::text::{ENTITY, EXPIRY, Entity, Item, UNION};
 use crate::entity::{
-    CopyKind, DynamicEntity, EntityRows, GuardTemplate, PropertySchema, RowSchema, Schema,
-    TableEntity, TableUnion, canonical, read_row,
+    CopyKind, DynamicEntity, EntityRows, GuardTemplate, PeriodsSchema, PropertySchema, RowSchema,
+    Schema, SumSchema, TableEntity, TableUnion, canonical, read_row,
 };
 use crate::key::{Escape, Shape, TemplatePart, Width};
 use std::collections::BTreeSet;
@@ -42,7 +42,8 @@ pub(super) fn entity<E: TableEntity>(samples: &[E]) -> Result<Entity, LockError>
         items.push(item.fact("in every row", if optional { "no" } else { "yes" }));
     }
     items.extend(schema.open.then(|| Item::new("open", "properties")));
-    items.extend(schema.sums.iter().map(|sum| Item::new("sum", sum)));
+    items.extend(schema.expires.map(|property| expiry(&schema, property)));
+    items.extend(schema.sums.iter().map(sum));
     if let Some(events) = schema.events {
         let item = Item::new("events", "of writes");
         items.push(item.fact("before", events.before).fact("after", events.after));
@@ -73,10 +74,9 @@ fn keys<E: TableEntity>(schema: &Schema) -> Item {
     let item = Item::new("keys", "of the partition");
     let item = item.fact("table", schema.table).fact("template", schema.partition);
     let item = components(item, E::PARTITION_KEY.parts).fact("escape", escape);
-    let item = match E::BUCKET {
-        Some(bucketing) => {
-            let (length, field) = (bucketing.bucket().name(), bucketing.field());
-            item.fact("table for each", format_args!("{length} of {field}"))
+    let item = match &schema.periods {
+        Some(PeriodsSchema { length, field, .. }) => {
+            item.fact("table for each", format_args!("{} of {field}", length.name()))
         }
         None => item,
     };
@@ -119,6 +119,19 @@ fn unique(guard: &GuardTemplate) -> Item {
         Some(table) => item.fact("table", table),
         None => item,
     }
+}
+
+/// When entities expire. The row that finds them is among the rows.
+fn expiry(schema: &Schema, property: &str) -> Item {
+    let own = schema.properties.iter().find(|own| own.name == property);
+    let edm = own.and_then(|own| own.edm).map_or("of the app".to_owned(), |edm| edm.to_string());
+    Item::new(EXPIRY, "of entities").fact("instant", property).fact("stored as", edm)
+}
+
+fn sum(sum: &SumSchema) -> Item {
+    let item = Item::new("sum", sum.name).fact("counts", sum.counts);
+    let item = if sum.shards > 1 { item.fact("rows", sum.shards) } else { item };
+    if sum.over_partitions { item.fact("over partitions", "yes") } else { item }
 }
 
 fn components(item: Item, parts: &[TemplatePart]) -> Item {

@@ -6,7 +6,7 @@ use super::error::LockError;
 use super::text::Item;
 use crate::codec::rename;
 use crate::entity::{
-    DynamicEntity, EntityRows, Invalid, OwnRows, TableEntity, canonical, first_foreign,
+    DynamicEntity, EntityRows, Invalid, OwnRows, Sum, TableEntity, Total, canonical, first_foreign,
     foreign_rows, index_of, name_of, read_own, read_row,
 };
 use crate::model::Edm;
@@ -22,6 +22,8 @@ const NEW_FIELD: &str =
     "if a value is missing, give its field a `default`, or an `alias` if it was renamed";
 const GONE: &str =
     "if that is meant, run `repair` with this version, then delete the line of this row";
+const OTHER_TOTAL: &str = "keep what an entity adds, or give the sum another name; if other totals are meant, run \
+                           `repair_sums` in each partition with this version, then delete this line";
 const RESTORE: &str = "restore the file from its repository";
 
 /// The rows of samples, those of one sample behind each other and its canonical row first.
@@ -32,8 +34,25 @@ pub(super) fn stored<E: TableEntity>(samples: &[E]) -> Result<Item, LockError> {
             let row = row.to_json().map_err(|error| invalid::<E>(error.into()))?;
             item = item.fact(name_of::<E>(index), row);
         }
+        for (name, added) in additions(sample) {
+            item = item.fact(&format!("{ADDS}{name}"), added);
+        }
     }
     Ok(item)
+}
+
+/// What the lines begin with that say what a sample adds to a sum. No row has such a name.
+const ADDS: &str = "adds to ";
+
+/// What an entity adds to each sum, as text.
+fn additions<E: TableEntity>(entity: &E) -> Vec<(&'static str, String)> {
+    let added = |sum: &Sum<E>| match sum.contribution(entity) {
+        (Total { name, group: Some(group), .. }, number) => {
+            (name, format!("{number} in {group:?}"))
+        }
+        (Total { name, group: None, .. }, number) => (name, number.to_string()),
+    };
+    E::sums().iter().map(added).collect()
 }
 
 /// The error of a sample that cannot be stored.
@@ -49,6 +68,8 @@ fn rows<E: TableEntity>(entity: &E) -> Result<Vec<(usize, DynamicEntity)>, Inval
     own.chain(elsewhere).map(read).collect()
 }
 
+type Sample = (Vec<(usize, DynamicEntity)>, Vec<(&'static str, String)>);
+
 /// What came of the sample rows of earlier versions.
 #[derive(Debug, Default)]
 pub(super) struct Read {
@@ -60,21 +81,27 @@ pub(super) struct Read {
 /// Reads the sample rows of earlier versions.
 pub(super) fn read<E: TableEntity>(stored: &Item) -> Read {
     let mut read = Read::default();
-    // The rows of the sample, as they are written now.
-    let mut written = None;
+    // The rows of the sample, as they are written now, and what it adds to sums.
+    let (mut written, mut added) = (None, Vec::new());
     for (name, json) in &stored.facts {
+        if let Some(sum) = name.strip_prefix(ADDS) {
+            if let Some((_, now)) = added.iter().find(|(own, now)| *own == sum && now != json) {
+                let what = format!("sum {sum}: a stored sample added {json}, and adds {now} now");
+                read.lose::<E>(what, OTHER_TOTAL);
+            }
+            continue;
+        }
         let Ok(row) = DynamicEntity::from_json(json) else {
             read.refuse::<E>(format!("a sample of row {name} is no row: {json}"), RESTORE);
             continue;
         };
         let Some(index) = template::<E>(name, &row) else { continue };
         if index == canonical::<E>() {
-            let sample = entity::<E>(&row);
-            written = sample
-                .map_err(|reason| {
-                    read.refuse::<E>(format!("a sample cannot be read: {reason}"), NEW_FIELD);
-                })
-                .ok();
+            let sample = entity::<E>(&row).map_err(|reason| {
+                read.refuse::<E>(format!("a sample cannot be read: {reason}"), NEW_FIELD);
+            });
+            (written, added) =
+                sample.map_or((None, Vec::new()), |(rows, added)| (Some(rows), added));
         }
         if let Some(written) = &written {
             let rows = written.iter().filter(|(other, _)| *other == index);
@@ -94,8 +121,17 @@ fn template<E: TableEntity>(name: &str, row: &DynamicEntity) -> Option<usize> {
 
 impl Read {
     fn refuse<E: TableEntity>(&mut self, what: String, remedy: &str) {
+        self.add::<E>(what, Reads::Some, remedy);
+    }
+
+    /// Notes a change that stored rows survive, and totals do not.
+    fn lose<E: TableEntity>(&mut self, what: String, remedy: &str) {
+        self.add::<E>(what, Reads::All, remedy);
+    }
+
+    fn add<E: TableEntity>(&mut self, what: String, reads: Reads, remedy: &str) {
         let (entity, remedy) = (E::NAME.to_owned(), remedy.to_owned());
-        let change = SchemaChange { entity, what, reads: Reads::Some, breaking: true, remedy };
+        let change = SchemaChange { entity, what, reads, breaking: true, remedy };
         if !self.changes.contains(&change) {
             self.changes.push(change);
         }
@@ -126,12 +162,15 @@ impl Read {
     }
 }
 
-/// The rows of the entity that is read from a canonical row.
-fn entity<E: TableEntity>(row: &DynamicEntity) -> Result<Vec<(usize, DynamicEntity)>, String> {
+/// The rows of the entity that is read from a canonical row, and what it adds to sums.
+fn entity<E: TableEntity>(row: &DynamicEntity) -> Result<Sample, String> {
     let body = row.body().map_err(|error| error.to_string())?;
     let own = OwnRows::canonical::<E>();
     match read_own::<E>(&own, &body, None) {
-        Ok(Some((entity, _))) => rows(&entity).map_err(|error| error.to_string()),
+        Ok(Some((entity, _))) => {
+            let rows = rows(&entity).map_err(|error| error.to_string())?;
+            Ok((rows, additions(&entity)))
+        }
         Ok(None) => Err(format!("the type has no row {:?}", row.row_key)),
         Err(_) => match read_row::<E>(own.index, &body) {
             Err(error) => Err(error.to_string()),

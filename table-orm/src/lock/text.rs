@@ -15,6 +15,9 @@ const HEAD: &str = "\
 pub(super) const ENTITY: &str = "entity";
 pub(super) const UNION: &str = "union";
 
+/// What the item is called that says when entities expire.
+pub(super) const EXPIRY: &str = "expiry";
+
 /// A type.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Entity {

@@ -1,85 +1,98 @@
-//! Lists, counts and scans over both forms.
-//!
-//! Invariant: old rows are read first, then parcels, then new rows. Entities go one way only, so one that is there all
-//! the time is seen; of several readings of one, the last counts.
+//! A list over both forms: what it asks for, and how it is answered.
 
 use super::migrates::Migrates;
 use super::migrating::Migrating;
-use super::old_key::old_partitions;
-use super::old_place::{AtOld, OldEntity, canonical_key};
-use crate::entity::{EntityRows, FromRow, Query, Row, RowHead, RowOf, canonical, keys_of};
-use crate::error::{MigrationError, Result};
-use crate::plan::CanonicalKey;
-use crate::query::{KeyRange, ScanPermit, Span};
-use std::collections::BTreeMap;
+use super::pages::MigratingPages;
+use crate::entity::{FromRow, Invalid, Query, Row, RowOf, keys_of};
+use crate::error::{Error, Result};
+use crate::query::{Filter, IntoCondition, KeyRange};
+use crate::repo::RowStream;
+use futures_core::future::BoxFuture;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use std::fmt;
+use std::marker::PhantomData;
 
-/// The entities that were read, by their new canonical keys, and where a query finds each.
-struct Readings<E> {
-    keys: KeyRange,
-    /// The row by which it is asked for.
-    row: usize,
-    found: BTreeMap<CanonicalKey, (RowHead, E)>,
+/// How many entities a stream reads at once.
+const STREAM_PAGE: usize = 1000;
+
+/// A query of the entities of one partition, of both forms: `.await` reads them all, and `pages` and `stream` read
+/// them in parts. They come in the order of their new keys.
+///
+/// An entity that the query asks for all the time is given exactly once, with a content that it had during the call,
+/// whatever moves meanwhile. That holds across pages too: a token is the new key of the last entity that was given.
+/// In the order of an index row, an entity whose key changes between two pages may be given twice or not at all, as
+/// in any list.
+#[must_use = "nothing is sent until this is awaited, or one of the last methods is called"]
+pub struct MigratingList<E: Migrates, R> {
+    client: Migrating<E>,
+    query: Result<(KeyRange, Option<Filter>), Invalid>,
+    limit: Option<usize>,
+    row: PhantomData<fn() -> R>,
 }
 
-impl<E: Migrates> Readings<E> {
-    /// Takes a reading, which replaces an earlier one of the same entity.
-    fn take(&mut self, entity: E, rows: &EntityRows) {
-        let key = canonical_key(rows);
-        self.found.remove(&key);
-        let Some(row) = rows.rows.iter().find(|row| row.index == self.row) else { return };
-        let partition_key = rows.partition_key.clone();
-        if self.keys.partition.contains(&partition_key) && self.keys.row.contains(&row.row_key) {
-            let head = RowHead { partition_key, row_key: row.row_key.clone() };
-            self.found.insert(key, (head, entity));
-        }
+impl<E: Migrates, R> Clone for MigratingList<E, R> {
+    fn clone(&self) -> Self {
+        let Self { client, query, limit, row } = self;
+        Self { client: client.clone(), query: query.clone(), limit: *limit, row: *row }
     }
+}
 
-    /// The entities in key order.
-    fn in_order(self) -> Vec<E> {
-        let mut entities: Vec<_> = self.found.into_values().collect();
-        entities.sort_by(|(one, _), (other, _)| one.cmp(other));
-        entities.into_iter().map(|(_, entity)| entity).collect()
+impl<E: Migrates, R> fmt::Debug for MigratingList<E, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MigratingList")
+            .field("query", &self.query)
+            .field("limit", &self.limit)
+            .finish_non_exhaustive()
     }
 }
 
 impl<E: Migrates> Migrating<E> {
-    /// Reads the entities of a query of one partition, of both forms, in key order. Reads all old rows of the partition
-    /// that they come from, whatever the query, and of each where the old shards are not a divisor of the new ones. Three requests for each 1000 rows, and one for each entity on its way;
-    /// two where old and new rows are in one partition. Holds all entities in memory.
+    /// Reads the entities of a query of one partition, of both forms, in the order of their new keys.
+    ///
+    /// Awaited, it takes three requests for each 1000 rows, and one for each entity on its way; two where old and new
+    /// rows are in one partition. It reads all old rows of the partition that they come from, whatever the query, and of
+    /// each where the old shards are not a divisor of the new ones. It holds all entities in memory. [`take`](MigratingList::take) and [`pages`](MigratingList::pages) say when they
+    /// read fewer.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, TableEntity)]
+    /// # #[table(name = "lots", partition = "{hall}", row = "L:{n:03}")]
+    /// # struct LotV1 { hall: String, n: u32, sold: bool }
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "lots2", partition = "{hall}", row = "LOT:{n:08}", migrate_from = LotV1)]
+    /// # struct Lot { hall: String, n: u32, sold: bool }
+    /// # impl From<LotV1> for Lot { fn from(LotV1 { hall, n, sold }: LotV1) -> Self { Self { hall, n, sold } } }
+    /// # impl From<Lot> for LotV1 { fn from(Lot { hall, n, sold }: Lot) -> Self { Self { hall, n, sold } } }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let old = tables.repo::<LotV1>();
+    /// # old.create_table().await?;
+    /// # for n in [1, 3] { old.insert(&LotV1 { hall: "a".into(), n, sold: n == 3 }).await?; }
+    /// let lots = tables.migrating::<Lot>()?;
+    /// # lots.create_table_if_not_exists().await?;
+    /// # for n in [2, 4] { lots.insert(&Lot { hall: "a".into(), n, sold: false }).await?; }
+    /// let hall = Lot::partition("a");
+    /// let open = lots.list(&hall).filter(|lot| lot.sold.eq(false)).await?;
+    /// assert_eq!(open.iter().map(|lot| lot.n).collect::<Vec<_>>(), [1, 2, 4]);
+    /// let first = lots.list(&hall).pages(3).next().await?.expect("a page");
+    /// let last = lots.list(&hall).pages(3).resume(first.next.clone().expect("more")).next().await?;
+    /// assert_eq!((first.len(), last.map(|page| page.len())), (3, Some(1)));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// [`MigrationError::ManyPartitions`] when the old rows may be in any partition. When a row cannot be read.
-    pub async fn list<Q>(&self, query: Q) -> Result<Vec<E>>
+    /// [`MigrationError::ManyPartitions`](crate::migrate::MigrationError::ManyPartitions) when the old rows may be in
+    /// any partition. When a row cannot be read.
+    pub fn list<Q>(&self, query: Q) -> MigratingList<E, Q::Row>
     where
-        Q: Query + Clone,
-        Q::Row: RowOf<E> + 'static,
-        E: FromRow<Q::Row>,
+        Q: Query,
+        Q::Row: RowOf<E>,
     {
-        let keys = keys_of(query.clone())?;
-        let new = match &keys.partition {
-            Span::Exact(key) => Some(key.clone()),
-            _ => None,
-        };
-        let places = new.and_then(|new| Some((old_partitions::<E>(&new)?, new)));
-        let Some((old, new)) = places else {
-            return Err(MigrationError::ManyPartitions { entity: E::NAME }.into());
-        };
-        let row = <Q::Row as Row>::INDEX;
-        let mut readings = Readings { keys, row, found: BTreeMap::new() };
-        let mut travels = false;
-        for partition_key in old {
-            let old = CanonicalKey { partition_key, row_key: String::new() };
-            travels = travels || !self.is_together(&old, &new);
-            self.read_old(Span::Exact(old.partition_key), &mut readings).await?;
-        }
-        if travels {
-            self.read_parcels(Span::Exact(new), &mut readings).await?;
-        }
-        for entity in self.new.list(query).collect().await? {
-            let rows = EntityRows::of_stored(&entity)?;
-            readings.take(entity, &rows);
-        }
-        Ok(readings.in_order())
+        let query = keys_of(query).map(|keys| (keys, None)).map_err(Invalid::from);
+        MigratingList { client: self.clone(), query, limit: None, row: PhantomData }
     }
 
     /// Counts the entities of a query of one partition, of both forms. Reads them as [`list`](Self::list) does.
@@ -88,51 +101,88 @@ impl<E: Migrates> Migrating<E> {
     /// As [`list`](Self::list).
     pub async fn count<Q>(&self, query: Q) -> Result<u64>
     where
-        Q: Query + Clone,
+        Q: Query,
         Q::Row: RowOf<E> + 'static,
         E: FromRow<Q::Row>,
     {
         Ok(self.list(query).await?.len() as u64)
     }
+}
 
-    /// Reads all entities of the table, of both forms, in the order of their new keys: the whole old form, then the
-    /// parcels, then the whole new form. Holds all entities in memory.
+impl<E: Migrates, R: Row> MigratingList<E, R> {
+    /// Keeps the entities whose new row meets a condition on its properties. A second filter must hold as well. The
+    /// store evaluates it on new rows, and this client on the new rows that old entities will have. It saves no
+    /// request.
     ///
     /// # Errors
-    /// When the store rejects a request, or a row cannot be read.
-    pub async fn scan(&self, _permit: &ScanPermit) -> Result<Vec<E>> {
-        let keys = KeyRange { partition: Span::All, row: Span::All };
-        let row = canonical::<E>();
-        let mut readings = Readings { keys, row, found: BTreeMap::new() };
-        self.read_old(Span::All, &mut readings).await?;
-        self.read_parcels(Span::All, &mut readings).await?;
-        let mut invalid = Ok(());
-        self.new_pass(|loaded| match loaded.stored_rows() {
-            Ok(rows) => readings.take(loaded.into_inner(), &rows),
-            Err(error) => invalid = Err(error),
-        })
-        .await?;
-        invalid?;
-        Ok(readings.in_order())
+    /// The last method fails when the filter cannot hold a value.
+    pub fn filter<I: IntoCondition>(mut self, condition: impl FnOnce(R::Columns) -> I) -> Self {
+        let condition = condition(R::COLUMNS).into_condition().of(E::NAME).map_err(Invalid::from);
+        self.query = self.query.and_then(|(keys, filter)| {
+            let condition = condition?;
+            Ok((keys, Some(filter.into_iter().fold(condition, |all, filter| filter.and(all)))))
+        });
+        self
     }
 
-    async fn read_old(&self, partition: Span, readings: &mut Readings<E>) -> Result<()> {
-        self.old_pass(partition, |row| {
-            if let AtOld::Entity(stored) = row.is? {
-                let old = OldEntity::<E>::of(&stored)?;
-                readings.take(old.entity, &old.rows);
-            }
-            Ok(())
-        })
-        .await
+    /// Gives at most that many entities in all. Where the RowKeys of both forms have the same components in the same
+    /// order, it reads about as many rows of each form; else all old rows of the partition.
+    pub fn take(mut self, entities: usize) -> Self {
+        self.limit = Some(self.limit.map_or(entities, |limit| limit.min(entities)));
+        self
     }
 
-    async fn read_parcels(&self, partition: Span, readings: &mut Readings<E>) -> Result<()> {
-        for parcel in self.parcels_in(partition).await? {
-            if self.origin(&parcel).await?.names(&parcel.place.row_key) {
-                readings.take(parcel.entity, &parcel.rows);
-            }
-        }
-        Ok(())
+    /// Returns the answer in pages of `size` entities, 1 to 1000, that a token resumes. Only the last page has fewer.
+    ///
+    /// A page costs what [`list`](Migrating::list) costs: where the RowKeys of both forms have the same components in
+    /// the same order, it reads old rows from the token on until the page is full; else all old rows of the partition,
+    /// for each page. A marker counts as an old row.
+    ///
+    /// Tokens of `Repo` are refused, and `Repo` refuses these.
+    pub fn pages(self, size: usize) -> MigratingPages<E, R> {
+        MigratingPages::new(self.client, self.query, self.limit, size)
+    }
+
+    /// Returns the entities one after another. Reads 1000 at once, each time as a page: see [`pages`](Self::pages).
+    #[must_use]
+    pub fn stream(self) -> RowStream<E>
+    where
+        R: RowOf<E> + 'static,
+        E: FromRow<R>,
+    {
+        let pages = stream::try_unfold(self.pages(STREAM_PAGE), |mut pages| async move {
+            let page = pages.next().await?;
+            Ok::<_, Error>(page.map(|page| (stream::iter(page.items.into_iter().map(Ok)), pages)))
+        });
+        RowStream::new(pages.try_flatten().boxed())
+    }
+
+    /// Reads the first entity in key order. Returns `None` when nothing matches.
+    ///
+    /// # Errors
+    /// As [`list`](Migrating::list).
+    pub async fn first(self) -> Result<Option<E>>
+    where
+        R: RowOf<E> + 'static,
+        E: FromRow<R>,
+    {
+        Ok(self.take(1).await?.into_iter().next())
+    }
+}
+
+impl<E: Migrates, R: RowOf<E> + 'static> IntoFuture for MigratingList<E, R>
+where
+    E: FromRow<R>,
+{
+    type Output = Result<Vec<E>>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let all = self.limit.unwrap_or(usize::MAX);
+            let (keys, filter) = self.query?;
+            let part = self.client.read_parts::<R>(&keys, filter.as_ref(), None, all).await?;
+            Ok(part.entities)
+        })
     }
 }

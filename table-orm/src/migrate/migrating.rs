@@ -23,8 +23,8 @@ use std::sync::Arc;
 /// or brought back, whatever stops, waits or comes late. The guide's page on [migrating](crate::guide::run::migrating)
 /// says what to deploy in which order.
 ///
-/// Calls that it does not have, such as transactions, bulk writes and pages, wait until the migration has ended:
-/// `Tables::repo` of the type does not compile before.
+/// Calls that it does not have, such as transactions, wait until the migration has ended: `Tables::repo` of the type does
+/// not compile before.
 pub struct Migrating<E: Migrates> {
     pub(super) new: Repo<E>,
     pub(super) old: Repo<E::Old>,

@@ -14,22 +14,29 @@
 
 mod check;
 mod form;
+mod group;
 mod held;
 mod insert;
 mod land;
 mod list;
+mod many;
 mod marker;
+mod merge;
 mod migrates;
 mod migrating;
 mod mover;
 mod moving;
 mod old_key;
 mod old_place;
+mod pages;
 mod parcel;
 mod passes;
 mod plan;
+mod readings;
 mod retire;
 mod save;
+mod scan;
+mod sorted;
 mod stays;
 #[cfg(test)]
 #[cfg(feature = "embedded")]
@@ -40,9 +47,12 @@ mod verify;
 pub use crate::error::MigrationError;
 pub use form::Form;
 pub use held::Held;
+pub use list::MigratingList;
+pub use many::{ManyFailure, ManyReport};
 pub use migrates::Migrates;
 pub use migrating::Migrating;
 pub use mover::{Migrate, MigrateProgress, MigrateReport, Unmovable};
+pub use pages::MigratingPages;
 pub use plan::MigrationPlan;
 pub use retire::RetireReport;
 pub use verify::VerifyMigrated;

@@ -4,13 +4,15 @@
 //! - The token is where the next page of old rows starts, so whoever stops can go on there. To begin again is right
 //!   too.
 //! - Parcels are read after the last page: all that this mover left are landed or deleted.
+//! - The mover of one partition reads the parcels of each new partition that its pages named.
 
+use super::group::{Outcome, Unmoved};
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_place::{AtOld, OldEntity};
 use super::parcel::{self, Parcel};
 use super::passes::old_rows;
-use crate::entity::Loaded;
+use crate::entity::{Loaded, RowOf, WholePartition};
 use crate::error::{Error, Result};
 use crate::plan::CanonicalKey;
 use crate::query::{PageToken, ScanPermit, Span};
@@ -19,6 +21,7 @@ use crate::sync::Pace;
 use futures_core::future::BoxFuture;
 use futures_util::StreamExt as _;
 use futures_util::stream;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// How many entities are moved at once unless set.
@@ -77,7 +80,10 @@ type OnProgress<'a> = Box<dyn FnMut(&MigrateProgress) + Send + 'a>;
 #[must_use = "nothing is moved until this is awaited"]
 pub struct Migrate<'a, E: Migrates> {
     pub(super) client: Migrating<E>,
-    pages: CanonicalPages,
+    pub(super) pages: CanonicalPages,
+    /// The new partitions whose parcels are read at the end; `None` for all.
+    partitions: Option<BTreeSet<String>>,
+    pub(super) in_bulk: bool,
     parallelism: usize,
     per_second: Option<u32>,
     progress: Option<OnProgress<'a>>,
@@ -96,8 +102,53 @@ impl<E: Migrates> Migrating<E> {
     ///
     /// Run it when every client knows both forms: see [the guide](crate::guide::run::migrating).
     pub fn migrate<'a>(&self, permit: &ScanPermit) -> Migrate<'a, E> {
+        self.mover(CanonicalPages::of_table::<E::Old>(&self.old.client, permit), None)
+    }
+
+    /// Moves every entity of one partition of the old form, as [`migrate`](Self::migrate) does. It reads the parcels of
+    /// the new partitions that the old rows name, and so finishes what other movers of this partition began.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, TableEntity)]
+    /// # #[table(name = "lots", partition = "{hall}", row = "L:{n:03}")]
+    /// # struct LotV1 { hall: String, n: u32 }
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "lots2", partition = "{hall}", row = "LOT:{n:08}", migrate_from = LotV1)]
+    /// # struct Lot { hall: String, n: u32 }
+    /// # impl From<LotV1> for Lot { fn from(LotV1 { hall, n }: LotV1) -> Self { Self { hall, n } } }
+    /// # impl From<Lot> for LotV1 { fn from(Lot { hall, n }: Lot) -> Self { Self { hall, n } } }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let old = tables.repo::<LotV1>();
+    /// # old.create_table().await?;
+    /// # for hall in ["a", "b"] { old.insert(&LotV1 { hall: hall.into(), n: 1 }).await?; }
+    /// # let lots = tables.migrating::<Lot>()?;
+    /// # lots.create_table_if_not_exists().await?;
+    /// let moved = lots.migrate_partition(LotV1::partition("a")).in_bulk().await.all()?;
+    /// assert_eq!(moved, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn migrate_partition<'a, Q>(&self, partition: Q) -> Migrate<'a, E>
+    where
+        Q: WholePartition,
+        Q::Row: RowOf<E::Old>,
+    {
+        let pages = CanonicalPages::of_partition::<E::Old, Q>(&self.old.client, partition);
+        self.mover(pages, Some(BTreeSet::new()))
+    }
+
+    fn mover<'a>(
+        &self,
+        pages: CanonicalPages,
+        partitions: Option<BTreeSet<String>>,
+    ) -> Migrate<'a, E> {
         Migrate {
-            pages: CanonicalPages::of_table::<E::Old>(&self.old.client, permit),
+            pages,
+            partitions,
+            in_bulk: false,
             client: self.clone(),
             parallelism: DEFAULT_PARALLELISM,
             per_second: None,
@@ -107,7 +158,15 @@ impl<E: Migrates> Migrating<E> {
 }
 
 impl<'a, E: Migrates> Migrate<'a, E> {
-    /// Sets the most entities that are moved at once; 0 counts as 1. 16 unless set.
+    /// Moves the entities of one old and one new partition in the same transactions, of at most 100 operations: three
+    /// for all of them, or one where the partition stays. Each page of 1000 old rows begins new ones. A transaction
+    /// that is refused, as because somebody wrote one of its entities, is followed by single moves.
+    pub const fn in_bulk(mut self) -> Self {
+        self.in_bulk = true;
+        self
+    }
+
+    /// Sets the most entities that are moved at once, or transactions in bulk; 0 counts as 1. 16 unless set.
     pub fn parallelism(mut self, entities: usize) -> Self {
         self.parallelism = entities.max(1);
         self
@@ -145,10 +204,10 @@ impl<'a, E: Migrates> Migrate<'a, E> {
         let mut pace = Pace::begin(self.client.old.client.connection.timer, self.per_second);
         loop {
             let (page, next) = self.pages.read().await?;
-            self.client.move_page(&page.body, self.parallelism, &mut pace, report).await?;
+            self.move_page(&page.body, &mut pace, report).await?;
             self.pages.token.clone_from(&next);
             if next.is_none() {
-                self.client.clear_parcels(&mut report.skipped).await?;
+                self.clear_parcels(&mut report.skipped).await?;
             }
             report.progress.token = next;
             if let Some(progress) = &mut self.progress {
@@ -158,6 +217,96 @@ impl<'a, E: Migrates> Migrate<'a, E> {
                 return Ok(());
             }
         }
+    }
+
+    /// Moves the entities of one page.
+    async fn move_page(
+        &mut self,
+        body: &[u8],
+        pace: &mut Pace,
+        report: &mut MigrateReport,
+    ) -> Result<()> {
+        let mut unmoved = Vec::new();
+        for row in old_rows::<E>(body)? {
+            let read = match row.is {
+                Ok(AtOld::Entity(stored)) => OldEntity::of(&stored).map(|old| (stored, old)),
+                // Markers stay.
+                Ok(AtOld::Marker(marker)) => {
+                    if let (Some(partitions), Some(_)) = (&mut self.partitions, marker.parcel) {
+                        partitions.insert(marker.partition_key);
+                    }
+                    continue;
+                }
+                Ok(AtOld::Nothing) => continue,
+                Err(error) => Err(error),
+            };
+            match read {
+                Ok((stored, old)) => {
+                    if let Some(partitions) = &mut self.partitions {
+                        partitions.insert(old.rows.partition_key.clone());
+                    }
+                    unmoved.push(Unmoved { stored, old });
+                }
+                Err(error) if error.is_of_one_entity() => {
+                    report.skipped.push(Unmovable::new(row.key, error));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let groups = self.client.groups(unmoved, self.in_bulk);
+        let moves = groups.into_iter().map(|group| {
+            let due = pace.due(group.entities.len());
+            let client = &self.client;
+            async move {
+                due.await;
+                client.move_group(group).await
+            }
+        });
+        let mut moves = stream::iter(moves).buffer_unordered(self.parallelism);
+        while let Some(outcomes) = moves.next().await {
+            report.count(outcomes)?;
+        }
+        Ok(())
+    }
+
+    /// Lands every living parcel, and deletes those that can never be landed.
+    async fn clear_parcels(&mut self, skipped: &mut Vec<Unmovable>) -> Result<()> {
+        let spans = match &self.partitions {
+            None => vec![Span::All],
+            Some(partitions) => partitions.iter().cloned().map(Span::Exact).collect(),
+        };
+        for span in spans {
+            for parcel in self.client.parcels_in(span).await? {
+                match self.client.clear(&parcel).await {
+                    Ok(()) => {}
+                    Err(error) if error.is_of_one_entity() => {
+                        skipped.push(Unmovable::new(parcel.old_key, error));
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl MigrateReport {
+    /// Counts what happened to entities.
+    ///
+    /// # Errors
+    /// The first error that is not of one entity.
+    fn count(&mut self, outcomes: Vec<Outcome>) -> Result<()> {
+        let mut ended = Ok(());
+        for (key, moved) in outcomes {
+            match moved {
+                Ok(moved) => self.progress.moved += u64::from(moved),
+                Err(error) if error.is_of_one_entity() => {
+                    self.skipped.push(Unmovable::new(key, error));
+                }
+                Err(error) => ended = ended.and(Err(error)),
+            }
+        }
+        ended
     }
 }
 
@@ -169,51 +318,12 @@ impl Unmovable {
 }
 
 impl<E: Migrates> Migrating<E> {
-    /// Moves the entities of one page.
-    async fn move_page(
-        &self,
-        body: &[u8],
-        parallelism: usize,
-        pace: &mut Pace,
-        report: &mut MigrateReport,
-    ) -> Result<()> {
-        let rows = old_rows::<E>(body)?.into_iter();
-        // Markers stay.
-        let entities = rows.filter_map(|row| match row.is {
-            Ok(AtOld::Entity(stored)) => Some((row.key, Ok(stored))),
-            Ok(_) => None,
-            Err(error) => Some((row.key, Err(error))),
-        });
-        let moves = entities.map(|(key, stored)| {
-            let due = pace.due(1);
-            async move {
-                due.await;
-                let moved = match stored {
-                    Ok(stored) => self.move_one(&key, stored).await,
-                    Err(error) => Err(error),
-                };
-                (key, moved)
-            }
-        });
-        let mut moves = stream::iter(moves).buffer_unordered(parallelism);
-        let mut ended = Ok(());
-        while let Some((key, moved)) = moves.next().await {
-            match moved {
-                Ok(moved) => report.progress.moved += u64::from(moved),
-                Err(error) if error.is_of_one_entity() => {
-                    report.skipped.push(Unmovable::new(key, error));
-                }
-                Err(error) => {
-                    ended = Err(error);
-                    break;
-                }
-            }
-        }
-        ended
-    }
-
     /// Moves one entity, again after a conflict. Returns whether it did; `false` when it is in its new form, or gone.
-    async fn move_one(&self, key: &CanonicalKey, stored: Loaded<E::Old>) -> Result<bool> {
+    pub(super) async fn move_one(
+        &self,
+        key: &CanonicalKey,
+        stored: Loaded<E::Old>,
+    ) -> Result<bool> {
         let mut attempts = self.attempts();
         let mut stored = stored;
         loop {
@@ -234,18 +344,12 @@ impl<E: Migrates> Migrating<E> {
         }
     }
 
-    /// Lands every living parcel, and deletes those that can never be landed.
-    async fn clear_parcels(&self, skipped: &mut Vec<Unmovable>) -> Result<()> {
-        for parcel in self.parcels_in(Span::All).await? {
-            match self.clear(&parcel).await {
-                Ok(()) => {}
-                Err(error) if error.is_of_one_entity() => {
-                    skipped.push(Unmovable::new(parcel.old_key, error));
-                }
-                Err(error) => return Err(error),
-            }
+    /// Moves an entity that somebody wrote since it was read.
+    pub(super) async fn move_again(&self, key: &CanonicalKey) -> Result<bool> {
+        match AtOld::read(&self.old.client, key).await? {
+            AtOld::Entity(stored) => self.move_one(key, stored).await,
+            AtOld::Marker(_) | AtOld::Nothing => Ok(false),
         }
-        Ok(())
     }
 
     async fn clear(&self, parcel: &Parcel<E>) -> Result<()> {

@@ -33,8 +33,18 @@ impl<E: Migrates> Migrating<E> {
 
     /// Within one partition: one transaction.
     async fn move_within(&self, old: &OldEntity<E>, rows: &EntityRows) -> Result<Option<ETag>> {
-        let marker = Marker::new(self.new.table(), &rows.partition_key, None);
-        let mut batch = switch(old, &marker)?;
+        let (batch, canonical) = self.batch_within(old, rows)?;
+        let etags = self.new.client.send_changes(batch, Some(&old.key.row_key)).await?;
+        Ok(etags.into_iter().nth(canonical).flatten())
+    }
+
+    /// The transaction of a move within one partition, and where the new canonical row is in it.
+    pub(super) fn batch_within(
+        &self,
+        old: &OldEntity<E>,
+        rows: &EntityRows,
+    ) -> Result<(Batch, usize)> {
+        let mut batch = self.switch_of(old, rows, None)?;
         // A guard of a value that stays is replaced: it names the new canonical row now.
         batch.operations.retain(|operation| rows.row(&operation.row_key).is_none());
         let canonical = batch.operations.len();
@@ -43,8 +53,17 @@ impl<E: Migrates> Migrating<E> {
             let action = if is_stored { Action::InsertOrReplace } else { Action::Insert };
             Operation { row_key: row.row_key.clone(), action: action(row.body.clone()) }
         }));
-        let etags = self.new.client.send_changes(batch, Some(&old.key.row_key)).await?;
-        Ok(etags.into_iter().nth(canonical).flatten())
+        Ok((batch, canonical))
+    }
+
+    /// The switch of an entity to a parcel of that name.
+    pub(super) fn switch_of(
+        &self,
+        old: &OldEntity<E>,
+        rows: &EntityRows,
+        parcel: Option<&str>,
+    ) -> Result<Batch> {
+        switch(old, &Marker::new(self.new.table(), &rows.partition_key, parcel))
     }
 
     /// To another partition: the parcel, the switch, the landing.
@@ -53,15 +72,29 @@ impl<E: Migrates> Migrating<E> {
         // After the switch, a landing that is too large would leave the entity in its parcel for ever.
         client.check_fits(&Parcel::<E>::landing(&canonical_key(rows), rows))?;
         let name = parcel::send(client, old, rows, self.old.table().as_str()).await?;
-        let marker = Marker::new(self.new.table(), &rows.partition_key, Some(&name));
         let place = CanonicalKey { partition_key: rows.partition_key.clone(), row_key: name };
-        if !self.switch(old, &switch(old, &marker)?, &place.row_key).await? {
-            // The old row has another version, so the switch can never come. What is left is deleted by a mover.
-            let _dropped = parcel::drop(client, &place).await;
-            return Err(self.old.client.changed(&old.key.partition_key, &old.key.row_key));
-        }
+        self.switch_or_drop(old, rows, &place).await?;
         // The entity has moved. Who meets the parcel lands it.
         Ok(self.land(&place, rows).await.ok().flatten())
+    }
+
+    /// Switches an entity to its parcel.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when the entity has changed since it was read. The parcel is deleted then.
+    pub(super) async fn switch_or_drop(
+        &self,
+        old: &OldEntity<E>,
+        rows: &EntityRows,
+        place: &CanonicalKey,
+    ) -> Result<()> {
+        let batch = self.switch_of(old, rows, Some(&place.row_key))?;
+        if self.switch(old, &batch, &place.row_key).await? {
+            return Ok(());
+        }
+        // The old row has another version, so the switch can never come. What is left is deleted by a mover.
+        let _dropped = parcel::drop(&self.new.client, place).await;
+        Err(self.old.client.changed(&old.key.partition_key, &old.key.row_key))
     }
 
     /// Sends a switch until it is known whether it took effect. Returns whether it did; `false` for good.

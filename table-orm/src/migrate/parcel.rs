@@ -55,9 +55,9 @@ pub(super) async fn send<E: Migrates>(
     limits.set_attempts(NAMES);
     let mut attempts = Attempts::begin(&client.connection, limits);
     loop {
-        let row_key = name(PARCEL_START, &client.connection);
-        let action = Action::Insert(body(old, rows, &row_key, old_table)?);
-        let operations = vec![Operation { row_key: row_key.clone(), action }];
+        let operation = insert(client, old, rows, old_table)?;
+        let row_key = operation.row_key.clone();
+        let operations = vec![operation];
         let batch = Batch { partition_key: rows.partition_key.clone(), operations };
         match client.send(batch).await {
             Ok(_) => return Ok(row_key),
@@ -65,6 +65,18 @@ pub(super) async fn send<E: Migrates>(
             Err(error) => return Err(error),
         }
     }
+}
+
+/// The insert of a parcel, under a fresh name.
+pub(super) fn insert<E: Migrates>(
+    client: &TableClient,
+    old: &OldEntity<E>,
+    rows: &EntityRows,
+    old_table: &str,
+) -> Result<Operation> {
+    let row_key = name(PARCEL_START, &client.connection);
+    let action = Action::Insert(body(old, rows, &row_key, old_table)?);
+    Ok(Operation { row_key, action })
 }
 
 /// Deletes a parcel that can never be landed.

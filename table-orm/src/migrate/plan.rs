@@ -1,10 +1,11 @@
 //! The dry run of a mover.
 
+use super::group::Unmoved;
 use super::migrates::Migrates;
 use super::mover::{Migrate, Unmovable};
 use super::old_place::{AtOld, OldEntity};
+use super::passes::old_rows;
 use crate::error::Result;
-use crate::query::Span;
 
 /// What a mover would do, found by a dry run.
 #[derive(Debug, Default)]
@@ -14,7 +15,8 @@ pub struct MigrationPlan {
     pub entities: u64,
     /// Old rows that will be replaced or deleted, and new rows that will be inserted.
     pub rows: u64,
-    /// Requests that write: one for each entity whose partition stays, else three. Each is one billed transaction.
+    /// Requests that write: one for each entity whose partition stays, else three; in bulk for each transaction. Each is
+    /// one billed transaction.
     pub requests: u64,
     /// Parcels that will be made.
     pub parcels: u64,
@@ -30,34 +32,52 @@ impl<E: Migrates> Migrate<'_, E> {
     /// When the store rejects a request.
     pub async fn plan(&self) -> Result<MigrationPlan> {
         let mut plan = MigrationPlan::default();
-        let mut entities = Vec::new();
-        self.client
-            .old_pass(Span::All, |row| {
-                match row.is {
-                    Ok(AtOld::Entity(stored)) => match OldEntity::<E>::of(&stored) {
-                        Ok(old) => entities.push((row.key, old)),
-                        Err(error) => plan.unmovable.push(Unmovable::new(row.key, error)),
-                    },
+        let mut pages = self.pages.clone();
+        loop {
+            let (page, next) = pages.read().await?;
+            let mut unmoved = Vec::new();
+            for row in old_rows::<E>(&page.body)? {
+                let read = match row.is {
+                    Ok(AtOld::Entity(stored)) => OldEntity::of(&stored).map(|old| (stored, old)),
+                    Ok(_) => continue,
+                    Err(error) => Err(error),
+                };
+                match read {
+                    Ok((stored, old)) if self.is_free(&old, &mut plan).await? => {
+                        unmoved.push(Unmoved { stored, old });
+                    }
                     Ok(_) => {}
                     Err(error) => plan.unmovable.push(Unmovable::new(row.key, error)),
                 }
-                Ok(())
-            })
-            .await?;
-        for (key, old) in entities {
-            let new = old.new_key();
-            let client = &self.client.new.client;
-            if client.row(&client.point(&new)).await?.is_some() {
-                let taken = client.already_exists(&new.partition_key, &new.row_key);
-                plan.unmovable.push(Unmovable::new(key, taken));
-                continue;
             }
-            let across = !self.client.is_together(&old.key, &new.partition_key);
-            plan.entities += 1;
-            plan.rows += (old.old_rows.rows.len() + old.rows.rows.len()) as u64;
-            plan.requests += if across { 3 } else { 1 };
-            plan.parcels += u64::from(across);
+            for group in self.client.groups(unmoved, self.in_bulk) {
+                let entities = group.entities.len() as u64;
+                let rows = group.entities.iter();
+                plan.rows += rows
+                    .map(|Unmoved { old, .. }| {
+                        (old.old_rows.rows.len() + old.rows.rows.len()) as u64
+                    })
+                    .sum::<u64>();
+                plan.entities += entities;
+                plan.requests += group.requests();
+                plan.parcels += if group.together { 0 } else { entities };
+            }
+            pages.token.clone_from(&next);
+            if next.is_none() {
+                break;
+            }
         }
         Ok(plan)
+    }
+
+    /// Whether no row has the new key.
+    async fn is_free(&self, old: &OldEntity<E>, plan: &mut MigrationPlan) -> Result<bool> {
+        let (new, client) = (old.new_key(), &self.client.new.client);
+        if client.row(&client.point(&new)).await?.is_none() {
+            return Ok(true);
+        }
+        let taken = client.already_exists(&new.partition_key, &new.row_key);
+        plan.unmovable.push(Unmovable::new(old.key.clone(), taken));
+        Ok(false)
     }
 }

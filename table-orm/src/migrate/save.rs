@@ -148,7 +148,7 @@ impl<E: Migrates> Migrating<E> {
 }
 
 /// Whether another writer was faster.
-const fn is_lost(error: &Error) -> bool {
+pub(super) const fn is_lost(error: &Error) -> bool {
     matches!(error, Error::Conflict(_) | Error::NotFound(_))
 }
 

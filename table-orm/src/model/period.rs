@@ -140,10 +140,23 @@ impl Period {
     /// The one that is so many periods earlier, or the first of all.
     #[must_use]
     pub fn back(self, periods: usize) -> Self {
-        std::iter::successors(Some(self), |period| period.previous())
-            .take(periods.saturating_add(1))
-            .last()
-            .unwrap_or(self)
+        let back = i64::try_from(periods).unwrap_or(i64::MAX);
+        let date = OffsetDateTime::from(self.start).date();
+        let month = i64::from(date.year()) * 12 + i64::from(u8::from(date.month())) - 1;
+        let start = match self.bucket {
+            Bucket::Hour => self.hours_before(back),
+            Bucket::Day => back.checked_mul(24).and_then(|hours| self.hours_before(hours)),
+            Bucket::Month => month.checked_sub(back).and_then(start_of_month),
+            Bucket::Year => {
+                back.checked_mul(12).and_then(|back| start_of_month(month.checked_sub(back)?))
+            }
+        };
+        Self { start: start.unwrap_or(DateTime::MIN), ..self }
+    }
+
+    fn hours_before(self, hours: i64) -> Option<DateTime> {
+        let ticks = hours.checked_mul(TICKS_PER_HOUR)?;
+        DateTime::from_ticks(self.start.ticks().checked_sub(ticks)?).ok()
     }
 
     /// The table of the period.
@@ -157,6 +170,14 @@ impl Period {
         // The names of tables have no case.
         name.eq_ignore_ascii_case(base.as_str()).then(|| Self::parse(bucket, digits))?
     }
+}
+
+/// The start of a month, by its number since the year 0; `None` outside the service's years.
+fn start_of_month(month: i64) -> Option<DateTime> {
+    let year = i32::try_from(month.div_euclid(12)).ok()?;
+    let of_year = Month::January.nth_next(u8::try_from(month.rem_euclid(12)).ok()?);
+    let date = Date::from_calendar_date(year, of_year, 1).ok()?;
+    OffsetDateTime::new_utc(date, Time::MIDNIGHT).try_into().ok()
 }
 
 /// The digits that name it: `2026`, `202611`, `20261123` or `2026112318`.
@@ -288,6 +309,20 @@ mod tests {
             prop_assert_eq!((digits.len(), period.bucket()), (bucket.digits(), bucket));
             prop_assert_eq!(Period::parse(bucket, &digits), Some(period));
             prop_assert_eq!(period.next().and_then(Period::previous).unwrap_or(period), period);
+        }
+
+        #[test]
+        fn a_period_so_many_back_is_that_many_steps_before(
+            ticks in DateTime::MIN.ticks()..=DateTime::MAX.ticks(),
+            bucket in prop::sample::select(&BUCKETS[..]),
+            periods in 0_usize..60,
+        ) {
+            let period = Period::of(bucket, DateTime::from_ticks(ticks).unwrap());
+            let steps = std::iter::successors(Some(period), |period| period.previous());
+            prop_assert_eq!(Some(period.back(periods)), steps.take(periods + 1).last());
+            for far in [usize::MAX, usize::MAX / 24, 100_000_000] {
+                prop_assert_eq!(period.back(far), Period::of(bucket, DateTime::MIN));
+            }
         }
     }
 }

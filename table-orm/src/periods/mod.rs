@@ -10,18 +10,25 @@
 //! - The rows of several tables come table by table, in the order of their periods.
 
 mod bulk;
+mod by_key;
+mod each;
 mod existing;
 mod on_demand;
 mod range;
 mod retain;
 mod transaction;
 mod write;
+mod writer;
 
 pub use crate::entity::{Bucketed, Bucketing, OtherPeriod};
 pub use crate::model::{Bucket, Moment, Period, TimeRange};
 pub use bulk::{BUFFERED, PeriodsBulk};
+#[doc(hidden)]
+pub use by_key::KeyWithPeriod;
+pub use each::EachPeriod;
 pub use range::{MAX_PERIODS, PeriodRange};
 pub use retain::{Retain, Retention};
+pub use writer::{OPEN_PERIODS, PeriodsWriter};
 
 use crate::model::{DateTime, TableName};
 use crate::plan::Connection;

@@ -80,7 +80,7 @@ impl<E: Bucketed> Periods<E> {
 #[must_use = "nothing is sent until a list of it is awaited"]
 #[derive(Debug)]
 pub struct PeriodRange<E> {
-    periods: Periods<E>,
+    pub(super) periods: Periods<E>,
     range: Result<Vec<Period>, KeyError>,
     newest_first: bool,
 }
@@ -134,7 +134,7 @@ impl<E: Bucketed> PeriodRange<E> {
     }
 
     /// The repositories of the tables, in the order in which they are read: for calls on each table by itself,
-    /// such as a scan, `verify` or `backfill`.
+    /// such as `verify` or `backfill`.
     ///
     /// # Errors
     /// As [`periods`](Self::periods).
@@ -143,7 +143,7 @@ impl<E: Bucketed> PeriodRange<E> {
         Ok(periods.map(|period| self.periods.repo(period)).collect())
     }
 
-    fn ordered(&self) -> Result<Vec<Period>, KeyError> {
+    pub(super) fn ordered(&self) -> Result<Vec<Period>, KeyError> {
         let mut periods = self.range.clone()?;
         if self.newest_first {
             periods.reverse();

@@ -3,7 +3,7 @@
 //! Invariant: a call that succeeds stays within the bounds, unless another writer, the service or the network
 //! makes it send a request again.
 
-use crate::model::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS};
+use crate::model::{MAX_PAGE_ROWS, MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS};
 use crate::query::{QueryClass, RowQuery};
 use crate::store::Operation;
 use bytes::Bytes;
@@ -136,6 +136,11 @@ impl Cost {
         Self { rows_written: operations, bytes_up, ..Self::transactions(transactions) }
     }
 
+    /// Requests that delete that many rows together.
+    pub(crate) const fn deletes(transactions: Bounds, rows: Bounds) -> Self {
+        Self { rows_written: rows, ..Self::transactions(transactions) }
+    }
+
     /// One transaction of at most that many operations, or none.
     pub(crate) fn changes(operations: usize) -> Self {
         let operations = operations.min(MAX_TRANSACTION_OPERATIONS) as u64;
@@ -165,6 +170,35 @@ impl Cost {
             rows_written: wider(self.rows_written, other.rows_written),
             bytes_up: wider(self.bytes_up, other.bytes_up),
         }
+    }
+
+    /// What this costs so often, where transactions may be shared.
+    pub(crate) fn times(self, times: Bounds) -> Self {
+        let of = |each: Bounds| Bounds {
+            least: each.least.saturating_mul(times.least),
+            most: match (each.most, times.most) {
+                (Some(0), _) | (_, Some(0)) => Some(0),
+                (each, times) => each.zip(times).map(|(each, times)| each.saturating_mul(times)),
+            },
+        };
+        let rows_written = of(self.rows_written);
+        let transactions = of(self.transactions);
+        let full = rows_written.least.div_ceil(MAX_TRANSACTION_OPERATIONS as u64);
+        Self {
+            transactions: Bounds { least: transactions.least.max(full), ..transactions },
+            rows_read: of(self.rows_read),
+            rows_written,
+            bytes_up: of(self.bytes_up),
+        }
+    }
+
+    /// What a read costs that finds that many rows, and reads others beside them.
+    pub(super) fn finding(self, rows: u64) -> Self {
+        if self.transactions.most.is_some() {
+            return self;
+        }
+        let pages = rows.div_ceil(MAX_PAGE_ROWS.into()).max(1);
+        Self { rows_read: Bounds::from(rows), ..Self::transactions(Bounds::from(pages)) }
     }
 
     pub(super) fn read(query: &RowQuery, limit: Option<usize>) -> Self {

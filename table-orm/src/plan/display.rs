@@ -29,6 +29,11 @@ impl fmt::Display for Step {
             Self::ReadCanonical { table } => {
                 write!(f, "{} on `{table}` for each of them: its canonical row", QueryClass::Point)
             }
+            Self::WriteFound { table, of_each } => write!(
+                f,
+                "entity group transactions on `{table}` with what follows from the entities found: for \
+                 each, {of_each}"
+            ),
             Self::Write { table, partition_key, operation } => {
                 write!(
                     f,
@@ -81,6 +86,19 @@ impl fmt::Display for Step {
                     "point queries on `{table}`, of the {what}; the transaction has operations for them"
                 )
             }
+            Self::DeleteValues { table, rows, cost } => match rows {
+                Some(rows) => write!(
+                    f,
+                    "deletes on `{table}` of the other {rows} rows of the large values that it replaces, in {} \
+                     requests",
+                    cost.transactions
+                ),
+                None => write!(
+                    f,
+                    "if large values are replaced: the delete of the first row of each in the transaction, \
+                     then deletes of their other rows on `{table}`"
+                ),
+            },
             Self::Reserve { guards } => {
                 write!(
                     f,

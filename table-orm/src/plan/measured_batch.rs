@@ -35,8 +35,8 @@ impl TableClient {
         // The head of the outbox, and an event of each entity.
         let events = usize::from(!self.reported.is_empty());
         let of_all = events + self.summed.iter().map(|summed| summed.shared).sum::<usize>();
-        let touches = self.touches(&batch).map_or(0, |touches| touches.len());
-        let more = touches + events + self.summed.iter().map(|summed| summed.each).sum::<usize>();
+        let values = self.value_operations(&batch).map_or(0, |values| values.len());
+        let more = values + events + self.summed.iter().map(|summed| summed.each).sum::<usize>();
         let room = MAX_TRANSACTION_BYTES.saturating_sub(frame + of_all * TOTAL_BYTES);
         let bytes = bytes + more * TOTAL_BYTES + self.most_value_bytes(&batch);
         let most = self.store().transaction_operations().saturating_sub(of_all);

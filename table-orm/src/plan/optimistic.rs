@@ -111,8 +111,6 @@ impl OptimisticWrite {
         }
     }
 
-    /// Begins the first attempt, when no other call of the connection is between its read and its write of
-    /// the entity.
     /// What to do where the entity has expired: what it does where there is none, over the stored rows.
     pub fn when_expired<E: TableEntity>(
         &self,
@@ -125,6 +123,8 @@ impl OptimisticWrite {
         }
     }
 
+    /// Begins the first attempt, when no other call of the connection is between its read and its write of
+    /// the entity.
     pub async fn begin<'w>(&'w self, client: &'w TableClient) -> Attempt<'w> {
         let permit = client.connection.write_lock(&client.table, &self.key).await;
         let attempts = Attempts::begin(&client.connection, self.limits);

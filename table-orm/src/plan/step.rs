@@ -72,6 +72,13 @@ pub enum Step {
         /// The table.
         table: TableName,
     },
+    /// The transactions that write what follows from the entities which the reads before find.
+    WriteFound {
+        /// The table.
+        table: TableName,
+        /// What they cost for each entity. Entities of one partition share transactions.
+        of_each: Cost,
+    },
     /// A write of one row.
     Write {
         /// The table.
@@ -140,6 +147,16 @@ pub enum Step {
     Reserve {
         /// The tables and the PartitionKeys of the guard rows.
         guards: Vec<(TableName, String)>,
+    },
+    /// The deletes of the rows of large values that the transaction before replaces, but for the first row of each,
+    /// which the transaction deletes.
+    DeleteValues {
+        /// The table.
+        table: TableName,
+        /// How many rows; `None` if the answer to a read decides.
+        rows: Option<u64>,
+        /// What the requests cost.
+        cost: Cost,
     },
     /// The inserts of tickets before the transaction that writes the entities, as `tickets_first()` makes them.
     MakeTickets {

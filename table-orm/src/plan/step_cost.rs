@@ -13,6 +13,7 @@ impl Step {
         match self {
             Self::Read { query, limit, .. } => Cost::read(query, *limit),
             Self::ReadCanonical { .. } => Cost::point_queries(Bounds::from(0)),
+            Self::WriteFound { of_each, .. } => of_each.times(Bounds::from(0)),
             Self::Write { operation, .. } => Cost::of(std::slice::from_ref(operation)),
             Self::Commit { batch: Batch { operations, .. }, .. } => Cost::of(operations),
             Self::CommitChanges { cost, absent, .. } => match absent {
@@ -21,6 +22,7 @@ impl Step {
             },
             Self::CommitReads { .. } => Cost::changes(MAX_TRANSACTION_OPERATIONS),
             Self::ReadFirst { cost, .. }
+            | Self::DeleteValues { cost, .. }
             | Self::Settle { cost, .. }
             | Self::SettleWithTickets { cost, .. } => *cost,
             Self::MakeTickets { partitions } if partitions.is_empty() => Cost::UNBOUNDED,
@@ -67,16 +69,57 @@ impl Plan {
     /// ```
     #[must_use]
     pub fn cost(&self) -> Cost {
-        let mut before = Cost::NOTHING;
+        self.cost_where(None)
+    }
+
+    /// Returns what the requests cost if each read of a range finds that many rows, as `explain()` of a query or
+    /// scan counts them. So the cost of a call that writes what it finds has bounds, too.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "runners", partition = "{race}")]
+    /// # #[row(by_bib, key = "BIB:{bib:05}")]
+    /// # #[row(by_age, key = "AGE:{age:03}__{bib:05}")]
+    /// # struct Runner { race: String, bib: u32, age: u8 }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let runners = Tables::in_memory()?.repo::<Runner>();
+    /// # runners.create_table().await?;
+    /// # runners.insert_many((0..400).map(|bib| Runner { race: "Boston".into(), bib, age: 40 })).await.all()?;
+    /// let boston = Runner::partition("Boston");
+    /// let delete = runners.delete_partition(&boston).plan()?;
+    /// assert_eq!((delete.cost().rows_written.least, delete.cost().rows_written.most), (0, None));
+    /// let found = runners.list(&boston).explain().await?.matching;
+    /// let cost = delete.cost_of(found);
+    /// assert_eq!((cost.rows_written.least, cost.rows_written.most), (400, Some(800)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn cost_of(&self, rows: u64) -> Cost {
+        self.cost_where(Some(rows))
+    }
+
+    fn cost_where(&self, rows: Option<u64>) -> Cost {
+        let mut found = Bounds::NONE;
         let costs = self.steps.iter().map(|step| {
-            let cost = match step {
-                // One for each row that was found, at most.
-                Step::ReadCanonical { .. } => {
-                    Cost::point_queries(Bounds { least: 0, most: before.rows_read.most })
+            let cost = match (step, rows) {
+                (Step::Read { query, limit, .. }, Some(rows)) => {
+                    Cost::read(query, *limit).finding(rows)
                 }
-                step => step.cost(),
+                (Step::ReadCanonical { .. }, _) => Cost::point_queries(found),
+                (Step::WriteFound { of_each, .. }, _) => of_each.times(found),
+                (step, _) => step.cost(),
             };
-            before = cost;
+            found = match (step, rows) {
+                (Step::Read { .. }, Some(rows)) => {
+                    let most = cost.rows_read.most.map_or(rows, |most| most.min(rows));
+                    Bounds::exactly(most)
+                }
+                // One for each row that was read, at most.
+                _ => Bounds { least: 0, most: cost.rows_read.most },
+            };
             cost
         });
         costs.sum()

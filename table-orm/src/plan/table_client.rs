@@ -7,8 +7,8 @@ use super::expiry::Expiry;
 use super::step::Step;
 use super::within::writing;
 use crate::entity::{
-    Excess, ExpiryProperty, LargeType, Loaded, ReadRow, ReportedType, Row, SummedType, TableEntity,
-    canonical, foreign_at, name_of,
+    EntityRow, Excess, ExpiryProperty, LargeType, Loaded, ReadRow, ReportedType, Row, SummedType,
+    TableEntity, canonical, foreign_at, name_of,
 };
 use crate::error::{Error, Rejection, Result};
 use crate::model::{DateTime, ETag, MAX_COMPARISONS, MAX_TRANSACTION_BYTES, Metadata, TableName};
@@ -36,6 +36,8 @@ pub(crate) struct TableClient {
     /// The canonical RowKeys that its writes change: from one to the other. Else an entity that is deleted
     /// and one that is inserted are two.
     pub moves: Vec<(String, String)>,
+    /// The canonical rows that its writes change, as they were read, of entities that refer to large values.
+    pub before: Vec<EntityRow>,
     /// The number that says which of its rows a total changes in; `None` for a random one.
     pub shard: Option<u64>,
     /// Whether it is the table of a period, which only types with such tables share.
@@ -109,6 +111,7 @@ impl TableClient {
             reported: Vec::new(),
             large: Vec::new(),
             moves: Vec::new(),
+            before: Vec::new(),
             shard: None,
             of_period: false,
             expiry: Expiry::default(),
@@ -433,12 +436,18 @@ impl TableClient {
         Self { reported: Vec::new(), ..self.clone() }
     }
 
-    /// The same client, whose writes change these canonical RowKeys, and totals in the rows that the number says.
-    pub fn for_transaction(&self, moves: &[(String, String)], shard: Option<u64>) -> Cow<'_, Self> {
-        if moves.is_empty() && shard.is_none() {
+    /// The same client, whose writes change these canonical RowKeys and rows, and totals in the rows that the number
+    /// says.
+    pub fn for_transaction(
+        &self,
+        moves: &[(String, String)],
+        before: &[EntityRow],
+        shard: Option<u64>,
+    ) -> Cow<'_, Self> {
+        if moves.is_empty() && before.is_empty() && shard.is_none() {
             return Cow::Borrowed(self);
         }
-        Cow::Owned(Self { moves: moves.to_vec(), shard, ..self.clone() })
+        Cow::Owned(Self { moves: moves.to_vec(), before: before.to_vec(), shard, ..self.clone() })
     }
 
     /// The error of a request about a row.

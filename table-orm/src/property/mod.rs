@@ -13,12 +13,12 @@ mod codes;
 mod declared;
 mod finite;
 mod group;
+mod interval;
 mod json;
 mod large;
 mod newtype;
 mod open;
 mod ordered;
-mod period;
 mod ring;
 mod scalar;
 mod series;
@@ -39,10 +39,10 @@ pub use chunked::{Chunked, ChunkedJson};
 #[doc(hidden)]
 pub use declared::{Declared, ValueType, assert_aliases, assert_properties, metadata};
 pub use group::Properties;
+pub use interval::{Days, Every, Hours, Interval, Minutes, Numbered, Place};
 pub use json::Json;
 pub use large::{Large, Overflowing};
 pub use ordered::Ordered;
-pub use period::{Days, Every, Hours, Minutes, Numbered, Period, Place};
 pub use ring::Ring;
 #[doc(hidden)]
 pub use ring::{RingSlots, Rolling};

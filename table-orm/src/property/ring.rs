@@ -7,7 +7,7 @@
 //! - A value and its stamp are written together, so what a slot shows is always of the period that its stamp says.
 //! - A value is shown for its period only, never for a later one that has the same slot.
 
-use super::period::{Every, Period, numbers};
+use super::interval::{Every, Interval, Numbered, numbers};
 use super::series::SeriesSlots;
 use super::slots::{STAMP, Slots, slot, slot_name, stamp_name};
 use super::{
@@ -21,7 +21,7 @@ use std::marker::PhantomData;
 /// The values of the last `N` periods, for `#[table(series)]`: each new value overwrites the one `N` periods before.
 ///
 /// The periods are those of `P`: [`Hours`](super::Hours), [`Minutes`](super::Minutes), [`Days`](super::Days),
-/// [`Every`] so many seconds, or [`Numbered`](super::Numbered). A ring takes two properties for each slot, so `N` is at
+/// [`Every`] so many seconds, or [`Numbered`]. A ring takes two properties for each slot, so `N` is at
 /// most 126.
 ///
 /// `N` may grow: stored values keep their periods, and the newest of a slot counts. A ring with a smaller `N` does not
@@ -84,7 +84,7 @@ fn slot_of<const N: usize>(number: i64) -> usize {
     usize::try_from(number.rem_euclid(N as i64)).unwrap_or_default()
 }
 
-impl<T, const N: usize, P: Period> Ring<T, N, P> {
+impl<T, const N: usize, P: Interval> Ring<T, N, P> {
     /// Sets the value of the period of `at`, unless the slot has one of a later period. Returns whether it did.
     pub fn put(&mut self, at: P::At, value: T) -> bool {
         self.put_numbered(P::number(at), value)
@@ -141,6 +141,28 @@ impl<T, const N: usize, P: Period> Ring<T, N, P> {
     #[must_use]
     pub fn is_late(at: P::At, now: P::At) -> bool {
         P::number(now).saturating_sub(P::number(at)) >= N as i64
+    }
+}
+
+impl<T, const N: usize> Ring<T, N, Numbered> {
+    /// Puts the value behind the newest one, and returns its number: 0 in an empty ring. It takes the slot of the
+    /// value `N` numbers before.
+    ///
+    /// Call it in an [`update`](crate::Repo::update), which reads the newest number: so two writers never use one.
+    /// Returns `None`, and puts nothing, behind `i64::MAX`.
+    ///
+    /// ```
+    /// use table_orm::property::{Numbered, Ring};
+    /// let mut last = Ring::<f64, 3, Numbered>::default();
+    /// for value in [40.5, 41.0, 39.5, 38.0] {
+    ///     last.push(value);
+    /// }
+    /// assert_eq!(last.newest(), Some((3, &38.0)));
+    /// assert_eq!(last.get(0), None);
+    /// ```
+    pub fn push(&mut self, value: T) -> Option<i64> {
+        let next = self.newest().map_or(Some(0), |(newest, _)| newest.checked_add(1))?;
+        self.put(next, value).then_some(next)
     }
 }
 
@@ -201,6 +223,9 @@ pub trait Rolling: Series {
     /// A value.
     type Value;
 
+    /// The number of the period of that time.
+    fn number(at: &Self::At) -> i64;
+
     /// The slot of the value of that time.
     fn slot(at: &Self::At) -> usize;
 
@@ -216,9 +241,13 @@ pub trait Rolling: Series {
     ) -> Result<(), PropertyError>;
 }
 
-impl<T: Property, const N: usize, P: Period> Rolling for Ring<T, N, P> {
+impl<T: Property, const N: usize, P: Interval> Rolling for Ring<T, N, P> {
     type At = P::At;
     type Value = T;
+
+    fn number(at: &P::At) -> i64 {
+        P::number(*at)
+    }
 
     fn slot(at: &P::At) -> usize {
         slot_of::<N>(P::number(*at))
@@ -264,7 +293,7 @@ impl<T> Default for RingSlots<T> {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Property, const N: usize, P: Period> Series for Ring<T, N, P> {
+impl<T: Property, const N: usize, P: Interval> Series for Ring<T, N, P> {
     const SLOTS: Slots = Slots::Ring(N);
     const TYPE: ValueType = ValueType::of::<T>();
 

@@ -4,25 +4,38 @@
 //! dropped, and one entry is unpacked at a time.
 
 use crate::model::Continuation;
+use std::marker::PhantomData;
 
 /// The most bytes of all entries. In the text of a token they are a third more.
 pub(crate) const MAX_EARLIER_BYTES: usize = 1024;
 
+/// Where a page starts, as an entry keeps it.
+pub(crate) trait EarlierStart: Sized {
+    /// Writes what differs from the start after it.
+    fn write(&self, bytes: &mut Vec<u8>, next: &Self);
+
+    /// `None` for bytes that are no start.
+    fn read(bytes: &mut &[u8], next: &Self) -> Option<Self>;
+
+    /// `None` for bytes that are no start.
+    fn skip(bytes: &mut &[u8]) -> Option<()>;
+}
+
 /// The starts of the pages before a page, the nearest first. An entry holds what differs from the
 /// start after it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct EarlierPages(Vec<u8>);
+pub(crate) struct EarlierPages<S>(Vec<u8>, PhantomData<S>);
 
-impl EarlierPages {
+impl<S: EarlierStart> EarlierPages<S> {
     /// Those of a page that starts at `next`, after a page that starts at `start` and has these.
     /// Forgets the oldest when all are too many bytes.
-    pub fn push(&self, start: &Continuation, next: &Continuation) -> Self {
+    pub fn push(&self, start: &S, next: &S) -> Self {
         let mut bytes = Vec::new();
-        write_continuation(&mut bytes, start, next);
+        start.write(&mut bytes, next);
         bytes.extend_from_slice(&self.0);
         let mut rest = &bytes[..];
         let mut kept = 0;
-        while !rest.is_empty() && skip_entry(&mut rest).is_some() {
+        while !rest.is_empty() && S::skip(&mut rest).is_some() {
             let end = bytes.len() - rest.len();
             if end > MAX_EARLIER_BYTES {
                 break;
@@ -30,14 +43,14 @@ impl EarlierPages {
             kept = end;
         }
         bytes.truncate(kept);
-        Self(bytes)
+        Self(bytes, PhantomData)
     }
 
     /// Where the page before the one that starts at `start` starts, with those before it.
-    pub fn pop(&self, start: &Continuation) -> Option<(Continuation, Self)> {
+    pub fn pop(&self, start: &S) -> Option<(S, Self)> {
         let mut rest = &self.0[..];
-        let previous = read_continuation(&mut rest, start)?;
-        Some((previous, Self(rest.to_vec())))
+        let previous = S::read(&mut rest, start)?;
+        Some((previous, Self(rest.to_vec(), PhantomData)))
     }
 
     pub fn as_bytes(&self) -> &[u8] {
@@ -48,9 +61,26 @@ impl EarlierPages {
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut rest = bytes;
         while !rest.is_empty() {
-            skip_entry(&mut rest)?;
+            S::skip(&mut rest)?;
         }
-        (bytes.len() <= MAX_EARLIER_BYTES).then(|| Self(bytes.to_vec()))
+        (bytes.len() <= MAX_EARLIER_BYTES).then(|| Self(bytes.to_vec(), PhantomData))
+    }
+}
+
+impl EarlierStart for Continuation {
+    fn write(&self, bytes: &mut Vec<u8>, next: &Self) {
+        write_continuation(bytes, self, next);
+    }
+
+    fn read(bytes: &mut &[u8], next: &Self) -> Option<Self> {
+        read_continuation(bytes, next)
+    }
+
+    fn skip(bytes: &mut &[u8]) -> Option<()> {
+        for _ in 0..2 {
+            split_text(bytes)?;
+        }
+        Some(())
     }
 }
 
@@ -65,13 +95,6 @@ pub(super) fn read_continuation(bytes: &mut &[u8], base: &Continuation) -> Optio
         next_partition_key: read_text(bytes, base.next_partition_key.as_deref())?,
         next_row_key: read_text(bytes, base.next_row_key.as_deref())?,
     })
-}
-
-fn skip_entry(bytes: &mut &[u8]) -> Option<()> {
-    for _ in 0..2 {
-        split_text(bytes)?;
-    }
-    Some(())
 }
 
 /// Writes a text as the length that it shares with `base`, and the rest. A first number of 0 is no
@@ -134,7 +157,10 @@ mod tests {
     }
 
     /// The starts of the pages before the last, walked back.
-    fn walk_back(mut earlier: EarlierPages, mut from: Continuation) -> Vec<Continuation> {
+    fn walk_back(
+        mut earlier: EarlierPages<Continuation>,
+        mut from: Continuation,
+    ) -> Vec<Continuation> {
         let mut starts = Vec::new();
         while let Some((start, rest)) = earlier.pop(&from) {
             starts.push(start.clone());
@@ -143,7 +169,7 @@ mod tests {
         starts
     }
 
-    fn walk(starts: &[Continuation]) -> EarlierPages {
+    fn walk(starts: &[Continuation]) -> EarlierPages<Continuation> {
         starts
             .windows(2)
             .fold(EarlierPages::default(), |earlier, pair| earlier.push(&pair[0], &pair[1]))

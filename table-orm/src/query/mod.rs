@@ -8,6 +8,7 @@ mod column;
 mod earlier_pages;
 mod evaluate;
 mod filter;
+mod generated;
 mod key_builder;
 mod key_query;
 mod many_place;
@@ -24,6 +25,8 @@ mod typed_key;
 
 pub use column::{Column, Condition, IntoCondition};
 pub use filter::{Comparison, Filter};
+#[doc(hidden)]
+pub use generated::{debug_columns, debug_wrapper};
 pub use key_builder::KeyBuilder;
 pub use permit::ScanPermit;
 pub use range::{Below, IntoSpan, KeyRange, QueryClass, RowRange, Span};
@@ -36,7 +39,7 @@ pub use token::{PageToken, TokenError};
 pub use typed_key::Part;
 pub use typed_key::{PartitionKey, RowKey};
 
-pub(crate) use many_place::ManyPlace;
+pub(crate) use many_place::{ManyPlace, ManyStart};
 pub(crate) use page_place::{PagePlace, PageStart};
 pub(crate) use token::{fingerprint, fingerprint_of_many};
 

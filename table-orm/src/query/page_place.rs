@@ -15,7 +15,7 @@ pub(crate) struct PagePlace {
     /// Where the page ends at the latest, which is where the page after it starts. Known of a page that
     /// is reached from behind.
     pub end: Option<PageStart>,
-    earlier: EarlierPages,
+    earlier: EarlierPages<Continuation>,
 }
 
 /// Where a page starts.
@@ -34,9 +34,9 @@ impl From<Continuation> for PageStart {
 }
 
 /// A page that starts there, and has no earlier one.
-impl From<Continuation> for PagePlace {
-    fn from(start: Continuation) -> Self {
-        Self { start: start.into(), ..Self::default() }
+impl From<PageStart> for PagePlace {
+    fn from(start: PageStart) -> Self {
+        Self { start, ..Self::default() }
     }
 }
 
@@ -93,14 +93,14 @@ impl PageStart {
         Self { continuation, key }
     }
 
-    fn write(&self, bytes: &mut Vec<u8>, base: &Self) {
+    pub(super) fn write(&self, bytes: &mut Vec<u8>, base: &Self) {
         write_continuation(bytes, &self.continuation, &base.continuation);
         for (text, base) in self.keys().into_iter().zip(base.keys()) {
             write_text(bytes, text, base);
         }
     }
 
-    fn read(bytes: &mut &[u8], base: &Self) -> Option<Self> {
+    pub(super) fn read(bytes: &mut &[u8], base: &Self) -> Option<Self> {
         let continuation = read_continuation(bytes, &base.continuation)?;
         let [partition_key, row_key] = base.keys();
         let key = read_text(bytes, partition_key)?.zip(read_text(bytes, row_key)?);

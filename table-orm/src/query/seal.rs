@@ -207,7 +207,7 @@ impl fmt::Debug for Seal {
 mod tests {
     use super::*;
     use crate::model::Continuation;
-    use crate::query::ManyPlace;
+    use crate::query::{ManyPlace, ManyStart};
     use proptest::prelude::*;
 
     fn token(key: &str) -> PageToken {
@@ -215,7 +215,8 @@ mod tests {
             next_partition_key: Some(key.to_owned()),
             next_row_key: Some("r".into()),
         };
-        PageToken::of_many(7, ManyPlace { query: 3, read: 0, start })
+        let start = ManyStart { query: 3, read: 0, start: start.into() };
+        PageToken::of_many(7, ManyPlace::default().after(start))
     }
 
     fn at(seconds: u64) -> SystemTime {

@@ -16,8 +16,8 @@ use std::str::FromStr;
 
 /// The format of a token of one query.
 const ONE: u8 = 2;
-/// The format of a token of several queries.
-const MANY: u8 = 3;
+/// The format of a token of several queries. Format 3 led forward only.
+const MANY: u8 = 4;
 
 /// Where the next or the previous page is: URL-safe text, bound to its query.
 ///
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
     use crate::model::Continuation;
     use crate::query::page_place::PageStart;
-    use crate::query::{KeyRange, Span};
+    use crate::query::{KeyRange, ManyStart, Span};
     use proptest::prelude::*;
 
     fn query(prefix: &str) -> RowQuery {
@@ -279,6 +279,12 @@ mod tests {
         assert_eq!(text.parse::<PageToken>(), Err(TokenError::Version(1)));
     }
 
+    #[test]
+    fn a_token_of_several_queries_of_the_version_before_says_so() {
+        let text = URL_SAFE_NO_PAD.encode([&[3][..], &[0; 20]].concat());
+        assert_eq!(text.parse::<PageToken>(), Err(TokenError::Version(3)));
+    }
+
     type Texts = (Option<String>, Option<String>, Option<(String, String)>);
 
     fn start((next_partition_key, next_row_key, key): Texts) -> PageStart {
@@ -308,10 +314,13 @@ mod tests {
         fn tokens_of_several_queries_come_back_whole(
             number in 0_usize..20_000,
             read in any::<u32>(),
-            at in any::<(Option<String>, Option<String>)>(),
+            at_texts in any::<Texts>(),
+            after in any::<Texts>(),
+            back in any::<bool>(),
         ) {
-            let start = Continuation { next_partition_key: at.0, next_row_key: at.1 };
-            let place = ManyPlace { query: number, read: read as usize, start };
+            let at = |texts| ManyStart { query: number, read: read as usize, start: start(texts) };
+            let page = ManyPlace::default().after(at(at_texts)).after(at(after));
+            let place = if back { page.before(None).unwrap() } else { page };
             let token = PageToken::of_many(7, place.clone());
             let read: PageToken = token.to_string().parse().unwrap();
             prop_assert_eq!(read.clone().open_many(7), Ok(place));

@@ -5,6 +5,7 @@
 
 use super::Repo;
 use super::bulk::{BatchPolicy, Bulk, BulkProgress};
+use super::found;
 use super::maintenance::verify::VersionedRow;
 use crate::entity::{
     EntityRow, EntityRows, OwnRows, RowOf, TableEntity, WholePartition, canonical, canonical_rows,
@@ -93,14 +94,16 @@ pub struct DeletePartition<E> {
 }
 
 impl<E: TableEntity + 'static> DeletePartition<E> {
-    /// Returns the first request for the canonical rows, without sending it. The answer decides what is
-    /// deleted, so the [cost](Plan::cost) of the plan is that of the reads alone: the transactions that delete what
-    /// is found come on top.
+    /// Returns the first request for the canonical rows, and what the deletes cost for each entity that it finds.
+    /// Sends nothing. [`Plan::cost_of`] says what the call costs for a number of entities.
     ///
     /// # Errors
     /// When a key cannot hold one of the values.
     pub fn plan(&self) -> Result<Plan> {
-        Ok(Step::read(self.query.clone()?).into())
+        let query = self.query.clone()?;
+        let table = query.table.clone();
+        let of_each = found::deleting::<E>();
+        Ok(Plan { steps: vec![Step::read(query), Step::WriteFound { table, of_each }] })
     }
 
     async fn run(self) -> Result<BulkProgress> {
@@ -163,8 +166,9 @@ fn removal<E: TableEntity>(json: &[u8]) -> Result<Option<Removal>> {
     let is_own =
         made.as_ref().is_some_and(|made| made.stands_at(canonical, &partition_key, &row_key));
     let copies = made.into_iter().flat_map(|made| made.rows).filter(|row| row.index != canonical);
-    // Only foreign rows and values follow from it.
-    let body = if reaches_across::<E>() { Bytes::copy_from_slice(json) } else { Bytes::new() };
+    // Only foreign rows, unique values and large values follow from it.
+    let is_needed = reaches_across::<E>() || !E::OVERFLOW.is_empty();
+    let body = if is_needed { Bytes::copy_from_slice(json) } else { Bytes::new() };
     let own = EntityRow { index: canonical, row_key, body };
     let rows = std::iter::once(own.clone()).chain(copies).collect();
     let batch = delete_all(EntityRows { partition_key, rows }, canonical, &guard);

@@ -2,7 +2,8 @@
 
 use super::get::reading;
 use super::list::{List, ListParts};
-use crate::entity::{OwnRows, Row, RowHead, read_rows, split_page};
+use super::union::{UnionList, canonical_rows};
+use crate::entity::{OwnRows, Row, RowHead, TableUnion, read_rows, split_page};
 use crate::error::Result;
 use crate::plan::TableClient;
 use crate::query::RowQuery;
@@ -10,7 +11,7 @@ use serde::Serialize;
 use std::fmt;
 
 /// How many rows of its range a query or scan reads, and how many of these match: [`List::explain`],
-/// [`Scan::explain`](crate::scan::Scan::explain).
+/// [`UnionList::explain`], [`Scan::explain`](crate::scan::Scan::explain).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Explained {
@@ -36,10 +37,13 @@ impl Explained {
 impl fmt::Display for Explained {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { in_range, matching, transactions, transactions_unfiltered } = self;
+        let row = if *in_range == 1 { "row" } else { "rows" };
+        let transaction = if *transactions == 1 { "transaction" } else { "transactions" };
+        let match_ = if *matching == 1 { "matches" } else { "match" };
         write!(
             f,
-            "{matching} of {in_range} rows in the range match ({:.1} %); {transactions} billed \
-             transactions, {transactions_unfiltered} without the filter",
+            "{matching} of {in_range} {row} in the range {match_} ({:.1} %); {transactions} billed \
+             {transaction}, {transactions_unfiltered} without the filter",
             100.0 * self.density()
         )
     }
@@ -113,6 +117,53 @@ impl<R: Row, C, T> List<R, C, T> {
             matching: matching.own,
             transactions: matching.pages,
             transactions_unfiltered: range.pages,
+        })
+    }
+}
+
+impl<U: TableUnion> UnionList<U> {
+    /// Counts the rows in the range, of whatever type, and the entities that the query returns. Reads the keys of all
+    /// rows, 1000 a request. Counts to the end of the range, whatever [`take`](Self::take) says. The query has no
+    /// filter, so both numbers of transactions are equal.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, TableUnion, Tables};
+    /// # #[derive(Debug, PartialEq, TableEntity)]
+    /// # #[table(name = "orders", partition = "{order}", row = "LINE:{number:03}", unique(code))]
+    /// # struct Line { order: String, number: u32, code: u32 }
+    /// # #[derive(Debug, PartialEq, TableUnion)]
+    /// # enum Part { Line(Line) }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let lines = tables.repo::<Line>();
+    /// # lines.create_table().await?;
+    /// for number in 1..=20 {
+    ///     lines.insert(&Line { order: "A1".into(), number, code: number }).await?;
+    /// }
+    /// let explained = tables.union::<Part>(Line::partition("A1")).explain().await?;
+    /// assert_eq!((explained.in_range, explained.matching, explained.transactions), (20, 20, 1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When a key cannot hold one of the values, or the store rejects a request.
+    pub async fn explain(self) -> Result<Explained> {
+        let listing = self.keys_only();
+        let now = listing.client.alive(OwnRows::ANY).now;
+        let mut counted = Counted::default();
+        let mut pages = listing.client.pages(listing.query?);
+        while let Some(page) = pages.next().await? {
+            counted.pages += 1;
+            counted.rows += split_page(&page)?.len() as u64;
+            counted.own += canonical_rows::<U>(now, &page)?.0.len() as u64;
+        }
+        Ok(Explained {
+            in_range: counted.rows,
+            matching: counted.own,
+            transactions: counted.pages,
+            transactions_unfiltered: counted.pages,
         })
     }
 }

@@ -5,7 +5,7 @@ use super::get::MAX_PARALLEL_GETS;
 use super::list::List;
 use super::many_pages::ManyPages;
 use super::merged::merged;
-use super::pages::RowStream;
+use super::pages::{RowStream, until_error};
 use crate::entity::{FromRow, Query, Row, RowOf, SkipUnreadable, TableEntity};
 use crate::error::Result;
 use crate::plan::Plan;
@@ -171,7 +171,7 @@ impl<R: Row, C, T> ListMany<R, C, T> {
         C: 'static,
         T: FromRow<R> + Send + 'static,
     {
-        RowStream::new(stream::iter(self.0).flat_map(List::stream))
+        RowStream::new(until_error(stream::iter(self.0).flat_map(List::stream)))
     }
 
     /// Reads the first row of the first query that has one: one row of each query, one query after the other.
@@ -193,7 +193,8 @@ impl<R: Row, C, T> ListMany<R, C, T> {
     ///
     /// The text of a token has about 40 characters, and those of the two keys at which the page starts, in
     /// base64. Two keys of 512 ASCII characters, the longest, make it 1,900 characters long on Azure. The number
-    /// of queries adds at most three.
+    /// of queries adds at most three. The starts of earlier pages, for [`previous`](super::RowPage::previous), add at
+    /// most 1,366.
     pub fn pages(self, size: usize) -> ManyPages<T>
     where
         T: FromRow<R>,

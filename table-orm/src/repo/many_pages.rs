@@ -1,19 +1,24 @@
 //! The pages of several queries, which are read one after another.
 //!
-//! Invariants: a page is full unless it is the last. A row that was read is on one page, even where a
-//! request failed between the rows of a page.
+//! Invariants: forward, a page is full unless it is the last. Back, a page ends before the first row of the page
+//! that was left. A row that was read is on one page, even where a request failed between the rows of a page.
 
 use super::pages::{Pages, RowPage};
+use crate::entity::first_head;
 use crate::error::Result;
 use crate::plan::Plan;
-use crate::query::{ManyPlace, PageToken, fingerprint_of_many};
-use std::iter;
+use crate::query::{ManyPlace, ManyStart, PageStart, PageToken, fingerprint_of_many};
+use std::{iter, mem};
 
 /// The pages of several queries, such as one for each shard. The rows come query by query, in the order of
 /// the queries.
 ///
 /// Each page but the last has exactly its size of rows. A query that ends within a page costs one request,
 /// and so does each that has no row. The requests of a page are sent one after another.
+///
+/// A [`previous`](RowPage::previous) page has the rows that are now between where it started and where the page
+/// that was left starts, at most its size of them; [`next`](RowPage::next) continues with the others. So it may have
+/// fewer rows where some were deleted.
 ///
 /// ```
 /// # use table_orm::{TableEntity, Tables};
@@ -31,6 +36,9 @@ use std::iter;
 /// assert_eq!(first.len(), 30);
 /// // Later, maybe in another process: one token, however many shards there are.
 /// let token = first.next.unwrap();
+/// let second = all().resume(token.clone()).next().await?.unwrap();
+/// let back = all().resume(second.previous.unwrap()).next().await?.unwrap();
+/// assert_eq!((back.len(), back.next), (30, Some(token.clone())));
 /// let rest = all().resume(token).collect().await?;
 /// assert_eq!(rest.len(), 70);
 /// # Ok(())
@@ -46,8 +54,12 @@ pub struct ManyPages<T> {
     size: usize,
     /// The number of the query that is being read.
     at: usize,
-    /// The rows of the next page that are read already.
+    /// The next page.
+    page: ManyPlace,
+    /// Its rows that are read already.
     items: Vec<T>,
+    /// Where the first of them is.
+    first: Option<ManyStart>,
 }
 
 impl<T> ManyPages<T> {
@@ -55,18 +67,21 @@ impl<T> ManyPages<T> {
     pub(super) fn new(mut queries: Vec<Pages<T>>, size: usize) -> Self {
         let hashes: Result<Vec<_>> = queries.iter_mut().map(Pages::fingerprint).collect();
         let hash = Some(hashes.map(fingerprint_of_many));
-        let mut pages = Self { queries, hash, size, at: 0, items: Vec::new() };
+        let (page, items) = (ManyPlace::default(), Vec::new());
+        let mut pages = Self { queries, hash, size, at: 0, page, items, first: None };
         pages.settle();
         pages
     }
 
-    /// Continues with the page of `token`: the [`next`](RowPage::next) one of a page that was read. The next
-    /// call fails with [`Error::Token`](crate::Error::Token) when the token belongs to other queries.
+    /// Continues with the page of `token`: the [`next`](RowPage::next) or the [`previous`](RowPage::previous) one
+    /// of a page that was read. The next call fails with [`Error::Token`](crate::Error::Token) when the token
+    /// belongs to other queries.
     pub fn resume(mut self, token: PageToken) -> Self {
         if let Some(Ok(hash)) = self.hash {
             match token.open_many(hash) {
-                Ok(ManyPlace { query, read, start }) => {
-                    self.at = query;
+                Ok(page) => {
+                    let ManyStart { query, read, start } = page.start.clone();
+                    (self.at, self.page, self.first) = (query, page, None);
                     self.items.clear();
                     let starts =
                         iter::once((start, read)).chain(iter::repeat_with(Default::default));
@@ -89,8 +104,7 @@ impl<T> ManyPages<T> {
         pages.map(Pages::plan).unwrap_or_default()
     }
 
-    /// Reads the next page. Returns `None` after the last one. A page has no
-    /// [`previous`](RowPage::previous) one.
+    /// Reads the next page. Returns `None` after the last one.
     ///
     /// # Errors
     /// When a key or filter cannot hold one of the values, or a row cannot be read; no page follows. When the
@@ -105,8 +119,23 @@ impl<T> ManyPages<T> {
         while self.items.len() < self.size
             && let Some(pages) = self.queries.get_mut(self.at)
         {
-            match pages.next().await {
-                Ok(page) => self.items.extend(page.into_iter().flat_map(|page| page.items)),
+            let end = self.page.end.as_ref();
+            if end.is_some_and(|end| end.query < self.at) {
+                break;
+            }
+            let end = end.filter(|end| end.query == self.at).map(|end| &end.start);
+            if let Some(end) = end {
+                pages.end_at(end);
+            }
+            let start = pages.start();
+            match pages.next_with_body().await {
+                Ok(Some((page, body))) => {
+                    if self.first.is_none() {
+                        self.first = start.and_then(|start| first_row(self.at, start, &body));
+                    }
+                    self.items.extend(page.items);
+                }
+                Ok(None) => {}
                 Err(error) => {
                     if pages.is_done() {
                         self.hash = None;
@@ -114,12 +143,22 @@ impl<T> ManyPages<T> {
                     return Err(error);
                 }
             }
+            let is_end = |end: &PageStart| {
+                pages.start().is_none_or(|(next, _)| next.continuation == end.continuation)
+            };
+            if end.is_some_and(is_end) {
+                break;
+            }
             self.settle();
         }
-        let items = std::mem::take(&mut self.items);
+        let items = mem::take(&mut self.items);
+        let page = mem::take(&mut self.page);
+        let previous = page.before(self.first.take());
         self.settle();
-        let next = self.place().map(|place| PageToken::of_many(hash, place));
-        Ok(Some(RowPage { items, next, previous: None }))
+        let next = self.start().map(|start| page.after(start));
+        self.page = next.clone().unwrap_or_default();
+        let token = |place| PageToken::of_many(hash, place);
+        Ok(Some(RowPage { items, next: next.map(token), previous: previous.map(token) }))
     }
 
     /// Reads the rows of all further pages.
@@ -146,8 +185,15 @@ impl<T> ManyPages<T> {
     }
 
     /// Where the next page starts.
-    fn place(&self) -> Option<ManyPlace> {
+    fn start(&self) -> Option<ManyStart> {
         let (start, read) = self.queries.get(self.at)?.start()?;
-        Some(ManyPlace { query: self.at, read, start })
+        Some(ManyStart { query: self.at, read, start })
     }
+}
+
+/// Where the first row of a page is, which starts there in its query; `None` for a page without rows.
+fn first_row(query: usize, (start, read): (PageStart, usize), body: &[u8]) -> Option<ManyStart> {
+    let head = first_head(body)?;
+    let key = Some((head.partition_key, head.row_key));
+    Some(ManyStart { query, read, start: PageStart { key, ..start } })
 }

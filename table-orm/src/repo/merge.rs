@@ -74,7 +74,11 @@ impl<E: TableEntity> Repo<E> {
     where
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
-        Merge::new(self.client.clone(), key.into_keys(), patch.into_patch())
+        self.merge_keys(key.into_keys(), patch.into_patch())
+    }
+
+    pub(crate) fn merge_keys(&self, keys: Result<KeyRange, KeyError>, patch: Patch<E>) -> Merge<E> {
+        Merge::new(self.client.clone(), keys, patch)
     }
 }
 

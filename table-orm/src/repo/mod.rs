@@ -1,6 +1,7 @@
 //! The typed calls on one table. Each returns a value that sends nothing until it is awaited.
 
 mod ahead;
+mod append;
 mod bulk;
 #[cfg(feature = "cache")]
 mod cached;
@@ -13,6 +14,7 @@ mod dynamic_list;
 mod expired;
 mod explain;
 mod fault;
+mod found;
 mod get;
 mod insert_loaded;
 mod large;
@@ -28,6 +30,7 @@ mod maintenance;
 mod many_pages;
 mod merge;
 mod merged;
+mod over_stored;
 mod pages;
 mod patch;
 mod purge;
@@ -48,6 +51,7 @@ mod writer;
 
 pub use crate::error::{LargeValueError, SequenceError, SumError, TransactionError, WriterError};
 pub use crate::plan::CONFLICT_RETRY_TIME;
+pub use append::Append;
 pub use bulk::{
     Bulk, BulkFailure, BulkProgress, BulkReport, DEFAULT_PARALLELISM, IntoSource, OPEN_BYTES,
     OPEN_OPERATIONS, Remainder, Source, Streamed,
@@ -86,7 +90,7 @@ pub use maintenance::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use maintenance::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
 pub use many_pages::ManyPages;
 pub use merge::Merge;
-pub(crate) use pages::PageReader;
+pub(crate) use pages::{PageReader, until_error};
 pub use pages::{Pages, RowPage, RowStream};
 pub use patch::{EntityPatch, Patch};
 pub use purge::{Purge, PurgeFailure, PurgeReport};

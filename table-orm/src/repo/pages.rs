@@ -7,6 +7,7 @@ use crate::model::{Continuation, MAX_PAGE_ROWS};
 use crate::plan::{Plan, Step, TableClient};
 use crate::query::{PagePlace, PageStart, PageToken, RowQuery, fingerprint};
 use crate::store::Page;
+use bytes::Bytes;
 use futures_core::Stream;
 use futures_core::stream::BoxStream;
 use futures_util::{StreamExt as _, stream};
@@ -171,15 +172,22 @@ impl<T> Pages<T> {
     }
 
     /// Where the next page starts, and how many rows a limit counts before it.
-    pub(super) fn start(&self) -> Option<(Continuation, usize)> {
+    pub(super) fn start(&self) -> Option<(PageStart, usize)> {
         let read = self.limit.zip(self.left).map_or(0, |(limit, left)| limit - left);
-        Some((self.place.as_ref()?.start.continuation.clone(), read))
+        Some((self.place.as_ref()?.start.clone(), read))
     }
 
     /// Continues at a [`start`](Self::start).
-    pub(super) fn start_at(&mut self, start: Continuation, read: usize) {
+    pub(super) fn start_at(&mut self, start: PageStart, read: usize) {
         self.place = Some(start.into());
         self.left = self.limit.map(|limit| limit.saturating_sub(read));
+    }
+
+    /// Ends the next page there at the latest.
+    pub(super) fn end_at(&mut self, end: &PageStart) {
+        if let Some(place) = &mut self.place {
+            place.end = Some(end.clone());
+        }
     }
 
     /// The most rows of the next page.
@@ -263,6 +271,11 @@ impl<T> Pages<T> {
     /// When a key or filter cannot hold one of the values, or a row cannot be read; no page follows. When the
     /// store rejects the request; the next call sends the same request again.
     pub async fn next(&mut self) -> Result<Option<RowPage<T>>> {
+        Ok(self.next_with_body().await?.map(|(page, _)| page))
+    }
+
+    /// The same, with the JSON of the page.
+    pub(super) async fn next_with_body(&mut self) -> Result<Option<(RowPage<T>, Bytes)>> {
         if let Some(Err(error)) = self.query.take_if(|query| query.is_err()) {
             return Err(error);
         }
@@ -282,7 +295,7 @@ impl<T> Pages<T> {
     }
 
     /// Reads the rows of a page, and finds the pages beside it.
-    fn read(&mut self, query: u64, place: &PagePlace, page: Page) -> Result<RowPage<T>> {
+    fn read(&mut self, query: u64, place: &PagePlace, page: Page) -> Result<(RowPage<T>, Bytes)> {
         let end = place.end.as_ref();
         let (from, before) = (head_of(Some(&place.start)), head_of(end));
         let cut = cut_page(page.body, from.as_ref(), before.as_ref())?;
@@ -301,7 +314,8 @@ impl<T> Pages<T> {
         self.place = next.filter(|_| self.left != Some(0)).map(|next| place.after(next));
         let token = |place| PageToken::new(query, place);
         let previous = place.before(first);
-        Ok(RowPage { items, next: self.place.clone().map(token), previous: previous.map(token) })
+        let next = self.place.clone().map(token);
+        Ok((RowPage { items, next, previous: previous.map(token) }, cut.body))
     }
 
     /// Reads the rows of all further pages.
@@ -384,7 +398,7 @@ fn page_size(size: usize) -> Result<u16> {
 pub struct RowStream<T>(BoxStream<'static, Result<T>>);
 
 impl<T> RowStream<T> {
-    pub(super) fn new(rows: impl Stream<Item = Result<T>> + Send + 'static) -> Self {
+    pub(crate) fn new(rows: impl Stream<Item = Result<T>> + Send + 'static) -> Self {
         Self(rows.boxed())
     }
 
@@ -395,6 +409,18 @@ impl<T> RowStream<T> {
     pub async fn next(&mut self) -> Result<Option<T>> {
         self.0.next().await.transpose()
     }
+}
+
+/// The items up to the first error, with it. Nothing is asked for behind it.
+pub(crate) fn until_error<T: Send + 'static>(
+    items: impl Stream<Item = Result<T>> + Send + 'static,
+) -> impl Stream<Item = Result<T>> + Send + 'static {
+    stream::unfold(Some(items.boxed()), |items| async {
+        let mut items = items?;
+        let item = items.next().await?;
+        let rest = item.is_ok().then_some(items);
+        Some((item, rest))
+    })
 }
 
 impl<T> std::fmt::Debug for RowStream<T> {

@@ -13,10 +13,13 @@ use std::marker::PhantomData;
 /// The properties to set in a stored entity `E`, by name.
 ///
 /// The derive wraps it in a patch type for each entity, such as `RegistrationPatch`, with a setter for
-/// each field that is not part of a key. If a property is set twice, the later value counts.
+/// each field that is not part of a key. If a property is set twice, the later value counts; of two values for one
+/// slot of a ring, that of the later period.
 #[must_use = "nothing is sent until it is given to `merge`"]
 pub struct Patch<E> {
     properties: BTreeMap<String, PropertiesWriter>,
+    /// The number of the period of each slot of a ring that it sets.
+    periods: BTreeMap<String, i64>,
     /// The first value that no property can store.
     fault: Option<PropertyError>,
     entity: PhantomData<fn() -> E>,
@@ -36,16 +39,33 @@ pub trait EntityPatch<E> {
     fn into_patch(self) -> Patch<E>;
 }
 
+/// `Default`, `Clone` and `Debug` of a generated patch type. The derive passes the type's parameters, the
+/// type, its bounds and its name.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __patch {
+    ([$($params:tt)*] $patch:ty, [$($bounds:tt)*], $name:literal) => {
+        impl $($params)* ::core::default::Default for $patch $($bounds)* {
+            fn default() -> Self {
+                Self(::core::default::Default::default())
+            }
+        }
+        $crate::__private::wrapper!([$($params)*] $patch, [$($bounds)*], $name);
+    };
+}
+
 impl<E> Default for Patch<E> {
     fn default() -> Self {
-        Self { properties: BTreeMap::new(), fault: None, entity: PhantomData }
+        let (properties, periods) = (BTreeMap::new(), BTreeMap::new());
+        Self { properties, periods, fault: None, entity: PhantomData }
     }
 }
 
 impl<E> Clone for Patch<E> {
     fn clone(&self) -> Self {
-        let Self { properties, fault, entity } = self;
-        Self { properties: properties.clone(), fault: fault.clone(), entity: *entity }
+        let Self { properties, periods, fault, entity } = self;
+        let (properties, periods) = (properties.clone(), periods.clone());
+        Self { properties, periods, fault: fault.clone(), entity: *entity }
     }
 }
 
@@ -94,13 +114,18 @@ impl<E: TableEntity> Patch<E> {
     }
 
     pub fn set_ring<R: Rolling>(
-        self,
+        mut self,
         name: &str,
         at: R::At,
         value: impl IntoValue<R::Value>,
     ) -> Self {
         let value = value.into_value();
-        let slot = series_slot(name, R::slot(&at), R::SLOTS.most());
+        let (slot, number) = (series_slot(name, R::slot(&at), R::SLOTS.most()), R::number(&at));
+        // A slot shows one period: the latest, whichever value was set first.
+        if self.periods.get(&slot).is_some_and(|newest| *newest > number) {
+            return self;
+        }
+        self.periods.insert(slot.clone(), number);
         self.write(&slot, |out| R::write_slot(at, &value, name, out))
     }
 
@@ -123,7 +148,7 @@ impl<E: TableEntity> Patch<E> {
 
 impl<E: TableEntity> Patch<E> {
     /// Returns the properties as the JSON object of a row.
-    pub(super) fn body(&self, partition_key: &str, row_key: &str) -> Result<Bytes, PropertyError> {
+    pub(crate) fn body(&self, partition_key: &str, row_key: &str) -> Result<Bytes, PropertyError> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }

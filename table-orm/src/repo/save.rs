@@ -2,14 +2,14 @@
 
 use super::Repo;
 use super::fault::Fault;
-use crate::entity::{AsLoaded, EntityRows, Invalid, Loaded, Row, TableEntity};
+use crate::entity::{AsLoaded, EntityRows, Loaded, Row, TableEntity};
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::Result;
-use crate::eventual::{Intents, Settling, settling_methods};
+use crate::eventual::{Intents, Settling, delete_loaded, settling_methods};
 use crate::model::TableName;
-use crate::plan::{Plan, TableClient, UpdateMode, changes, delete_all};
-use crate::store::{Batch, IfMatch};
+use crate::plan::{Plan, TableClient, UpdateMode, changes};
+use crate::store::Batch;
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
 
@@ -225,23 +225,11 @@ impl<E: TableEntity> Delete<E> {
     /// # Errors
     /// When the stored row can no longer be read.
     pub fn plan(&self) -> Result<Plan> {
-        let (batch, intents) = self.prepare_all()?;
+        let (batch, intents) = delete_loaded(&self.client, &self.loaded)?;
         intents.plan(&self.client, batch, &self.settling)
     }
 
     settling_methods!();
-
-    fn prepare_all(&self) -> Result<(Batch, Intents)> {
-        let batch = Self::prepare(&self.loaded)?;
-        let mut intents = Intents::default();
-        intents.add_loaded(&self.client, &self.loaded, None)?;
-        Ok((batch, intents))
-    }
-
-    pub(super) fn prepare(loaded: &Loaded<E>) -> Result<Batch, Invalid> {
-        let guard = IfMatch::ETag(loaded.etag().clone());
-        Ok(delete_all(loaded.stored_rows()?, <E::Canonical as Row>::INDEX, &guard))
-    }
 }
 
 impl<E: TableEntity + 'static> IntoFuture for Delete<E> {
@@ -250,8 +238,7 @@ impl<E: TableEntity + 'static> IntoFuture for Delete<E> {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let (batch, mut intents) = self.prepare_all()?;
-            // Only the canonical row is deleted under its ETag.
+            let (batch, mut intents) = delete_loaded(&self.client, &self.loaded)?;
             let etags = intents.send(&self.client, batch, None, &self.settling).await?;
             intents.settle(&self.client, &etags, &self.settling).await;
             Ok(())

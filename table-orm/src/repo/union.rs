@@ -90,6 +90,13 @@ impl<U: TableUnion> UnionList<U> {
         Self { listing: Listing::new(client, query), union: PhantomData }
     }
 
+    /// The same query of another table.
+    pub(crate) fn in_table(mut self, table: TableName) -> Self {
+        self.listing.client.table = table.clone();
+        self.listing.query = self.listing.query.map(|query| RowQuery { table, ..query });
+        self
+    }
+
     /// Includes entities that have expired.
     pub fn including_expired(mut self) -> Self {
         self.listing.client.expiry.included = true;
@@ -119,8 +126,18 @@ impl<U: TableUnion> UnionList<U> {
     ///
     /// # Errors
     /// When a key cannot hold one of the values, or the store rejects a request.
-    pub async fn count(mut self) -> Result<usize> {
-        self.listing.query = self.listing.query.map(|query| {
+    pub async fn count(self) -> Result<usize> {
+        let reader = PageReader::some(|own, page, _, most| {
+            let (rows, whole) = canonical_rows::<U>(own.now, page)?;
+            Ok((rows.into_iter().take(most).map(drop).collect::<Vec<()>>(), whole))
+        });
+        self.keys_only().may_be_old().pages(reader, None).count().await
+    }
+
+    /// The query of the keys and marks of its rows.
+    pub(super) fn keys_only(self) -> Listing {
+        let mut listing = self.listing;
+        listing.query = listing.query.map(|query| {
             let mut query = reading::<RowHead>(query, &OwnRows::ANY);
             let marks = U::MEMBERS.iter().flat_map(|member| member.own.marks());
             // Each name once.
@@ -128,11 +145,7 @@ impl<U: TableUnion> UnionList<U> {
             query.select = query.select.map(|names| names.into_iter().chain(marks).collect());
             query
         });
-        let reader = PageReader::some(|own, page, _, most| {
-            let (rows, whole) = canonical_rows::<U>(own.now, page)?;
-            Ok((rows.into_iter().take(most).map(drop).collect::<Vec<()>>(), whole))
-        });
-        self.listing.may_be_old().pages(reader, None).count().await
+        listing
     }
 
     /// A page reads at most `size` rows, index rows included. It may hold fewer entities or no entity,
@@ -151,7 +164,7 @@ type MemberRow<'a> = (usize, &'a [u8]);
 
 /// The canonical rows of a page that are of one of the types, each with the index of its type, and
 /// whether these are all rows of the page.
-fn canonical_rows<U: TableUnion>(
+pub(super) fn canonical_rows<U: TableUnion>(
     now: Option<DateTime>,
     page: &[u8],
 ) -> Result<(Vec<MemberRow<'_>>, bool)> {

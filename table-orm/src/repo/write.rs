@@ -1,7 +1,7 @@
 //! Writes of an entity as it is, loaded before or not.
 
 use super::Repo;
-use super::merge::merge_into;
+use super::over_stored::{OnExisting, over_stored};
 use crate::entity::{EntityRows, Invalid, Loaded, Row, TableEntity, merges_blind, writes_blind};
 #[cfg(doc)]
 use crate::error::Error;
@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::eventual::{Intents, Settling, change_and_settle, plan_with_settling, settling_methods};
 use crate::model::ETag;
 use crate::plan::{
-    CanonicalKey, Decision, OptimisticWrite, Plan, RetryLimits, TableClient, delete_all,
-    insert_all, merge_all, replace_all, upsert_all,
+    CanonicalKey, OptimisticWrite, Plan, RetryLimits, TableClient, delete_all, insert_all,
+    merge_all, replace_all, upsert_all,
 };
 use crate::store::{Batch, IfMatch};
 use futures_core::future::BoxFuture;
@@ -303,19 +303,6 @@ enum Change {
     OverStored { rows: EntityRows, on_existing: OnExisting },
 }
 
-/// What happens to the stored rows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum OnExisting {
-    /// They become the new rows. When nothing is stored, the new rows are inserted.
-    Upsert,
-    /// They become the new rows. Fails when nothing is stored, or in another version than the given one.
-    Replace(Option<ETag>),
-    /// They get the new properties. When nothing is stored, the new rows are inserted.
-    Merge,
-    /// They are deleted. Fails when nothing is stored.
-    Delete,
-}
-
 /// A [`Change`] as it is sent.
 enum Prepared {
     Blind { key: CanonicalKey, batch: Batch, intents: Intents },
@@ -423,74 +410,6 @@ impl Change {
             }
         })
     }
-}
-
-/// The read and the write that turn the stored rows of an entity into `rows`.
-fn over_stored<E: TableEntity>(
-    client: &TableClient,
-    rows: &EntityRows,
-    inserts: bool,
-    limits: RetryLimits,
-) -> Result<OptimisticWrite> {
-    let canonical = rows.canonical().ok_or_else(|| client.not_found(&rows.partition_key, ""))?;
-    let key = CanonicalKey::in_partition(&rows.partition_key, canonical);
-    Ok(OptimisticWrite::new::<E>(client, key, inserts.then(|| rows.clone()), limits))
-}
-
-impl OnExisting {
-    /// The operations that turn the rows of `loaded` into `rows`.
-    fn decide<E: TableEntity>(
-        &self,
-        client: &TableClient,
-        loaded: &Loaded<E>,
-        rows: &EntityRows,
-    ) -> Result<Decision> {
-        let canonical = <E::Canonical as Row>::INDEX;
-        let row = rows.canonical();
-        match self {
-            Self::Merge => match row {
-                Some(row) => merge_into(loaded, &row.body),
-                None => Err(client.not_found(&rows.partition_key, "")),
-            },
-            Self::Delete => {
-                let guard = IfMatch::ETag(loaded.etag().clone());
-                let batch = delete_all(loaded.stored_rows()?, canonical, &guard);
-                Ok(Decision { batch, canonical: None })
-            }
-            Self::Replace(Some(etag)) if etag != loaded.etag() => {
-                let row_key = row.map_or("", |row| &row.row_key);
-                Err(client.changed(&rows.partition_key, row_key))
-            }
-            Self::Upsert | Self::Replace(_) => Decision::replace(loaded, rows),
-        }
-    }
-}
-
-/// An upsert that reads first, as one of many.
-pub(super) fn upsert_over_stored<E: TableEntity>(
-    client: &TableClient,
-    entity: &E,
-) -> Result<OptimisticWrite> {
-    let rows = EntityRows::of_in(entity, &client.table)?;
-    over_stored::<E>(client, &rows, true, RetryLimits::default())
-}
-
-/// Sends such an upsert. Returns the entity with the answer.
-pub(super) fn send_upsert<E: TableEntity + 'static>(
-    client: TableClient,
-    entity: E,
-    settling: Settling,
-) -> BoxFuture<'static, (E, Result<()>)> {
-    Box::pin(async move {
-        let written = async {
-            let rows = EntityRows::of_in(&entity, &client.table)?;
-            let write = over_stored::<E>(&client, &rows, true, RetryLimits::default())?;
-            let decide = |loaded: &Loaded<E>| OnExisting::Upsert.decide(&client, loaded, &rows);
-            change_and_settle(&write, &client, &settling, decide).await.map(drop)
-        };
-        let written = written.await;
-        (entity, written)
-    })
 }
 
 impl<E: TableEntity + 'static> IntoFuture for Write<E, ETag> {

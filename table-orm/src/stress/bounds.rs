@@ -43,10 +43,12 @@ impl Stress {
             ),
             Calls::Typed(_) => (1.0, 1.0, 1.0),
         };
-        let (mut calls, mut time, mut rests) = (0.0, Duration::ZERO, Duration::ZERO);
+        let (mut calls, mut steps_sent) = (0.0, 0);
+        let (mut time, mut rests) = (Duration::ZERO, Duration::ZERO);
         let mut add = |steps: u32, rate: f64, length: Duration| {
             calls += f64::from(steps) * (rate * length.as_secs_f64() / least).ceil();
-            time += steps * (length + LAST_ANSWERS);
+            steps_sent += steps;
+            time += steps * length;
         };
         for search in self.phases() {
             // Each rate is tried once more where it is not kept.
@@ -59,6 +61,7 @@ impl Stress {
             add(HOLDS, search.most, self.hold_time);
             rests += RESTS * self.rest;
         }
+        let late = time + steps_sent * LAST_ANSWERS;
         let calls = calls.min(self.most_requests as f64);
         let loaded = f64::from(self.loaded_rows()) * f64::from(self.partitions);
         let bytes = self.entity_bytes as f64;
@@ -70,7 +73,9 @@ impl Stress {
             gib_moved: bytes * (calls * most + loaded) / GIB,
             gib_stored: bytes * (calls * growth + loaded) / GIB,
             // A step that begins ends in time, but for its last answers. Rests are as long as they are.
-            seconds: (time.min(self.most_time + LAST_ANSWERS) + rests).as_secs_f64(),
+            seconds: (late.min(self.most_time + LAST_ANSWERS) + rests).as_secs_f64(),
+            // A store that answers needs one rest of them.
+            seconds_if_prompt: (time.min(self.most_time) + rests / RESTS).as_secs_f64(),
         })
     }
 

@@ -227,6 +227,9 @@ fn bounds_are_never_exceeded_by_a_whole_test() {
     let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
     assert!(report.requests <= bounds.requests, "{bounds}");
     assert!(report.seconds <= bounds.seconds, "{bounds}");
+    // The last answers of a step take milliseconds.
+    assert!(report.seconds <= bounds.seconds_if_prompt + steps().count() as f64, "{bounds}");
+    assert!(bounds.seconds_if_prompt < bounds.seconds / 3.0, "{bounds}");
     assert!(gib(steps().map(|step| step.bytes_up + step.bytes_down).sum()) <= bounds.gib_moved);
 }
 

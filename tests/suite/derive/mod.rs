@@ -1,5 +1,6 @@
 //! The output of the derives: stored keys, properties, queries and their cost.
 
+mod generated;
 mod hygiene;
 mod key_part;
 mod keys;

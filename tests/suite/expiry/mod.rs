@@ -1,5 +1,6 @@
 //! Entities that expire.
 
+mod index_rows;
 mod purge;
 mod reads;
 mod room;

@@ -4,8 +4,11 @@
 #![allow(clippy::duplicated_attributes)]
 
 mod across;
+mod bulk;
 mod costs;
 mod jobs;
+mod merges;
+mod parts;
 mod shards;
 mod too_large;
 mod types;

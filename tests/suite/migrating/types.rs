@@ -133,7 +133,10 @@ pub struct Clients {
 }
 
 pub async fn clients() -> Clients {
-    let inner = Arc::new(EmbeddedStore::in_memory().unwrap());
+    clients_over(Arc::new(EmbeddedStore::in_memory().unwrap())).await
+}
+
+pub async fn clients_over(inner: Arc<dyn Store>) -> Clients {
     let store = Arc::new(Counter::around(inner));
     let tables = Tables::new(store.clone());
     let (orders, items) = (tables.repo::<OrderV1>(), tables.repo::<ItemV1>());

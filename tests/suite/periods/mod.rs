@@ -1,10 +1,12 @@
 //! Types with a table for each period: which table an entity is in, and when a table is there.
 
+mod each;
 mod locked;
 mod on_demand;
 mod ranges;
 mod retention;
 mod routes;
+mod writer;
 
 use std::sync::{Arc, Mutex};
 use table_orm::embedded::EmbeddedStore;

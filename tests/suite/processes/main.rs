@@ -4,4 +4,5 @@ mod contention;
 mod crash;
 mod distributed_scan;
 mod journal;
+mod large_values;
 mod workers;

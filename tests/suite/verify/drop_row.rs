@@ -350,3 +350,26 @@ proptest! {
         });
     }
 }
+
+#[tokio::test]
+async fn a_mistyped_template_is_reported() {
+    let tables = Tables::in_memory().unwrap();
+    tables.repo::<before::Runner>().create_table().await.unwrap();
+    for bib in 0..3 {
+        tables.repo::<before::Runner>().insert(&runner("Boston", bib, "MA")).await.unwrap();
+    }
+    let runners = tables.repo::<Runner>();
+    let permit = || ScanPermit::because("test");
+    let drop = async |template: &str| {
+        let former = FormerRow::new("by_state", template).unwrap();
+        let report = runners.drop_row(former, permit()).dry_run().await;
+        (report.progress.read, report.progress.rows, report.unknown_components)
+    };
+    let unknown = |name: &str| vec![name.to_owned()];
+    assert_eq!(drop("STATE:{stat}__{bib:05}").await, (3, 3, unknown("stat")));
+    assert_eq!(drop("STATE:{state}__{bib:04}").await, (3, 0, vec![]));
+    assert_eq!(drop("STAT:{state}__{bib:05}").await, (0, 0, vec![]));
+    assert_eq!(drop("STATE:{state}__{bib:05}").await, (3, 3, vec![]));
+    // A field that the type has lost is one that it does not know.
+    assert_eq!(drop("CLUB:{club}__{bib:05}").await.2, unknown("club"));
+}

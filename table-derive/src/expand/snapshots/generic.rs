@@ -1,5 +1,4 @@
 /// The properties that full rows can be filtered by. A filter saves transfer: the store reads every row of the query all the same.
-#[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
 #[allow(dead_code, deprecated, non_snake_case)]
 pub(crate) struct MeasureColumns<'a, T, const N: usize>
 where
@@ -15,7 +14,6 @@ where
 }
 /// One partition `{type}`, such as `text`. As a query, its `row` rows: a row range query, in requests of up to 1,000 rows.
 #[must_use]
-#[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub(crate) struct MeasurePartition<'a, T, const N: usize>(
     orm::query::PartitionKey,
     ::core::marker::PhantomData<fn() -> Measure<'a, T, N>>,
@@ -24,7 +22,6 @@ where
     T: Property + Send + Sync;
 /// The rows `row` of one partition, `{at}`, such as `42`: full copies. As a query, those with the components given.
 #[must_use]
-#[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub(crate) struct MeasureRow<'a, T, const N: usize, __S = ()>(
     orm::query::RowKey<__S>,
     ::core::marker::PhantomData<fn() -> Measure<'a, T, N>>,
@@ -38,7 +35,6 @@ pub(crate) mod MeasureComponents {
 }
 /// Properties to be set in a stored `Measure`, those that no key is made of. A `merge` is one request.
 #[must_use]
-#[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub(crate) struct MeasurePatch<'a, T, const N: usize>(orm::repo::Patch<Measure<'a, T, N>>)
 where
     T: Property + Send + Sync;
@@ -140,6 +136,10 @@ const _: () = {
             MeasurePartition(key, _orm::PhantomData)
         }
     }
+    _orm::wrapper!(
+        [< 'a, T, const N : usize, >] MeasurePartition < 'a, T, N, >, [where T : Property
+        + Send + Sync,], "MeasurePartition"
+    );
     impl<'a, T, const N: usize> MeasurePartition<'a, T, N>
     where
         T: Property + Send + Sync,
@@ -177,6 +177,10 @@ const _: () = {
         [< 'a, T, const N : usize, __S : _orm::KeyState >] MeasureRow < 'a, T, N, __S >,
         [where T : Property + Send + Sync,], MeasureRow < 'a, T, N, >
     );
+    _orm::wrapper!(
+        [< 'a, T, const N : usize, __S >] MeasureRow < 'a, T, N, __S >, [where T :
+        Property + Send + Sync,], "MeasureRow"
+    );
     impl<'a, T, const N: usize, __S> _orm::Row for MeasureRow<'a, T, N, __S>
     where
         T: Property + Send + Sync,
@@ -191,6 +195,10 @@ const _: () = {
             __entity: _orm::PhantomData,
         };
     }
+    _orm::columns!(
+        [< 'a, T, const N : usize, >] MeasureColumns < 'a, T, N, >, [where T : Property +
+        Send + Sync,], "MeasureColumns"
+    );
     impl<'a, T, const N: usize> _orm::Field<12075340201627130925, Cow<'a, str>> for Measure<'a, T, N>
     where
         T: Property + Send + Sync,
@@ -235,14 +243,6 @@ const _: () = {
             Self(self.0.set_slot::<u8>("Series", slot, N, value))
         }
     }
-    impl<'a, T, const N: usize> _orm::Default for MeasurePatch<'a, T, N>
-    where
-        T: Property + Send + Sync,
-    {
-        fn default() -> Self {
-            Self(_orm::Default::default())
-        }
-    }
     impl<'a, T, const N: usize> _orm::EntityPatch<Measure<'a, T, N>> for MeasurePatch<'a, T, N>
     where
         T: Property + Send + Sync,
@@ -251,4 +251,8 @@ const _: () = {
             self.0
         }
     }
+    _orm::patch!(
+        [< 'a, T, const N : usize, >] MeasurePatch < 'a, T, N, >, [where T : Property +
+        Send + Sync,], "MeasurePatch"
+    );
 };

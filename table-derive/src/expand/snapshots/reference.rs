@@ -1,5 +1,4 @@
 /// The properties that full rows can be filtered by. A filter saves transfer: the store reads every row of the query all the same.
-#[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
 #[allow(dead_code, deprecated, non_snake_case)]
 pub struct RegistrationColumns {
     /// `Event`.
@@ -20,7 +19,6 @@ pub struct RegistrationColumns {
     pub city: ::table_orm::query::Column<String>,
 }
 /// The properties that `by_time` can be filtered by. A filter saves transfer: the store reads every row of the query all the same.
-#[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
 #[allow(dead_code, deprecated, non_snake_case)]
 pub struct RegistrationByTimeColumns {
     /// `Name`.
@@ -28,19 +26,15 @@ pub struct RegistrationByTimeColumns {
 }
 /// One partition `{event}__{distance}`, such as `text__<distance>`. As a query, its `by_bib` rows: a row range query, in requests of up to 1,000 rows.
 #[must_use]
-#[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub struct RegistrationPartition(::table_orm::query::PartitionKey);
 /// The rows `by_bib` of one partition, `BIB:{bib:05}__{name}__{sex}__{age}`, such as `BIB:00042__text__<sex>__42`: full copies. As a query, those with the components given.
 #[must_use]
-#[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub struct RegistrationByBib<__S = ()>(::table_orm::query::RowKey<__S>);
 /// The rows `by_age` of one partition, `AGE:{age:03}__{bib}__{name}__{sex}`, such as `AGE:042__42__text__<sex>`: full copies. As a query, those with the components given.
 #[must_use]
-#[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub struct RegistrationByAge<__S = ()>(::table_orm::query::RowKey<__S>);
 /// The rows `by_time` of one partition, `NEW:{newest}__{bib:05}`, such as `NEW:2520817121999999999__00042`: partial copies. As a query, those with the components given.
 #[must_use]
-#[derive(::core::fmt::Debug, ::core::clone::Clone)]
 pub struct RegistrationByTime<__S = ()>(::table_orm::query::RowKey<__S>);
 #[doc(hidden)]
 #[allow(missing_debug_implementations, non_camel_case_types, non_snake_case, unreachable_pub)]
@@ -53,7 +47,6 @@ pub mod RegistrationComponents {
 }
 /// Properties to be set in a stored `Registration`, those that no key is made of. A `merge` is a read and a transaction, again after a conflict.
 #[must_use]
-#[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::default::Default)]
 pub struct RegistrationPatch(::table_orm::repo::Patch<Registration>);
 #[allow(dead_code, deprecated, non_camel_case_types, non_snake_case, private_bounds)]
 #[allow(private_interfaces, unused_imports, unused_mut, unused_qualifications, unused_variables)]
@@ -209,6 +202,7 @@ const _: () = {
             RegistrationPartition(key)
         }
     }
+    _orm::wrapper!([] RegistrationPartition, [], "RegistrationPartition");
     impl RegistrationPartition {
         /// The rows `BIB:{bib:05}__{name}__{sex}__{age}`, such as `BIB:00042__text__<sex>__42`: a row range query, in requests of up to 1,000 rows.
         pub fn by_bib(&self) -> RegistrationByBib<__bib> {
@@ -284,6 +278,7 @@ const _: () = {
     _orm::key_query!(
         [< __S : _orm::KeyState >] RegistrationByBib < __S >, [], RegistrationByBib
     );
+    _orm::wrapper!([< __S >] RegistrationByBib < __S >, [], "RegistrationByBib");
     impl<__S> _orm::Row for RegistrationByBib<__S> {
         type Entity = Registration;
         type Columns = RegistrationColumns;
@@ -350,6 +345,7 @@ const _: () = {
     _orm::key_query!(
         [< __S : _orm::KeyState >] RegistrationByAge < __S >, [], RegistrationByAge
     );
+    _orm::wrapper!([< __S >] RegistrationByAge < __S >, [], "RegistrationByAge");
     impl<__S> _orm::Row for RegistrationByAge<__S> {
         type Entity = Registration;
         type Columns = RegistrationColumns;
@@ -387,12 +383,15 @@ const _: () = {
     _orm::key_query!(
         [< __S : _orm::KeyState >] RegistrationByTime < __S >, [], RegistrationByTime
     );
+    _orm::wrapper!([< __S >] RegistrationByTime < __S >, [], "RegistrationByTime");
     impl<__S> _orm::Row for RegistrationByTime<__S> {
         type Entity = Registration;
         type Columns = RegistrationByTimeColumns;
         const INDEX: _orm::usize = 2;
         const COLUMNS: Self::Columns = RegistrationByTimeColumns { name: _orm::column("Name") };
     }
+    _orm::columns!([] RegistrationColumns, [], "RegistrationColumns");
+    _orm::columns!([] RegistrationByTimeColumns, [], "RegistrationByTimeColumns");
     impl _orm::Field<1237236456312824991, String> for Registration {
         const PROPERTY: &'static _orm::str = "Event";
         const KEYS: _orm::FromKeys<Self, String> = |k| k.partition(0, <String as _orm::Part>::read);
@@ -442,4 +441,5 @@ const _: () = {
             self.0
         }
     }
+    _orm::patch!([] RegistrationPatch, [], "RegistrationPatch");
 };

@@ -1,12 +1,10 @@
 /// The properties that full rows can be filtered by. A filter saves transfer: the store reads every row of the query all the same.
-#[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
 #[allow(dead_code, deprecated, non_snake_case)]
 struct FileColumns {
     /// `day`.
     day: ::table_orm::query::Column<Date>,
 }
 /// The properties that `by_day` can be filtered by. A filter saves transfer: the store reads every row of the query all the same.
-#[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::marker::Copy)]
 #[allow(dead_code, deprecated, non_snake_case)]
 struct FileByDayColumns {
     /// `day`.
@@ -14,15 +12,12 @@ struct FileByDayColumns {
 }
 /// One partition `{owner}`, such as `42`. As a query, its `by_path` rows: a row range query, in requests of up to 1,000 rows.
 #[must_use]
-#[derive(::core::fmt::Debug, ::core::clone::Clone)]
 struct FilePartition(::table_orm::query::PartitionKey);
 /// The rows `by_path` of one partition, `P:{path}`, such as `P:text`: full copies. As a query, those with the components given.
 #[must_use]
-#[derive(::core::fmt::Debug, ::core::clone::Clone)]
 struct FileByPath<__S = ()>(::table_orm::query::RowKey<__S>);
 /// The rows `by_day` of one partition, `D:{day}__{path}`, such as `D:2011-11-06__text`: partial copies. As a query, those with the components given.
 #[must_use]
-#[derive(::core::fmt::Debug, ::core::clone::Clone)]
 struct FileByDay<__S = ()>(::table_orm::query::RowKey<__S>);
 #[doc(hidden)]
 #[allow(missing_debug_implementations, non_camel_case_types, non_snake_case, unreachable_pub)]
@@ -32,7 +27,6 @@ mod FileComponents {
 }
 /// Properties to be set in a stored `File`, those that no key is made of. A `merge` is a read and a transaction, again after a conflict.
 #[must_use]
-#[derive(::core::fmt::Debug, ::core::clone::Clone, ::core::default::Default)]
 struct FilePatch(::table_orm::repo::Patch<File>);
 #[allow(dead_code, deprecated, non_camel_case_types, non_snake_case, private_bounds)]
 #[allow(private_interfaces, unused_imports, unused_mut, unused_qualifications, unused_variables)]
@@ -162,6 +156,7 @@ const _: () = {
             FilePartition(key)
         }
     }
+    _orm::wrapper!([] FilePartition, [], "FilePartition");
     impl FilePartition {
         /// The rows `P:{path}`, such as `P:text`: a row range query, in requests of up to 1,000 rows.
         fn by_path(&self) -> FileByPath<__path> {
@@ -197,6 +192,7 @@ const _: () = {
         }
     }
     _orm::key_query!([< __S : _orm::KeyState >] FileByPath < __S >, [], FileByPath);
+    _orm::wrapper!([< __S >] FileByPath < __S >, [], "FileByPath");
     impl<__S> _orm::Row for FileByPath<__S> {
         type Entity = File;
         type Columns = FileColumns;
@@ -228,12 +224,15 @@ const _: () = {
         }
     }
     _orm::key_query!([< __S : _orm::KeyState >] FileByDay < __S >, [], FileByDay);
+    _orm::wrapper!([< __S >] FileByDay < __S >, [], "FileByDay");
     impl<__S> _orm::Row for FileByDay<__S> {
         type Entity = File;
         type Columns = FileByDayColumns;
         const INDEX: _orm::usize = 1;
         const COLUMNS: Self::Columns = FileByDayColumns { day: _orm::column("day") };
     }
+    _orm::columns!([] FileColumns, [], "FileColumns");
+    _orm::columns!([] FileByDayColumns, [], "FileByDayColumns");
     impl _orm::Field<12002927925776846068, u64> for File {
         const PROPERTY: &'static _orm::str = "";
         const KEYS: _orm::FromKeys<Self, u64> = |k| k.partition(0, <u64 as _orm::Part>::read);
@@ -277,4 +276,5 @@ const _: () = {
             self.0
         }
     }
+    _orm::patch!([] FilePatch, [], "FilePatch");
 };

@@ -15,7 +15,7 @@ const _: () = {
             &<Employee as _orm::Variant>::MEMBER,
             &<directory::Department as _orm::Variant>::MEMBER,
         ),
-        "a RowKey can be that of a row of `Employee` and of `Department`, so one would be taken for the other: start the rows of each with a different literal, such as `A:`, or mark both types with a kind of their own, such as `#[table(kind = \"Department\")]`, and guards with a key of their own: `unique(.., key = \"..\")`",
+        "a RowKey can be that of a row of `Employee` and of `Department`, so one would be taken for the other: start the rows of each with a different literal, such as `A:`, or mark both types with a kind of their own, such as `#[table(kind = \"Department\")]`, and guards with a key of their own: `unique(.., key = \"..\")`, or with `across` a table of their own: `unique(.., across, table = \"..\")`",
     );
     const _: () = _orm::assert_union(
         _orm::UnionMember::shares_table(
@@ -30,7 +30,7 @@ const _: () = {
             &<Employee as _orm::Variant>::MEMBER,
             &<Guest<'static, u8> as _orm::Variant>::MEMBER,
         ),
-        "a RowKey can be that of a row of `Employee` and of `Guest`, so one would be taken for the other: start the rows of each with a different literal, such as `A:`, or mark both types with a kind of their own, such as `#[table(kind = \"Guest\")]`, and guards with a key of their own: `unique(.., key = \"..\")`",
+        "a RowKey can be that of a row of `Employee` and of `Guest`, so one would be taken for the other: start the rows of each with a different literal, such as `A:`, or mark both types with a kind of their own, such as `#[table(kind = \"Guest\")]`, and guards with a key of their own: `unique(.., key = \"..\")`, or with `across` a table of their own: `unique(.., across, table = \"..\")`",
     );
     const _: () = _orm::assert_union(
         _orm::UnionMember::shares_table(
@@ -45,7 +45,7 @@ const _: () = {
             &<directory::Department as _orm::Variant>::MEMBER,
             &<Guest<'static, u8> as _orm::Variant>::MEMBER,
         ),
-        "a RowKey can be that of a row of `Department` and of `Guest`, so one would be taken for the other: start the rows of each with a different literal, such as `A:`, or mark both types with a kind of their own, such as `#[table(kind = \"Guest\")]`, and guards with a key of their own: `unique(.., key = \"..\")`",
+        "a RowKey can be that of a row of `Department` and of `Guest`, so one would be taken for the other: start the rows of each with a different literal, such as `A:`, or mark both types with a kind of their own, such as `#[table(kind = \"Guest\")]`, and guards with a key of their own: `unique(.., key = \"..\")`, or with `across` a table of their own: `unique(.., across, table = \"..\")`",
     );
     #[automatically_derived]
     impl _orm::TableUnion for Office {

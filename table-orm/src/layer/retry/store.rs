@@ -410,6 +410,9 @@ impl Middleware for RetryStore {
         table: &TableName,
         transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
+        if transaction.operations.iter().any(is_sent_once) {
+            return self.inner().commit(table, transaction).await;
+        }
         let Batch { partition_key, operations } = transaction;
         let send = |operations| {
             let partition_key = partition_key.clone();

@@ -25,6 +25,10 @@ pub(super) struct History {
     applied: BTreeSet<String>,
     /// Writes whose clients were told that they have not.
     refused: BTreeSet<String>,
+    /// Writes that set the stamp alone, of whatever is there.
+    blind: BTreeSet<String>,
+    /// The base of what each entity is.
+    bases: BTreeMap<u64, String>,
     /// What clients began to delete.
     deleting: BTreeSet<String>,
 }
@@ -62,6 +66,10 @@ impl History {
         self.refused.insert(stamp.to_owned());
     }
 
+    pub fn begin_blind(&mut self, stamp: &str) {
+        self.blind.insert(stamp.to_owned());
+    }
+
     pub fn begin_delete(&mut self, stamp: &str) {
         self.deleting.insert(stamp.to_owned());
     }
@@ -82,7 +90,17 @@ impl History {
             return Ok(());
         }
         self.of(number).push(Some(stamp.clone()));
-        if before.as_deref().unwrap_or(NOTHING) != base {
+        let base_before = self.bases.insert(number, base.clone());
+        if self.blind.contains(&stamp) {
+            if before.is_none() {
+                return Err(format!(
+                    "{stamp} was merged into entity {number}, which was not there"
+                ));
+            }
+            if base_before.as_ref() != Some(&base) {
+                return Err(format!("{stamp} was merged, and changed {base_before:?} to {base}"));
+            }
+        } else if before.as_deref().unwrap_or(NOTHING) != base {
             return Err(format!("entity {number} was {before:?}; {stamp} was written over {base}"));
         }
         if self.refused.contains(&stamp) {

@@ -12,13 +12,15 @@ use crate::error::{Error, Result};
 use crate::eventual::tests::chaos::{
     Dice, LATEST, Observer, all_hold, at_once, is_needed, network, on_virtual_time,
 };
-use crate::layer::{FaultStore, Layer as _, Retry};
+use crate::layer::{FaultStore, Faults, Layer as _, Retry};
 use crate::migrate::migrating::{Located, Migrating};
-use crate::migrate::{Form, Held};
+use crate::migrate::{Form, Held, ManyFailure};
 use crate::model::TableName;
-use crate::query::ScanPermit;
+use crate::plan::CanonicalKey;
+use crate::query::{KeyRange, ScanPermit, Span};
 use crate::store::Store;
 use futures_util::future::join;
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -42,7 +44,8 @@ async fn run<E: Subject + Debug>(seed: u64, left_out: Option<LeftOut>) -> Result
     }
     let history = Arc::default();
     let observer = Observer::of(Watch::<E>::of(Arc::clone(&history)), Arc::new(memory));
-    let network = network(seed, FAULTS, FAULTS, observer.clone());
+    let short_pages = Faults::seeded(seed).short_pages(0.5).store(observer.clone()).unwrap();
+    let network = network(seed, FAULTS, FAULTS, Arc::new(short_pages));
     let wrong = Mutex::new(None);
     let client =
         |number, version| Client::<E>::start(seed, number, version, &network, &history, left_out);
@@ -112,7 +115,12 @@ impl<E: Subject> Client<E> {
         sleep(self.dice.time(Duration::from_secs(8))).await;
         for _ in 0..4 {
             sleep(self.dice.time(Duration::from_secs(4))).await;
-            let work = async { self.migrating.migrate(&permit()).await.all() };
+            // Some move the only partition, in bulk.
+            let mover = match self.number {
+                6 => self.migrating.migrate(&permit()),
+                _ => E::bulk_mover(&self.migrating),
+            };
+            let work = async { mover.await.all() };
             // What fails is left to the next ones.
             let _moved = self.dice.mortal(DEATHS, 2 * LONGEST_LIFE, work).await;
         }
@@ -121,13 +129,18 @@ impl<E: Subject> Client<E> {
     async fn call(&self, stamp: &str) -> Wrong {
         let number = self.dice.below(ENTITIES);
         let since = lock(&self.history).mark(number);
-        match self.dice.below(if self.version == 0 { 6 } else { 10 }) {
+        match self.dice.below(if self.version == 0 { 6 } else { 15 }) {
             // An insert that a layer sends twice may take effect twice: the layer says so.
             0..2 if !self.retries => self.insert(number, stamp, since).await,
             0..5 => self.save(number, stamp, since).await,
             5 => self.delete(number, since).await,
             6..8 => self.get(number, since).await,
-            _ => self.list().await,
+            8..10 => self.list(false).await,
+            10 => self.list(true).await,
+            11..13 if !self.retries => self.merge(number, stamp, since).await,
+            13 if !self.retries => self.insert_many(stamp).await,
+            14 => self.delete_many().await,
+            _ => Ok(()),
         }
     }
 
@@ -160,6 +173,67 @@ impl<E: Subject> Client<E> {
             }
         };
         self.told(stamp, saved)
+    }
+
+    async fn insert_many(&self, stamp: &str) -> Wrong {
+        let stamp_of_number = |number| format!("{stamp}.{number}");
+        let all = (0..ENTITIES).map(|number| E::of(number, &stamp_of_number(number), NOTHING));
+        let report = self.migrating.insert_many(all).await;
+        let mut left: BTreeSet<_> = (0..ENTITIES).map(stamp_of_number).collect();
+        for ManyFailure { mut entities, error, .. } in report.failures {
+            let is_lost = error.is_unanswered();
+            let mut error = Some(error);
+            for entity in &mut entities {
+                let stamp = stamp_of(entity);
+                left.remove(&stamp);
+                match error.take() {
+                    Some(error) => self.told(&stamp, Err(error))?,
+                    None if is_lost => {}
+                    None => return Err(format!("{stamp} was told the error of another")),
+                }
+            }
+        }
+        left.iter().try_for_each(|stamp| self.told(stamp, Ok(())))
+    }
+
+    async fn delete_many(&self) -> Wrong {
+        let (mut all, mut since) = (Vec::new(), Vec::new());
+        for number in 0..ENTITIES {
+            since.push(lock(&self.history).mark(number));
+            if let Some(AnyLoaded::Any(mut held)) =
+                self.load(number, since[number as usize]).await?
+            {
+                let stamp = stamp_of(&mut *held);
+                lock(&self.history).begin_delete(&stamp);
+                all.push(held);
+            }
+        }
+        let mut left: BTreeSet<_> = all.iter().map(|held| held.number()).collect();
+        for failure in self.migrating.delete_many(all).await.failures {
+            for held in failure.entities {
+                left.remove(&held.number());
+            }
+        }
+        let is_there = |number: &u64| {
+            !lock(&self.history).was(*number, since[*number as usize], Option::is_none)
+        };
+        match left.iter().find(|number| is_there(number)) {
+            Some(number) => Err(format!("the delete of entity {number} was acknowledged")),
+            None => Ok(()),
+        }
+    }
+
+    async fn merge(&self, number: u64, stamp: &str, since: usize) -> Wrong {
+        lock(&self.history).begin_blind(stamp);
+        let CanonicalKey { partition_key, row_key } = keys::<E>(number).0;
+        let keys = KeyRange { partition: Span::Exact(partition_key), row: Span::Exact(row_key) };
+        let merged = self.migrating.merge_at(keys, E::patch(stamp)).await;
+        if let Err(Error::NotFound(_)) = merged
+            && !lock(&self.history).was(number, since, Option::is_none)
+        {
+            return Err(format!("{stamp} was told `NotFound`, and the entity was there"));
+        }
+        self.told(stamp, merged)
     }
 
     async fn delete(&self, number: u64, since: usize) -> Wrong {
@@ -224,9 +298,11 @@ impl<E: Subject> Client<E> {
         self.saw(number, found.map(|mut entity| stamp_of(&mut entity)), since)
     }
 
-    async fn list(&self) -> Wrong {
+    async fn list(&self, paged: bool) -> Wrong {
         let since: Vec<_> = (0..ENTITIES).map(|number| lock(&self.history).mark(number)).collect();
-        let Ok(mut all) = E::all(&self.migrating).await else { return Ok(()) };
+        let all =
+            if paged { E::paged(&self.migrating).await } else { E::all(&self.migrating).await };
+        let Ok(mut all) = all else { return Ok(()) };
         for (number, since) in (0..ENTITIES).zip(since) {
             let mut of_number = all.iter_mut().filter(|entity| entity.number() == number);
             let stamp = of_number.next().map(stamp_of);

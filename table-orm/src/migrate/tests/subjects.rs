@@ -4,8 +4,9 @@
 use crate as table_orm;
 use crate::TableEntity;
 use crate::error::Result;
-use crate::migrate::{Migrates, Migrating};
+use crate::migrate::{Migrate, Migrates, Migrating};
 use crate::query::ScanPermit;
+use crate::repo::{EntityPatch as _, Patch};
 
 /// A type that migrates. Each write stores a stamp of its own, and the stamp of what it replaces.
 pub(super) trait Subject: Migrates {
@@ -15,18 +16,24 @@ pub(super) trait Subject: Migrates {
     fn of(number: u64, stamp: &str, base: &str) -> Self;
     fn number(&self) -> u64;
     fn stamps(&mut self) -> (&mut String, &mut String);
+    /// Sets the stamp alone.
+    fn patch(stamp: &str) -> Patch<Self>;
     /// All entities, in a list of one partition, or by a scan where they are in several.
     fn all(client: &Migrating<Self>) -> impl Future<Output = Result<Vec<Self>>> + Send;
+    /// All entities, page by page; by a scan where they are in several partitions.
+    fn paged(client: &Migrating<Self>) -> impl Future<Output = Result<Vec<Self>>> + Send;
+    /// A mover of the only old partition, in bulk.
+    fn bulk_mover(client: &Migrating<Self>) -> Migrate<'static, Self>;
 }
 
 /// Defines a type in both forms.
 macro_rules! subject {
-    ($new:ident, $old:ident, $tables:expr, [$($old_keys:tt)*], [$($keys:tt)*], $all:expr) => {
-        subject!($new, $old, $tables, [$($old_keys)*] [], [$($keys)*] [], $all);
+    ($new:ident, $old:ident, $patch:ident, $tables:expr, [$($old_keys:tt)*], [$($keys:tt)*], $all:expr, $paged:expr) => {
+        subject!($new, $old, $patch, $tables, [$($old_keys)*] [], [$($keys)*] [], $all, $paged);
     };
     (
-        $new:ident, $old:ident, $tables:expr, [$($old_keys:tt)*] [$($old_component:tt)*],
-        [$($keys:tt)*] [$($component:tt)*], $all:expr
+        $new:ident, $old:ident, $patch:ident, $tables:expr, [$($old_keys:tt)*] [$($old_component:tt)*],
+        [$($keys:tt)*] [$($component:tt)*], $all:expr, $paged:expr
     ) => {
         #[derive(Debug, Clone, TableEntity)]
         #[table(crate = table_orm, $($old_keys)*)]
@@ -79,6 +86,19 @@ macro_rules! subject {
                 let all: fn(&Migrating<Self>) -> _ = $all;
                 all(client).await
             }
+
+            async fn paged(client: &Migrating<Self>) -> Result<Vec<Self>> {
+                let paged: fn(&Migrating<Self>) -> _ = $paged;
+                paged(client).await
+            }
+
+            fn patch(stamp: &str) -> Patch<Self> {
+                $patch::default().stamp(stamp.to_owned()).into_patch()
+            }
+
+            fn bulk_mover(client: &Migrating<Self>) -> Migrate<'static, Self> {
+                client.migrate_partition($old::partition(1_u64)).in_bulk()
+            }
         }
     };
 }
@@ -90,21 +110,45 @@ fn permit() -> ScanPermit {
 subject!(
     Away,
     AwayV1,
+    AwayPatch,
     ["rooms", "rooms2"],
     [name = "rooms", partition = "{room}", row = "ROW:{number:04}"],
     [name = "rooms2", partition = "N{room}", row = "ROW:{number:08}"],
     |client| {
         let client = client.clone();
         async move { client.list(Away::partition(1_u64)).await }
+    },
+    |client| {
+        let client = client.clone();
+        async move {
+            let query = || client.list(Away::partition(1_u64)).filter(|row| row.stamp.ne(""));
+            let (mut all, mut token) = (Vec::new(), None);
+            loop {
+                let pages = query().pages(1);
+                let mut pages =
+                    token.take().into_iter().fold(pages, |pages, token| pages.resume(token));
+                let Some(page) = pages.next().await? else { return Ok(all) };
+                all.extend(page.items);
+                match page.next {
+                    Some(next) => token = Some(next),
+                    None => return Ok(all),
+                }
+            }
+        }
     }
 );
 
 subject!(
     Apart,
     ApartV1,
+    ApartPatch,
     ["halls"],
     [name = "halls", partition = "{room}", row = "ROW:{number:04}"],
     [name = "halls", partition = "N{room}__{number}", row = "ROW:{number:04}"],
+    |client| {
+        let client = client.clone();
+        async move { client.scan(&permit()).await }
+    },
     |client| {
         let client = client.clone();
         async move { client.scan(&permit()).await }
@@ -114,12 +158,31 @@ subject!(
 subject!(
     Within,
     WithinV1,
+    WithinPatch,
     ["lofts"],
     [name = "lofts", partition = "{room}", row = "ROW:{number:04}"],
     [name = "lofts", partition = "{room}", row = "NEW:{number:04}"],
     |client| {
         let client = client.clone();
         async move { client.list(Within::partition(1_u64)).await }
+    },
+    |client| {
+        let client = client.clone();
+        async move {
+            let query = || client.list(Within::partition(1_u64)).filter(|row| row.stamp.ne(""));
+            let (mut all, mut token) = (Vec::new(), None);
+            loop {
+                let pages = query().pages(1);
+                let mut pages =
+                    token.take().into_iter().fold(pages, |pages, token| pages.resume(token));
+                let Some(page) = pages.next().await? else { return Ok(all) };
+                all.extend(page.items);
+                match page.next {
+                    Some(next) => token = Some(next),
+                    None => return Ok(all),
+                }
+            }
+        }
     }
 );
 
@@ -127,6 +190,7 @@ subject!(
 subject!(
     Spread,
     SpreadV1,
+    SpreadPatch,
     ["wards"],
     [name = "wards", partition = "{share}__{room}", row = "ROW:{number:04}"]
     [#[component(share = shard(number, 4))]],
@@ -138,6 +202,16 @@ subject!(
             let mut all = Vec::new();
             for partition in Spread::partitions(1_u64) {
                 all.extend(client.list(partition).await?);
+            }
+            Ok(all)
+        }
+    },
+    |client| {
+        let client = client.clone();
+        async move {
+            let mut all = Vec::new();
+            for partition in Spread::partitions(1_u64) {
+                all.extend(client.list(partition).take(2).await?);
             }
             Ok(all)
         }

@@ -4,10 +4,9 @@ use super::policy::BatchPolicy;
 use super::report::BulkProgress;
 use super::source::IntoSource;
 use crate::entity::{Loaded, TableEntity};
-use crate::eventual::Settling;
+use crate::eventual::{Settling, delete_batch};
 use crate::plan::TableClient;
 use crate::repo::Repo;
-use crate::repo::save::Delete;
 use std::fmt;
 
 #[cfg(doc)]
@@ -125,7 +124,7 @@ impl<E: TableEntity> Repo<E> {
     where
         I: IntoSource<Loaded<E>, K>,
     {
-        let policy = BatchPolicy::shared(|loaded| Ok(Delete::<E>::prepare(loaded)?));
+        let policy = BatchPolicy::shared(|loaded| Ok(delete_batch::<E>(loaded)?));
         let policy =
             policy.due::<E>(|client, loaded, intents| intents.add_loaded(client, loaded, None));
         Bulk::new(self.client.clone(), entities.into_source(), policy)

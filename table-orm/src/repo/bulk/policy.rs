@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::eventual::{Intents, Settling};
 use crate::model::TableName;
 use crate::plan::{MeasuredBatch, OptimisticWrite, TableClient, insert_all, upsert_all};
-use crate::repo::write::{send_upsert, upsert_over_stored};
+use crate::repo::over_stored::{send_upsert, upsert_over_stored};
 use crate::store::Batch;
 use futures_core::future::BoxFuture;
 
@@ -64,16 +64,20 @@ impl<E> BatchPolicy<E> {
         // An intent for rows, and a ticket, or the same intent, for values.
         let operations = usize::from(has_rows_elsewhere::<T>()) + usize::from(has_across::<T>());
         let elsewhere = Elsewhere { add: due, operations };
-        Self { due: reaches_across::<T>().then_some(elsewhere), ..self }
+        Self {
+            due: (reaches_across::<T>() || !T::OVERFLOW.is_empty()).then_some(elsewhere),
+            ..self
+        }
     }
 
     /// The transaction that writes an entity, measured together with what it adds to an intent.
     pub fn measured(&self, client: &TableClient, entity: &E) -> Result<MeasuredBatch> {
         (self.place)(entity, &client.table).map_err(Invalid::from)?;
-        let measured = client.measure((self.operations)(entity)?);
-        let Some(elsewhere) = &self.due else { return Ok(measured) };
+        let operations = (self.operations)(entity)?;
+        let Some(elsewhere) = &self.due else { return Ok(client.measure(operations)) };
         let mut intents = Intents::default();
         (elsewhere.add)(client, entity, &mut intents)?;
+        let measured = intents.sender(client).measure(operations);
         let mut intent = Batch { operations: Vec::new(), ..measured.batch.clone() };
         intents.append_to(client, &mut intent)?;
         // The intent is shared: its frame counts for each entity, which leaves room to spare.

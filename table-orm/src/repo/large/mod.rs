@@ -1,11 +1,13 @@
 //! Values of any size: uploaded before the entity that refers to them, read after it, removed when no entity
-//! refers to them.
+//! refers to them. A write that has read its entity removes what it replaces (`plan/large_values`); what is left
+//! otherwise is removed here.
 //!
 //! Invariants:
 //! - The first row of a value is written before its others, and deleted before them. So a row without the
 //!   first one is garbage.
-//! - The first row is deleted in a version that was read before its entity was seen not to refer to it. A
-//!   transaction that made the entity refer to it since then has changed that version.
+//! - The first row is deleted in the transaction that makes its entity refer to another value; or in a version that
+//!   was read before its entity was seen not to refer to it. A transaction that made the entity refer to it since
+//!   then has changed that version.
 //! - What is returned as a value has the length and the hash that the entity states.
 
 mod chunk_row;

@@ -100,7 +100,11 @@ async fn rows(client: &TableClient, partition_key: &str, start: String) -> Resul
 
 impl<E: TableEntity> Repo<E> {
     /// Removes the large values of the entity under that canonical key to which it does not refer, whatever their
-    /// age: after a write that replaced one, or after a delete. Returns how many it removed.
+    /// age. Returns how many it removed.
+    ///
+    /// A write that reads the entity first removes the values that it replaces, and so does a write of a loaded
+    /// entity. This is for the others: after a patch or an upsert that sends one request, or after an upload that was
+    /// given up.
     ///
     /// An upload for the same entity that is in progress elsewhere is lost: storing its value fails with
     /// [`LargeValueError::Gone`](crate::repo::LargeValueError::Gone). Nothing else is harmed: readers of a removed

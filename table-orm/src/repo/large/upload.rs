@@ -17,9 +17,9 @@ impl<E: TableEntity> Repo<E> {
     /// value exists for readers from that transaction on. It belongs to this entity: another one, or this one under
     /// another key, cannot be stored with it.
     ///
-    /// If the process ends before, or the entity is stored with another value later, nobody refers to the rows any
-    /// more: [`verify`](Self::verify) finds them after a day, and [`repair`](Self::repair) removes them.
-    /// [`remove_unused_values`](Self::remove_unused_values) does so at once.
+    /// If the process ends before, nobody refers to the rows: [`verify`](Self::verify) finds them after a day, and
+    /// [`repair`](Self::repair) removes them. [`remove_unused_values`](Self::remove_unused_values) does so at once.
+    /// When the entity is stored with another value later, or is deleted, a write that has read it removes the rows.
     ///
     /// ```
     /// use table_orm::property::Large;

@@ -7,12 +7,12 @@ use crate::entity::{RowOf, TableEntity, WholePartition, canonical_rows};
 use crate::error::Result;
 use crate::key::KeyError;
 use crate::model::Metadata;
-use crate::plan::{Plan, Step, TableClient};
-use crate::query::{KeyRange, PagePlace, PageToken, RowQuery, ScanPermit, Span, fingerprint};
+use crate::plan::{Cost, Plan, Step, TableClient};
+use crate::query::{KeyRange, PageStart, PageToken, RowQuery, ScanPermit, Span, fingerprint};
 use crate::store::Page;
 
 /// A read of canonical rows that can be resumed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct CanonicalPages {
     pub client: TableClient,
     query: Result<RowQuery, KeyError>,
@@ -62,10 +62,12 @@ impl CanonicalPages {
         Self { client: client.unreported(), query, reason, token: None }
     }
 
-    /// The next request, as a plan.
-    pub fn plan(&self) -> Result<Plan> {
+    /// The next request, as a plan, and the writes that cost so much for each entity.
+    pub fn plan(&self, of_each: Cost) -> Result<Plan> {
         let (query, reason) = (self.next_query()?, self.reason.clone());
-        Ok(Step::Read { query, limit: None, reason }.into())
+        let table = query.table.clone();
+        let read = Step::Read { query, limit: None, reason };
+        Ok(Plan { steps: vec![read, Step::WriteFound { table, of_each }] })
     }
 
     /// Reads the page at the token, and where the page after it starts.
@@ -73,7 +75,7 @@ impl CanonicalPages {
         let query = self.next_query()?;
         let page = self.client.page(&query).await?;
         // Nobody reads these pages backward, so the token holds no earlier one.
-        let next = page.continuation.clone().map(PagePlace::from);
+        let next = page.continuation.clone().map(|next| PageStart::from(next).into());
         let next = next.map(|next| PageToken::new(fingerprint(&query), next));
         Ok((page, next))
     }

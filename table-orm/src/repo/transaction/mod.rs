@@ -1,6 +1,7 @@
 //! Writes of several entities of one partition in one entity group transaction.
 
 mod builder;
+mod entities;
 mod required;
 mod scope;
 mod untyped;

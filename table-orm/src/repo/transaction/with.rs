@@ -172,7 +172,7 @@ impl<'a, T, X> TransactionWith<'a, T, X> {
             attempts: self.limits.attempts,
             retry_for: self.limits.time,
         };
-        Ok(step.into())
+        Ok(Plan { steps: [step].into_iter().chain(self.client.delete_values()).collect() })
     }
 
     /// Calls the function, and sends its writes in one transaction.

@@ -3,21 +3,18 @@
 //! Invariants: all operations are of one table and one partition; no two operations write the same row;
 //! there are at most as many as the store takes. A transaction that breaks a rule sends nothing.
 
-use super::required::Required;
 use crate::entity::{
-    AsLoaded, EntityRows, Invalid, LargeType, Loaded, ReportedType, Row, SummedType, TableEntity,
-    WholePartition, body as row_body, has_one_form, merges_blind, patches_blind, writes_blind,
+    LargeType, ReportedType, Row, SummedType, TableEntity, WholePartition, body as row_body,
+    has_one_form,
 };
 use crate::error::{Result, TransactionError};
 use crate::eventual::{ExpiringType, Intents, Settling};
 use crate::key::KeyError;
 use crate::model::ETag;
-use crate::plan::{EntityContext, Plan, TableClient, combine, merge_all};
+use crate::plan::{EntityContext, Plan, TableClient, combine};
 use crate::property::{PropertiesWriter, PropertyError};
 use crate::query::{KeyRange, Span};
 use crate::repo::fault::Fault;
-use crate::repo::patch::Patch;
-use crate::repo::save::{Delete, prepare};
 use crate::store::{Action, Batch, IfMatch, Operation};
 use bytes::Bytes;
 use std::{fmt, mem};
@@ -66,7 +63,7 @@ struct Member<'a> {
     written: Option<Written<'a>>,
 }
 
-type Written<'a> = Box<dyn FnOnce(ETag) + Send + 'a>;
+pub(super) type Written<'a> = Box<dyn FnOnce(ETag) + Send + 'a>;
 
 impl fmt::Debug for Writes<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -141,8 +138,11 @@ impl<'a> Writes<'a> {
         let mut batch = self.batch.clone();
         // A transaction whose intent is too large fails when it is committed.
         let _ = self.intents.append_to(&self.client, &mut batch);
-        let measured = self.client.measure(batch);
-        let taken = self.len() + measured.more * self.members.len();
+        let sender = self.intents.sender(&self.client);
+        // They are of all members together, and `more` is of each.
+        let values = sender.value_operations(&batch).map_or(0, |values| values.len());
+        let measured = sender.measure(batch);
+        let taken = self.len() + values + (measured.more - values) * self.members.len();
         Room {
             operations: measured.most.saturating_sub(taken),
             bytes: measured.room.saturating_sub(measured.bytes),
@@ -197,103 +197,6 @@ impl<'a> Writes<'a> {
         self.batch.operations.push(operation);
         self.entries.push(Entry { context, requires: false });
         self.check_count();
-    }
-
-    /// Adds the rows of an entity.
-    pub fn rows<E: TableEntity>(&mut self, entity: &E, operations: fn(EntityRows) -> Batch) {
-        match EntityRows::of_in(entity, &self.client.table) {
-            Ok(rows) => {
-                // Of a type with rows elsewhere, only an insert writes without a read.
-                self.due(|intents, client| {
-                    intents.add::<E>(client, &rows.partition_key, None, rows.canonical())
-                });
-                // The canonical row comes first.
-                self.push::<E>(operations(rows), Ok(0), None);
-            }
-            Err(invalid) => self.fail(invalid),
-        }
-    }
-
-    /// Adds a write that reads nothing, where the canonical key determines all row keys.
-    pub fn blind<E: TableEntity>(&mut self, entity: &E, operations: fn(EntityRows) -> Batch) {
-        if !writes_blind::<E>() {
-            return self.fail(TransactionError::NotBlind(E::NAME));
-        }
-        self.rows(entity, operations);
-    }
-
-    /// Adds an insert or merge.
-    pub fn insert_or_merge<E: TableEntity>(&mut self, entity: &E) {
-        if !merges_blind::<E>() {
-            return self.fail(TransactionError::NotBlind(E::NAME));
-        }
-        self.rows(entity, merge_all);
-    }
-
-    pub fn merge<E: TableEntity>(&mut self, keys: Result<KeyRange, KeyError>, patch: &Patch<E>) {
-        if !patches_blind::<E>() {
-            return self.fail(TransactionError::NotBlind(E::NAME));
-        }
-        let operation = || {
-            let (partition_key, row_key) = complete(keys?);
-            let action = Action::Merge(patch.body(&partition_key, &row_key)?, IfMatch::Any);
-            let operations = vec![Operation { row_key, action }];
-            Ok::<_, Fault>(Batch { partition_key, operations })
-        };
-        match operation() {
-            Ok(batch) => self.push::<E>(batch, Ok(0), None),
-            Err(fault) => self.fail(fault),
-        }
-    }
-
-    pub fn save<E: TableEntity + 'a>(&mut self, mut loaded: impl AsLoaded<E> + Send + 'a) {
-        match prepare(&self.client.table, loaded.loaded()) {
-            Ok((batch, rows)) => {
-                let row = rows.canonical().cloned();
-                if !batch.operations.is_empty() {
-                    let old = loaded.loaded();
-                    self.due(|intents, client| intents.add_loaded(client, old, row.as_ref()));
-                }
-                let written = row.as_ref().and_then(|row| batch.last_on(&row.row_key));
-                let version = written.ok_or_else(|| Some(loaded.loaded().etag().clone()));
-                let take_over = move |etag| {
-                    if let Some(row) = row {
-                        loaded.loaded_mut().written(row.body, etag);
-                    }
-                };
-                self.push::<E>(batch, version, Some(Box::new(take_over)));
-            }
-            Err(fault) => self.fail(fault),
-        }
-    }
-
-    pub fn delete<E: TableEntity>(&mut self, loaded: &Loaded<E>) {
-        match Delete::prepare(loaded) {
-            Ok(batch) => {
-                self.due(|intents, client| intents.add_loaded(client, loaded, None));
-                self.push::<E>(batch, Err(None), None);
-            }
-            Err(invalid) => self.fail(invalid),
-        }
-    }
-
-    /// Requires the version of a loaded entity, which takes over the new one.
-    pub fn require<E: TableEntity>(&mut self, mut loaded: impl Required<E> + Send + 'a) {
-        match required(loaded.entity()) {
-            Ok(batch) => {
-                let written = Box::new(move |etag| loaded.take_version(etag));
-                self.extend::<E>(batch, true, Ok(0), Some(written));
-            }
-            Err(invalid) => self.fail(invalid),
-        }
-    }
-
-    /// Requires the version of a loaded entity.
-    pub fn require_once<E: TableEntity>(&mut self, loaded: &Loaded<E>) {
-        match required(loaded) {
-            Ok(batch) => self.extend::<E>(batch, true, Ok(0), None),
-            Err(invalid) => self.fail(invalid),
-        }
     }
 
     /// Requires that a row still has that version: of the operation on the row if there is one, else of
@@ -361,24 +264,8 @@ impl<'a> Writes<'a> {
         self.fault.is_some()
     }
 
-    /// Adds what a write makes due in other partitions.
-    fn due(&mut self, add: impl FnOnce(&mut Intents, &TableClient) -> Result<(), Invalid>) {
-        if let Err(invalid) = add(&mut self.intents, &self.client) {
-            self.fail(invalid);
-        }
-    }
-
     /// Adds the operations of an entity. `version` counts among them.
-    fn push<E: TableEntity>(
-        &mut self,
-        new: Batch,
-        version: Result<usize, Option<ETag>>,
-        written: Option<Written<'a>>,
-    ) {
-        self.extend::<E>(new, false, version, written);
-    }
-
-    fn extend<E: TableEntity>(
+    pub fn extend<E: TableEntity>(
         &mut self,
         new: Batch,
         requires: bool,
@@ -514,16 +401,12 @@ pub(super) fn complete(keys: KeyRange) -> (String, String) {
     (text(keys.partition), text(keys.row))
 }
 
-/// The requirement that a loaded entity is unchanged.
-fn required<E: TableEntity>(loaded: &Loaded<E>) -> Result<Batch, Invalid> {
-    let EntityRows { partition_key, rows } = loaded.stored_rows()?;
-    // The canonical row comes first.
-    let row_key = rows.into_iter().next().map(|row| row.row_key).unwrap_or_default();
-    Ok(requirement(&partition_key, row_key, loaded.etag().clone())?)
-}
-
 /// The cheapest operation that fails unless the row has that version: a merge of no properties.
-fn requirement(partition_key: &str, row_key: String, etag: ETag) -> Result<Batch, PropertyError> {
+pub(super) fn requirement(
+    partition_key: &str,
+    row_key: String,
+    etag: ETag,
+) -> Result<Batch, PropertyError> {
     let body: Bytes = row_body(partition_key, &row_key, &PropertiesWriter::new("row"))?;
     let action = Action::Merge(body, IfMatch::ETag(etag));
     let operations = vec![Operation { row_key, action }];

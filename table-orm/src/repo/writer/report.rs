@@ -27,6 +27,12 @@ pub struct WriterFailure<E> {
 }
 
 impl<E> WriterReport<E> {
+    /// Both reports together.
+    pub(crate) fn plus(self, later: Self) -> Self {
+        let failures = self.failures.into_iter().chain(later.failures).collect();
+        Self { written: self.written.plus(later.written), failures }
+    }
+
     /// Returns the counts when everything was written. Otherwise it drops the report: read `failures` to
     /// keep the entities.
     ///

@@ -1,14 +1,16 @@
 //! The rows of a scan as a stream, and its pages.
 
 use super::run::ScanRun;
-use crate::entity::RowHead;
+use super::scan::Scan;
+use crate::entity::{ReadRow, RowHead};
 use crate::error::{Error, Result};
+use crate::repo::until_error;
 use crate::scan::engine::{QueuedPage, ScanReport};
 use futures_core::Stream;
 use futures_core::stream::BoxStream;
 use futures_util::{StreamExt as _, stream};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::{fmt, iter};
 
@@ -29,7 +31,33 @@ pub struct ScanPage<T> {
 /// cancels the scan.
 pub struct ScanStream<T> {
     items: BoxStream<'static, Result<T>>,
-    report: Box<dyn Fn() -> ScanReport + Send + Sync>,
+    report: Report,
+}
+
+/// What a scan has done so far.
+type Report = Box<dyn Fn() -> ScanReport + Send + Sync>;
+
+impl<T: ReadRow + Send + 'static> ScanStream<T> {
+    /// The rows of several scans. Each starts when the one before has ended, and none after an error.
+    pub(crate) fn one_after_another<R: 'static>(scans: Vec<Scan<T, R>>) -> Self {
+        let reports = Arc::new(Mutex::new(Vec::<Report>::new()));
+        let started = Arc::clone(&reports);
+        let rows = stream::iter(scans).flat_map(move |scan| {
+            let Self { items, report } = scan.stream();
+            started.lock().unwrap_or_else(PoisonError::into_inner).push(report);
+            items
+        });
+        let report = move || {
+            let reports = reports.lock().unwrap_or_else(PoisonError::into_inner);
+            reports.iter().map(|report| report()).reduce(ScanReport::plus).unwrap_or_default()
+        };
+        Self { items: until_error(rows).boxed(), report: Box::new(report) }
+    }
+
+    /// A stream that fails before it sends anything.
+    pub(crate) fn failed(error: Error) -> Self {
+        Self { items: stream::iter([Err(error)]).boxed(), report: Box::new(ScanReport::default) }
+    }
 }
 
 impl<T: Send + 'static> ScanStream<T> {

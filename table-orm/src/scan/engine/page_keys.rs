@@ -1,25 +1,31 @@
 //! The keys of a page's rows, read where they are needed: a few of each page.
 
-use crate::entity::{RowHead, read_row, split_page};
+#[cfg(feature = "distributed")]
+use crate::entity::{OwnRows, read_page};
+use crate::entity::{RowHead, read_row};
 use crate::property::PropertyError;
-use serde_json::value::RawValue;
+use std::ops::Range;
 
-/// The rows of a page, unread.
+/// The rows of a page, and where the text of each is.
 #[derive(Debug)]
 pub(in crate::scan) struct PageKeys<'a> {
-    rows: Vec<&'a RawValue>,
+    body: &'a [u8],
+    texts: Vec<Range<usize>>,
     /// The indices of rows that are left out, in order.
     left_out: Vec<usize>,
 }
 
 impl<'a> PageKeys<'a> {
-    pub fn read(body: &'a [u8]) -> Result<Self, PropertyError> {
-        split_page(body).map(|rows| Self { rows, left_out: Vec::new() })
+    /// The rows at the indices `left_out`, in order, do not count towards a limit.
+    pub const fn new(body: &'a [u8], texts: Vec<Range<usize>>, left_out: Vec<usize>) -> Self {
+        Self { body, texts, left_out }
     }
 
-    /// The same page. The rows at those indices, in order, do not count towards a limit.
-    pub fn without(self, left_out: Vec<usize>) -> Self {
-        Self { left_out, ..self }
+    /// All rows count.
+    #[cfg(feature = "distributed")]
+    pub fn read(body: &'a [u8]) -> Result<Self, PropertyError> {
+        let texts = read_page::<RowHead>(&OwnRows::ANY, body)?.texts;
+        Ok(Self::new(body, texts, Vec::new()))
     }
 
     /// How many of the first `rows` rows to take to get the first `most` that are not left out, and
@@ -33,17 +39,18 @@ impl<'a> PageKeys<'a> {
     }
 
     pub const fn len(&self) -> usize {
-        self.rows.len()
+        self.texts.len()
     }
 
     /// The key of a row.
     pub fn at(&self, index: usize) -> Result<RowHead, PropertyError> {
-        self.rows.get(index).map_or_else(|| Ok(RowHead::default()), |row| key(row))
+        let text = self.texts.get(index).and_then(|text| self.body.get(text.clone()));
+        text.map_or_else(|| Ok(RowHead::default()), |text| read_row(0, text))
     }
 
     /// How many rows, from the first, match a condition that no later row matches.
     pub fn count(&self, mut before: impl FnMut(&RowHead) -> bool) -> Result<usize, PropertyError> {
-        let (mut from, mut to) = (0, self.rows.len());
+        let (mut from, mut to) = (0, self.texts.len());
         while from < to {
             let middle = from.midpoint(to);
             if before(&self.at(middle)?) { from = middle + 1 } else { to = middle }
@@ -64,9 +71,4 @@ impl<'a> PageKeys<'a> {
     pub const fn leaves_out(&self) -> bool {
         !self.left_out.is_empty()
     }
-}
-
-/// The key of a row.
-fn key(row: &RawValue) -> Result<RowHead, PropertyError> {
-    read_row::<RowHead>(0, row.get().as_bytes())
 }

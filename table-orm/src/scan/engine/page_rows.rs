@@ -12,8 +12,8 @@ pub(in crate::scan) type ReadRows<T> = fn(&OwnRows, &[u8]) -> Result<PageRows<T>
 
 /// Only how many rows there are.
 pub(in crate::scan) fn no_rows(own: &OwnRows, body: &[u8]) -> Result<PageRows<()>, PropertyError> {
-    let PageRows { rows, left_out, extra_bytes } = read_page::<RowHead>(own, body)?;
-    Ok(PageRows { rows: vec![(); rows.len()], left_out, extra_bytes })
+    let PageRows { rows, left_out, extra_bytes, texts } = read_page::<RowHead>(own, body)?;
+    Ok(PageRows { rows: vec![(); rows.len()], left_out, extra_bytes, texts })
 }
 
 /// Of each row, whether it is an own one.
@@ -21,11 +21,11 @@ pub(in crate::scan) fn whose_rows(
     own: &OwnRows,
     body: &[u8],
 ) -> Result<PageRows<bool>, PropertyError> {
-    let PageRows { rows, left_out, extra_bytes } = read_page::<RowHead>(own, body)?;
+    let PageRows { rows, left_out, extra_bytes, texts } = read_page::<RowHead>(own, body)?;
     let mut others = left_out.iter().map(|(at, _)| *at).peekable();
     let all = 0..rows.len() + left_out.len();
     let whose = all.map(|at| others.next_if_eq(&at).is_none()).collect();
-    Ok(PageRows { rows: whose, left_out: Vec::new(), extra_bytes })
+    Ok(PageRows { rows: whose, left_out: Vec::new(), extra_bytes, texts })
 }
 
 /// The PartitionKeys of the rows, each once.
@@ -33,9 +33,9 @@ pub(in crate::scan) fn partition_keys(
     own: &OwnRows,
     body: &[u8],
 ) -> Result<PageRows<String>, PropertyError> {
-    let PageRows { rows, left_out, extra_bytes } = read_page::<RowHead>(own, body)?;
+    let PageRows { rows, left_out, extra_bytes, texts } = read_page::<RowHead>(own, body)?;
     let (mut keys, mut unread) = (Vec::<String>::new(), left_out.into_iter().peekable());
-    let mut page = PageRows { rows: Vec::new(), left_out: Vec::new(), extra_bytes };
+    let mut page = PageRows { rows: Vec::new(), left_out: Vec::new(), extra_bytes, texts };
     for RowHead { partition_key, .. } in rows {
         while let Some(other) = unread.next_if(|(at, _)| *at == keys.len() + page.left_out.len()) {
             page.left_out.push(other);

@@ -33,3 +33,24 @@ pub struct ScanReport {
     /// the maps of a [`DynamicEntity`](crate::DynamicEntity).
     pub held_bytes: u64,
 }
+
+impl ScanReport {
+    /// The report of two scans, one after the other.
+    pub(crate) fn plus(self, later: Self) -> Self {
+        let known = |partition: &String| !self.hot_partitions.contains(partition);
+        let hot = later.hot_partitions.into_iter().filter(known).collect::<Vec<_>>();
+        Self {
+            rows: self.rows + later.rows,
+            pages: self.pages + later.pages,
+            requests: self.requests + later.requests,
+            misses: self.misses + later.misses,
+            throttled: self.throttled + later.throttled,
+            dropped: self.dropped + later.dropped,
+            ranges: self.ranges + later.ranges,
+            elapsed: self.elapsed + later.elapsed,
+            already_complete: self.already_complete && later.already_complete,
+            hot_partitions: [self.hot_partitions, hot].concat(),
+            held_bytes: self.held_bytes.max(later.held_bytes),
+        }
+    }
+}

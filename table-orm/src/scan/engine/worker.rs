@@ -6,6 +6,7 @@ use super::position::Position;
 use super::shared::Shared;
 use super::state::{Admission, NextTask};
 use crate::error::{Result, ScanError};
+use std::mem;
 use std::sync::Arc;
 
 /// Works until nothing is left. An error ends the scan.
@@ -60,9 +61,8 @@ async fn page<T: Send>(shared: &Shared<T>, start: &Position) -> Result<Option<Po
         return Ok(None);
     };
     let page = fetch(shared, &request, partition.as_deref()).await?;
-    let keys = PageKeys::read(&page.body)?;
-    let read = (shared.read)(&shared.source.own(), &page.body)?;
-    let keys = keys.without(read.unread());
+    let mut read = (shared.read)(&shared.source.own(), &page.body)?;
+    let keys = PageKeys::new(&page.body, mem::take(&mut read.texts), read.unread());
     let committed = {
         let mut state = shared.lock();
         state.answered(partition.as_deref(), keys.len());

@@ -16,17 +16,21 @@ pub struct Bounds {
     pub gib_stored: f64,
     /// How long it takes, without loading the table. The last answers of each step take up to a minute.
     pub seconds: f64,
+    /// The same for a store that answers each call within its step.
+    pub seconds_if_prompt: f64,
 }
 
 impl fmt::Display for Bounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { requests, gib_moved, gib_stored, seconds } = self;
+        let Self { requests, gib_moved, gib_stored, seconds, seconds_if_prompt } = self;
+        let minutes = |seconds: &f64| (seconds / 60.0).ceil();
         write!(
             f,
             "at most {} billed transactions, {gib_moved:.2} GiB sent and returned, {gib_stored:.2} GiB \
-             stored meanwhile, {:.0} minutes",
+             stored meanwhile, {:.0} minutes, or {:.0} if answers come late",
             grouped(*requests),
-            (seconds / 60.0).ceil()
+            minutes(seconds_if_prompt),
+            minutes(seconds)
         )
     }
 }

@@ -9,6 +9,7 @@ use crate::plan::Plan;
 use crate::query::{PageToken, ScanPermit, Span};
 use crate::repo::Repo;
 use crate::repo::bulk::DEFAULT_PARALLELISM;
+use crate::repo::found;
 use crate::repo::maintenance::canonical_pages::CanonicalPages;
 use std::fmt;
 
@@ -151,11 +152,12 @@ impl<'a, E: TableEntity> DropRow<'a, E> {
         self
     }
 
-    /// Returns the first request for rows, without sending it. The answer decides what is deleted.
+    /// Returns the first request for rows, and what the deletes cost for each row that it finds. Sends nothing.
+    /// [`Plan::cost_of`] says what the call costs for a number of rows.
     ///
     /// # Errors
     /// When the token belongs to a drop of another range of keys.
     pub fn plan(&self) -> Result<Plan> {
-        self.pages.plan()
+        self.pages.plan(found::dropping())
     }
 }

@@ -11,6 +11,7 @@ use crate::key::Escape;
 use crate::model::{RESERVED_PROPERTIES, reserved_start};
 use crate::property::declares;
 use crate::repo::maintenance::verify::VersionedRow;
+use std::collections::BTreeSet;
 use std::marker::PhantomData;
 
 /// What is known of the types that share the table.
@@ -53,6 +54,11 @@ fn row_of<E: TableEntity>(row_key: &str) -> Option<&'static str> {
     templates.find(|row| row.takes(row_key, E::ESCAPE)).map(|row| row.name)
 }
 
+/// What the name of a field and that of its property have in common, unless it has a `rename`.
+fn letters(name: &str) -> String {
+    name.chars().filter(|letter| *letter != '_').flat_map(char::to_lowercase).collect()
+}
+
 /// What to do with a row.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -91,6 +97,20 @@ impl<E: TableEntity> Judge<E> {
             return Ok(Verdict::Keep(KeptReason::OtherKind { entity_kind }));
         }
         Ok(self.fault(row)?.map_or(Verdict::Delete, Verdict::Keep))
+    }
+
+    /// The components of the former row's template that are none of the type, and no field.
+    pub fn unknown_components(&self) -> Vec<String> {
+        let templates = (0..).map_while(template_at::<E>).map(|row| row.template());
+        let templates = templates.chain(E::FOREIGN.iter().map(|row| row.partition_key));
+        let parts = templates.chain([E::PARTITION_KEY]).flat_map(|template| template.parts);
+        let schema = Schema::of::<E>();
+        let properties =
+            schema.properties.iter().flat_map(|own| own.aliases.iter().chain([&own.name]));
+        let known: BTreeSet<_> =
+            parts.map(|part| part.name).chain(properties.copied()).map(letters).collect();
+        let unknown = self.former.key.components().filter(|name| !known.contains(&letters(name)));
+        unknown.map(str::to_owned).collect()
     }
 
     fn escape(&self) -> Escape {

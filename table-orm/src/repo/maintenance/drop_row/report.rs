@@ -13,6 +13,9 @@ pub const MAX_KEPT_ROWS: usize = 100;
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct DropRowProgress {
+    /// Rows read: those whose RowKeys begin as those of the former row. 0 at the end says that no such row is stored,
+    /// or that the literal at the start of the template is mistyped.
+    pub read: u64,
     /// Rows deleted; in a dry run, those that would be.
     pub rows: u64,
     /// Rows whose keys read as those of the former row, and that were kept.
@@ -33,6 +36,9 @@ pub struct DropRowReport {
     pub progress: DropRowProgress,
     /// The first rows that were kept, at most [`MAX_KEPT_ROWS`].
     pub kept: Vec<KeptRow>,
+    /// The components of the former row's template that are no component or property of the type: fields that it has
+    /// lost, or whose property has another name, or names that are mistyped.
+    pub unknown_components: Vec<String>,
     /// The error that ended it before the last page. Resume at the token of `progress`.
     pub ended: Option<Error>,
 }

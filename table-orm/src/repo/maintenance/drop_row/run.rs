@@ -22,7 +22,8 @@ impl<'a, E: TableEntity + 'a> IntoFuture for DropRow<'a, E> {
 
 impl<E: TableEntity> DropRow<'_, E> {
     async fn run(mut self) -> DropRowReport {
-        let mut report = DropRowReport::default();
+        let unknown_components = self.judge.unknown_components();
+        let mut report = DropRowReport { unknown_components, ..DropRowReport::default() };
         report.progress.token = self.pages.token.clone();
         if let Err(error) = self.pages(&mut report).await {
             report.ended = Some(error);
@@ -49,7 +50,9 @@ impl<E: TableEntity> DropRow<'_, E> {
     async fn page(&mut self, page: &Page, report: &mut DropRowReport) -> Result<()> {
         let client = &self.pages.client;
         let (mut deletes, mut kept) = (Deletes::of(client), Vec::new());
-        for row in split_page(&page.body)? {
+        let rows = split_page(&page.body)?;
+        let read = rows.len() as u64;
+        for row in rows {
             let row = VersionedRow::read(row.get().as_bytes())?;
             match self.judge.verdict(&row)? {
                 Verdict::Other => {}
@@ -66,6 +69,7 @@ impl<E: TableEntity> DropRow<'_, E> {
             }
         }
         let sent = if self.dry { deletes.would() } else { deletes.send(self.parallelism).await? };
+        report.progress.read += read;
         report.progress.rows += sent.rows;
         report.progress.requests += sent.requests;
         let changed = sent.changed.into_iter().map(|CanonicalKey { partition_key, row_key }| {

@@ -7,6 +7,7 @@ use crate::plan::Plan;
 use crate::query::{PageToken, ScanPermit};
 use crate::repo::Repo;
 use crate::repo::bulk::DEFAULT_PARALLELISM;
+use crate::repo::found;
 use crate::repo::maintenance::canonical_pages::CanonicalPages;
 use std::fmt;
 use std::marker::PhantomData;
@@ -139,12 +140,12 @@ impl<'a, E: TableEntity> Rewrite<'a, E> {
         self
     }
 
-    /// Returns the first request for canonical rows, without sending it. The answer decides what is written,
-    /// so the [cost](Plan::cost) of the plan is that of the reads alone: what is written comes on top.
+    /// Returns the first request for canonical rows, and what the writes cost for each entity that it finds. Sends
+    /// nothing. [`Plan::cost_of`] says what the call costs for a number of entities.
     ///
     /// # Errors
     /// When a key cannot hold one of the values, or the token belongs to another rewrite.
     pub fn plan(&self) -> Result<Plan> {
-        self.pages.plan()
+        self.pages.plan(found::rewriting::<E>())
     }
 }

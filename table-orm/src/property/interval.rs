@@ -1,4 +1,4 @@
-//! Periods of time, by number.
+//! The intervals of a series: periods of time, by number.
 //!
 //! Invariant: each instant is in one period, and later periods have larger numbers.
 
@@ -9,7 +9,7 @@ use crate::model::DateTime;
 ///
 /// Implement it for periods of your own, such as months. Larger values of [`At`](Self::At) must not have smaller
 /// numbers.
-pub trait Period {
+pub trait Interval {
     /// What a value is of: an instant, or a number.
     type At: Copy;
 
@@ -23,7 +23,7 @@ pub trait Period {
     /// `None` before 1970, and for numbers of rows over `u32::MAX`.
     ///
     /// ```
-    /// use table_orm::property::{Hours, Period, Place};
+    /// use table_orm::property::{Hours, Interval, Place};
     /// // One row for each day, one slot for each hour.
     /// let at = "2026-11-23T18:30:00Z".parse()?;
     /// assert_eq!(Hours::place::<24>(at), Some(Place { row: 20_780, slot: 18 }));
@@ -38,7 +38,7 @@ pub trait Period {
     /// slots in them. Leaves out periods that have no [`place`](Self::place).
     ///
     /// ```
-    /// use table_orm::property::{Hours, Period};
+    /// use table_orm::property::{Hours, Interval};
     /// let now = "2026-11-23T01:30:00Z".parse()?;
     /// let places = Hours::last_places::<24>(now, 3);
     /// let places: Vec<_> = places.iter().map(|place| (place.row, place.slot)).collect();
@@ -91,7 +91,7 @@ impl<const SECONDS: u32> Every<SECONDS> {
     };
 }
 
-impl<const SECONDS: u32> Period for Every<SECONDS> {
+impl<const SECONDS: u32> Interval for Every<SECONDS> {
     type At = DateTime;
 
     fn number(at: DateTime) -> i64 {
@@ -107,7 +107,7 @@ impl<const SECONDS: u32> Period for Every<SECONDS> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Numbered {}
 
-impl Period for Numbered {
+impl Interval for Numbered {
     type At = i64;
 
     fn number(at: i64) -> i64 {

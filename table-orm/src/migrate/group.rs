@@ -1,0 +1,190 @@
+//! Many entities of one old and one new partition, moved in the same transactions.
+//!
+//! Invariant: each entity moves as it does alone, under its own version, with a parcel of its own. Where a
+//! transaction is refused or not answered, its entities go on singly, with the parcels that they have.
+
+use super::migrates::Migrates;
+use super::migrating::Migrating;
+use super::old_place::{OldEntity, canonical_key};
+use super::parcel::{self, Parcel};
+use crate::entity::Loaded;
+use crate::error::{Error, Result};
+use crate::plan::CanonicalKey;
+use crate::store::Batch;
+use std::collections::BTreeMap;
+
+/// An entity to move, as it was read.
+pub(super) struct Unmoved<E: Migrates> {
+    pub stored: Loaded<E::Old>,
+    pub old: OldEntity<E>,
+}
+
+/// Entities that can move in the same transactions.
+pub(super) struct Group<E: Migrates> {
+    pub entities: Vec<Unmoved<E>>,
+    /// Whether they stay in their partition.
+    pub together: bool,
+    /// Operations on old rows, and on new ones.
+    operations: [usize; 2],
+    bytes: usize,
+}
+
+/// What happened to an entity: whether this call moved it.
+pub(super) type Outcome = (CanonicalKey, Result<bool>);
+
+impl<E: Migrates> Group<E> {
+    /// Requests that write.
+    pub fn requests(&self) -> u64 {
+        if self.together { 1 } else { 3 }
+    }
+
+    fn fits(&self, operations: [usize; 2], bytes: usize, most: usize, room: usize) -> bool {
+        let [old, new] = [0, 1].map(|side| self.operations[side] + operations[side]);
+        let is_few = if self.together { old + new <= most } else { old.max(new) <= most };
+        is_few && self.bytes + bytes <= room
+    }
+}
+
+impl<E: Migrates> Migrating<E> {
+    /// The entities in groups, or each in one of its own. Within a pair of partitions they keep their order.
+    pub(super) fn groups(&self, entities: Vec<Unmoved<E>>, in_bulk: bool) -> Vec<Group<E>> {
+        let client = &self.new.client;
+        let most = client.store().transaction_operations();
+        let (mut full, mut open) = (Vec::new(), BTreeMap::<_, Group<E>>::new());
+        for unmoved in entities {
+            let OldEntity { key, rows, old_rows, .. } = &unmoved.old;
+            let together = self.is_together(key, &rows.partition_key);
+            let landing = client.measure(Parcel::<E>::landing(&canonical_key(rows), rows));
+            let consumed = usize::from(!together);
+            let operations = [old_rows.rows.len(), rows.rows.len() + consumed];
+            // A parcel and a marker are smaller than the rows that follow.
+            let (bytes, room) = (landing.bytes, landing.room / 2);
+            let place = (key.partition_key.clone(), rows.partition_key.clone());
+            let new = || Group { entities: Vec::new(), together, operations: [0; 2], bytes: 0 };
+            let group = open.entry(place).or_insert_with(new);
+            let fits = in_bulk && group.fits(operations, bytes, most, room);
+            if !group.entities.is_empty() && !fits {
+                full.push(std::mem::replace(group, new()));
+            }
+            for (sum, operations) in group.operations.iter_mut().zip(operations) {
+                *sum += operations;
+            }
+            group.bytes += bytes;
+            group.entities.push(unmoved);
+        }
+        full.extend(open.into_values());
+        full
+    }
+
+    /// Moves a group.
+    pub(super) async fn move_group(&self, group: Group<E>) -> Vec<Outcome> {
+        let Group { entities, together, .. } = group;
+        let mut parcels = None;
+        if entities.len() > 1 {
+            if together && self.send_within(&entities).await.is_ok() {
+                return entities.into_iter().map(|unmoved| (unmoved.old.key, Ok(true))).collect();
+            }
+            if !together {
+                parcels = self.send_parcels(&entities).await.ok();
+            }
+        }
+        match parcels {
+            Some(places) => self.switch_all(entities, places).await,
+            None => self.move_singly(entities).await,
+        }
+    }
+
+    async fn move_singly(&self, entities: Vec<Unmoved<E>>) -> Vec<Outcome> {
+        let mut outcomes = Vec::with_capacity(entities.len());
+        for Unmoved { stored, old } in entities {
+            let moved = self.move_one(&old.key, stored).await;
+            outcomes.push((old.key, moved));
+        }
+        outcomes
+    }
+
+    async fn send_within(&self, entities: &[Unmoved<E>]) -> Result<()> {
+        let batches = entities.iter().map(|unmoved| {
+            self.batch_within(&unmoved.old, &unmoved.old.rows).map(|(batch, _)| batch)
+        });
+        let Some(batch) = joined(batches)? else { return Ok(()) };
+        self.new.client.send_changes(batch, None).await.map(drop)
+    }
+
+    /// Inserts a parcel for each entity. Where that has no answer they may be there, and others have other names.
+    async fn send_parcels(&self, entities: &[Unmoved<E>]) -> Result<Vec<CanonicalKey>> {
+        let client = &self.new.client;
+        let mut places = Vec::with_capacity(entities.len());
+        let batches = entities.iter().map(|Unmoved { old, .. }| {
+            client.check_fits(&Parcel::<E>::landing(&canonical_key(&old.rows), &old.rows))?;
+            let operation = parcel::insert(client, old, &old.rows, self.old.table().as_str())?;
+            let partition_key = old.rows.partition_key.clone();
+            let row_key = operation.row_key.clone();
+            places.push(CanonicalKey { partition_key: partition_key.clone(), row_key });
+            Ok(Batch { partition_key, operations: vec![operation] })
+        });
+        if let Some(batch) = joined(batches)? {
+            client.send(batch).await?;
+        }
+        Ok(places)
+    }
+
+    /// Switches each entity to its parcel, and lands them.
+    async fn switch_all(
+        &self,
+        entities: Vec<Unmoved<E>>,
+        places: Vec<CanonicalKey>,
+    ) -> Vec<Outcome> {
+        let switches = entities.iter().zip(&places).map(|(Unmoved { old, .. }, place)| {
+            self.switch_of(old, &old.rows, Some(&place.row_key))
+        });
+        let switched = match joined(switches) {
+            Ok(Some(batch)) => self.old.client.send_changes(batch, None).await.is_ok(),
+            _ => false,
+        };
+        let (mut outcomes, mut on_their_way) = (Vec::with_capacity(entities.len()), Vec::new());
+        for (Unmoved { old, .. }, place) in entities.into_iter().zip(places) {
+            let moved = if switched {
+                Ok(true)
+            } else {
+                match self.switch_or_drop(&old, &old.rows, &place).await {
+                    Ok(()) => Ok(true),
+                    Err(Error::Conflict(_)) => {
+                        let moved = self.move_again(&old.key).await;
+                        outcomes.push((old.key, moved));
+                        continue;
+                    }
+                    Err(error) => Err(error),
+                }
+            };
+            if moved.is_ok() {
+                on_their_way.push((place, old.rows));
+            }
+            outcomes.push((old.key, moved));
+        }
+        // The entities have moved. Who meets a parcel that is left lands it.
+        let landings =
+            on_their_way.iter().map(|(place, rows)| Ok(Parcel::<E>::landing(place, rows)));
+        if let Ok(Some(batch)) = joined(landings)
+            && self.new.client.send(batch).await.is_err()
+        {
+            for (place, rows) in &on_their_way {
+                let _landed = self.land(place, rows).await;
+            }
+        }
+        outcomes
+    }
+}
+
+/// Transactions of one partition as one.
+fn joined(batches: impl IntoIterator<Item = Result<Batch>>) -> Result<Option<Batch>> {
+    let mut all: Option<Batch> = None;
+    for batch in batches {
+        let batch = batch?;
+        match &mut all {
+            Some(all) => all.operations.extend(batch.operations),
+            None => all = Some(batch),
+        }
+    }
+    Ok(all)
+}

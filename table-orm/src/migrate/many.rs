@@ -1,0 +1,303 @@
+//! Writes of many entities, in either form: those of one partition share transactions.
+//!
+//! Invariants:
+//! - Where a transaction is refused, its entities go on singly. Where its answer is lost, an entity that it may have
+//!   written is not sent again: a second insert would be told of the first.
+//! - An entity is inserted in its new form only after a marker is under its old key.
+
+use super::form::Form;
+use super::held::{Held, Stored};
+use super::marker::Marker;
+use super::migrates::Migrates;
+use super::migrating::Migrating;
+use super::old_key::old_key;
+use super::old_place::{canonical_key, has_old_key};
+use crate::entity::{EntityRows, canonical};
+use crate::error::{Error, Result};
+use crate::plan::{CanonicalKey, delete_all, insert_all};
+use crate::store::{Action, Batch, IfMatch, Operation};
+use futures_core::future::BoxFuture;
+use futures_util::{StreamExt as _, stream};
+use std::collections::BTreeMap;
+
+/// How many transactions, or single entities, are sent at once.
+const PARALLELISM: usize = 16;
+
+/// The result of a write of many entities.
+#[derive(Debug)]
+#[must_use = "it may hold failures; `.all()?` returns the count, or the first failure"]
+#[non_exhaustive]
+pub struct ManyReport<T> {
+    /// Entities that were written.
+    pub written: u64,
+    /// What was not written, or may not have been.
+    pub failures: Vec<ManyFailure<T>>,
+}
+
+/// Entities that a write of many entities has not written.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ManyFailure<T> {
+    /// The entities: one, or all of a transaction whose answer was lost. Those may be written.
+    pub entities: Vec<T>,
+    /// The reason.
+    pub error: Error,
+}
+
+impl<T> ManyReport<T> {
+    /// Returns the number of written entities when all were.
+    ///
+    /// # Errors
+    /// The error of the first failure. Use the fields of the report to see what was written.
+    pub fn all(self) -> Result<u64> {
+        self.failures.into_iter().next().map_or(Ok(self.written), |failure| Err(failure.error))
+    }
+}
+
+/// The transactions of one entity, one after the other.
+type Steps = Vec<Step>;
+
+/// A transaction.
+#[derive(Debug, Clone)]
+struct Step {
+    /// In which table it is.
+    form: Form,
+    batch: Batch,
+}
+
+/// Writes one entity alone.
+type Single<E, T> = for<'a> fn(&'a Migrating<E>, &'a T) -> BoxFuture<'a, Result<()>>;
+
+/// Entities that share their transactions.
+struct Shared<T> {
+    entities: Vec<T>,
+    steps: Steps,
+    bytes: Vec<usize>,
+}
+
+impl<E: Migrates> Migrating<E> {
+    /// Inserts many entities in the form of this client; those of one partition share transactions of at most 100
+    /// operations and 4 MiB. One request for each transaction in the old form, and where old and new rows are in one
+    /// partition; else two. The entities of a transaction that is refused are inserted singly. Holds all entities in
+    /// memory.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, TableEntity)]
+    /// # #[table(name = "lots", partition = "{hall}", row = "L:{n:03}")]
+    /// # struct LotV1 { hall: String, n: u32 }
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "lots2", partition = "{hall}", row = "LOT:{n:08}", migrate_from = LotV1)]
+    /// # struct Lot { hall: String, n: u32 }
+    /// # impl From<LotV1> for Lot { fn from(LotV1 { hall, n }: LotV1) -> Self { Self { hall, n } } }
+    /// # impl From<Lot> for LotV1 { fn from(Lot { hall, n }: Lot) -> Self { Self { hall, n } } }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # tables.repo::<LotV1>().create_table().await?;
+    /// # let lots = tables.migrating::<Lot>()?;
+    /// # lots.create_table_if_not_exists().await?;
+    /// let report = lots.insert_many((0..250).map(|n| Lot { hall: "a".into(), n })).await;
+    /// assert_eq!(report.all()?, 250);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// The report has the error of each entity that was not written: those of [`insert`](Self::insert).
+    pub async fn insert_many(&self, entities: impl IntoIterator<Item = E>) -> ManyReport<E> {
+        let prepared = entities.into_iter().map(|entity| (self.steps_of_insert(&entity), entity));
+        self.write_many(prepared.collect(), |client, entity| Box::pin(client.insert(entity))).await
+    }
+
+    /// Upserts many entities, 16 at once. Each takes as many requests as [`upsert`](Self::upsert), which reads it first.
+    /// Holds all entities in memory.
+    ///
+    /// The report has the error of each entity that was not written: those of [`upsert`](Self::upsert).
+    pub async fn upsert_many(&self, entities: impl IntoIterator<Item = E>) -> ManyReport<E> {
+        let prepared = entities.into_iter().map(|entity| (Ok(Steps::new()), entity));
+        self.write_many(prepared.collect(), |client, entity| Box::pin(client.upsert(entity))).await
+    }
+
+    /// Deletes many loaded entities, each if nobody has written it since, in its own form; those of one form and
+    /// partition share transactions, one request each. The entities of a transaction that is refused are deleted
+    /// singly. Holds all entities in memory.
+    ///
+    /// The report has the error of each entity that was not deleted: those of [`delete`](Self::delete).
+    pub async fn delete_many(
+        &self,
+        entities: impl IntoIterator<Item = Held<E>>,
+    ) -> ManyReport<Held<E>> {
+        let prepared = entities.into_iter().map(|held| (Self::steps_of_delete(&held), held));
+        let entities = prepared.collect();
+        self.write_many(entities, |client, held| Box::pin(client.delete(held.clone()))).await
+    }
+
+    fn steps_of_insert(&self, entity: &E) -> Result<Steps> {
+        let rows = EntityRows::of(entity)?;
+        let old_rows = || EntityRows::of(&E::Old::from(entity.clone()));
+        let insert = |form, rows| Step { form, batch: insert_all(rows) };
+        if self.form == Form::Old {
+            let old_rows = old_rows()?;
+            has_old_key::<E>(&rows, &canonical_key(&old_rows))?;
+            return Ok(vec![insert(Form::Old, old_rows)]);
+        }
+        // Where no old key has the values, there is no old form.
+        let Some(key) = old_key::<E>(&canonical_key(&rows)) else {
+            return Ok(vec![insert(Form::New, rows)]);
+        };
+        has_old_key::<E>(&rows, &canonical_key(&old_rows()?))?;
+        let marker = Marker::new(self.new.table(), &rows.partition_key, None).body(&key)?;
+        let together = self.is_together(&key, &rows.partition_key);
+        let CanonicalKey { partition_key, row_key } = key;
+        let operations = vec![Operation { row_key, action: Action::Insert(marker) }];
+        let mut marker = Step { form: Form::Old, batch: Batch { partition_key, operations } };
+        let new = insert(Form::New, rows);
+        if !together {
+            return Ok(vec![marker, new]);
+        }
+        marker.form = Form::New;
+        marker.batch.operations.extend(new.batch.operations);
+        Ok(vec![marker])
+    }
+
+    fn steps_of_delete(held: &Held<E>) -> Result<Steps> {
+        Ok(match &held.stored {
+            Stored::New(loaded) => {
+                let version = IfMatch::ETag(loaded.etag().clone());
+                let batch = delete_all(loaded.stored_rows()?, canonical::<E>(), &version);
+                vec![Step { form: Form::New, batch }]
+            }
+            Stored::Old(old) => {
+                let version = IfMatch::ETag(old.etag.clone());
+                let rows = old.old_rows.clone();
+                let batch = delete_all(rows, canonical::<E::Old>(), &version);
+                vec![Step { form: Form::Old, batch }]
+            }
+            Stored::Moved => Steps::new(),
+        })
+    }
+
+    /// Sends the transactions of each entity with those of others; `single` writes one alone.
+    async fn write_many<T: Send + Sync>(
+        &self,
+        entities: Vec<(Result<Steps>, T)>,
+        single: Single<E, T>,
+    ) -> ManyReport<T> {
+        let mut report = ManyReport { written: 0, failures: Vec::new() };
+        let mut prepared = Vec::with_capacity(entities.len());
+        for (steps, entity) in entities {
+            match steps {
+                Ok(steps) => prepared.push((steps, entity)),
+                Err(error) => report.fail(vec![entity], error),
+            }
+        }
+        let shared = self.share(prepared).into_iter();
+        let sent = shared.map(|shared| self.send_shared(shared, single));
+        let mut sent = stream::iter(sent).buffer_unordered(PARALLELISM);
+        while let Some(of_shared) = sent.next().await {
+            report.written += of_shared.written;
+            report.failures.extend(of_shared.failures);
+        }
+        report
+    }
+
+    /// Joins the transactions of entities of the same partitions.
+    fn share<T>(&self, entities: Vec<(Steps, T)>) -> Vec<Shared<T>> {
+        let (mut full, mut open) = (Vec::new(), BTreeMap::<_, Shared<T>>::new());
+        let most = self.new.client.store().transaction_operations();
+        for (steps, entity) in entities {
+            let client = |form| match form {
+                Form::Old => &self.old.client,
+                Form::New => &self.new.client,
+            };
+            let measured: Vec<_> =
+                steps.iter().map(|step| client(step.form).measure(step.batch.clone())).collect();
+            let bytes: Vec<_> = measured.iter().map(|measured| measured.bytes).collect();
+            let place: Vec<_> = steps
+                .iter()
+                .map(|step| (step.form == Form::Old, step.batch.partition_key.clone()))
+                .collect();
+            if place.is_empty() {
+                full.push(Shared { entities: vec![entity], steps, bytes });
+                continue;
+            }
+            let Some(shared) = open.get_mut(&place) else {
+                open.insert(place, Shared { entities: vec![entity], steps, bytes });
+                continue;
+            };
+            let fits = measured.iter().enumerate().all(|(step, measured)| {
+                let operations = &shared.steps[step].batch.operations;
+                operations.len() + measured.batch.operations.len() <= most
+                    && shared.bytes[step] + measured.bytes <= measured.room
+            });
+            if fits {
+                shared.entities.push(entity);
+                for ((all, step), (sum, bytes)) in
+                    shared.steps.iter_mut().zip(steps).zip(shared.bytes.iter_mut().zip(bytes))
+                {
+                    all.batch.operations.extend(step.batch.operations);
+                    *sum += bytes;
+                }
+            } else {
+                let next = Shared { entities: vec![entity], steps, bytes };
+                full.push(std::mem::replace(shared, next));
+            }
+        }
+        full.extend(open.into_values());
+        full
+    }
+
+    async fn send_shared<T: Send + Sync>(
+        &self,
+        shared: Shared<T>,
+        single: Single<E, T>,
+    ) -> ManyReport<T> {
+        let Shared { entities, steps, .. } = shared;
+        let mut report = ManyReport { written: 0, failures: Vec::new() };
+        if entities.len() > 1 {
+            match self.send_steps(steps).await {
+                Ok(()) => {
+                    report.written = entities.len() as u64;
+                    return report;
+                }
+                Err(Some(lost)) => {
+                    report.fail(entities, lost);
+                    return report;
+                }
+                Err(None) => {}
+            }
+        }
+        for entity in entities {
+            match single(self, &entity).await {
+                Ok(()) => report.written += 1,
+                Err(error) => report.fail(vec![entity], error),
+            }
+        }
+        report
+    }
+
+    /// Sends transactions one after the other. Fails with the error of the last one where its answer is lost, and with
+    /// none where the entities can go on singly.
+    async fn send_steps(&self, steps: Steps) -> Result<(), Option<Error>> {
+        let last = steps.len();
+        for (at, Step { form, batch }) in steps.into_iter().enumerate() {
+            let client = match form {
+                Form::Old => &self.old.client,
+                Form::New => &self.new.client,
+            };
+            match client.send_changes(batch, None).await {
+                Ok(_) => {}
+                // Markers that were sent twice do no harm.
+                Err(error) if error.is_unanswered() && at + 1 == last => return Err(Some(error)),
+                Err(_) => return Err(None),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<T> ManyReport<T> {
+    fn fail(&mut self, entities: Vec<T>, error: Error) {
+        self.failures.push(ManyFailure { entities, error });
+    }
+}

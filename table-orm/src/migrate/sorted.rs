@@ -1,0 +1,28 @@
+//! Whether the old keys of a new partition's entities sort like the new ones.
+
+use super::migrates::Migrates;
+use super::told_key::row_template;
+use crate::key::{Shape, TemplatePart, same};
+
+/// Whether old and new RowKeys of one partition sort alike: the same components in the same order. A padded number may
+/// have another width where all components before it have a fixed one.
+pub(super) fn sorts_alike<E: Migrates>() -> bool {
+    let (new, old) = (row_template::<E>(), row_template::<E::Old>());
+    let mut is_fixed = true;
+    new.parts.len() == old.parts.len()
+        && new.parts.iter().zip(old.parts).all(|(new, old)| {
+            let is_padded = is_padded(new) && is_padded(old);
+            let alike = old.is_like(new)
+                || is_fixed
+                    && is_padded
+                    && old.is_told_by(new)
+                    && same(new.separator, old.separator);
+            is_fixed &= is_padded;
+            alike
+        })
+}
+
+/// Whether it is a number, written in one width.
+fn is_padded(part: &TemplatePart) -> bool {
+    part.is_value() && matches!(part.shape, Shape::Digits(_))
+}
