@@ -33,6 +33,7 @@ mod template;
 #[cfg(test)]
 mod tests;
 mod text;
+mod told;
 mod writer;
 
 pub use argument::{IntoRange, IntoValue, LastRangeOf, PrefixOf, RangeOf};
@@ -61,6 +62,6 @@ pub use spread::{IntoBounded, Spread};
 pub use template::{KeyTemplate, TemplatePart};
 pub use writer::{Escape, KeyText};
 
-pub(crate) use coding::same;
 pub(crate) use former::{FormerKey, FormerKeyFault, FormerShape};
 pub(crate) use shard::fnv;
+pub(crate) use told::same;

@@ -50,6 +50,9 @@ impl<const N: u32> Shard<N> {
             newtype of a signed integer or a float"
 )]
 pub trait Sharded {
+    /// Whether that text has leading zeros.
+    const PADDED: bool = false;
+
     /// Writes the text that the shard is computed from.
     fn write(&self, text: &mut KeyText) -> Result<(), KeyFault>;
     /// Reads that text, of a number also without leading zeros.
@@ -73,6 +76,8 @@ macro_rules! signed {
     ($($type:ident),*) => {$(
         #[diagnostic::do_not_recommend]
         impl Sharded for $type {
+            const PADDED: bool = true;
+
             fn write(&self, text: &mut KeyText) -> Result<(), KeyFault> {
                 KeyPart::<Biased>::encode(self, text)
             }

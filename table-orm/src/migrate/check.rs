@@ -1,10 +1,10 @@
 //! What a type that migrates, and the one that it migrates from, must be. The compiler evaluates it.
 
 use super::migrates::Migrates;
-use super::old_key::{row_template, tell};
-use super::stays::{differ_in_shards, same_table};
+use super::stays::{differ_in_shards, same_partition, same_table};
+use super::told_key::{row_template, tell};
 use crate::entity::{GuardTemplate, RowTemplate, TableEntity};
-use crate::key::{Escape, same};
+use crate::key::Escape;
 
 /// Fails to compile where entities could not move safely.
 #[doc(hidden)]
@@ -42,8 +42,7 @@ pub const fn check<E: Migrates>() {
     );
     let one_table = same_table::<E>();
     assert!(
-        E::GUARDS.is_empty() && <E::Old>::GUARDS.is_empty()
-            || one_table && same(E::PARTITION, <E::Old>::PARTITION),
+        E::GUARDS.is_empty() && <E::Old>::GUARDS.is_empty() || one_table && same_partition::<E>(),
         "`migrate_from`: `unique` is checked within a partition, and the two types have not the same one; remove it \
          for the migration, or keep the PartitionKey"
     );
@@ -53,7 +52,8 @@ pub const fn check<E: Migrates>() {
             || !E::PARTITION_KEY.meets(&<E::Old>::PARTITION_KEY)
             || are_apart(E::ROWS, E::GUARDS, <E::Old>::ROWS, <E::Old>::GUARDS),
         "`migrate_from`: a row of the new type and one of the old type could have one key; begin the new rows' keys \
-         with another literal, or store the new type in another table"
+         with another literal, or store the new type in another table; types that differ in the number of shards alone, \
+         with the same rows and properties and without `unique`, need neither"
     );
 }
 

@@ -41,6 +41,7 @@ mod stays;
 #[cfg(test)]
 #[cfg(feature = "embedded")]
 mod tests;
+mod told_key;
 mod verify;
 
 pub use crate::error::MigrationError;

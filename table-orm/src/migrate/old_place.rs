@@ -2,7 +2,7 @@
 
 use super::marker::Marker;
 use super::migrates::Migrates;
-use super::old_key::key_of;
+use super::told_key::key_of;
 use crate::entity::{EntityRows, Loaded, Moved, ReadBackError, TableEntity, canonical, read_row};
 use crate::error::{Error, MigrationError, Result};
 use crate::model::ETag;

@@ -7,11 +7,12 @@
 
 use super::migrates::Migrates;
 use super::migrating::Migrating;
-use super::old_key::{key_of, old_partitions};
+use super::old_key::old_partitions;
 use super::old_place::{AtOld, OldEntity};
 use super::passes::old_rows;
 use super::readings::Readings;
 use super::sorted::sorts_alike;
+use super::told_key::key_of;
 use crate::entity::{EntityRows, FromRow, Invalid, Row, RowOf, canonical, canonical_rows};
 use crate::error::{Error, MigrationError, Result};
 use crate::model::{Continuation, EdmType, MAX_PAGE_ROWS, MOVED_TO, Metadata, order};

@@ -1,7 +1,7 @@
 //! Whether the old keys of a new partition's entities sort like the new ones.
 
 use super::migrates::Migrates;
-use super::old_key::row_template;
+use super::told_key::row_template;
 use crate::key::{Shape, TemplatePart, same};
 
 /// Whether old and new RowKeys of one partition sort alike: the same components in the same order. A padded number may

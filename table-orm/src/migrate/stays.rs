@@ -5,12 +5,18 @@
 //! the same row under it. So it is in its new form, and nothing is sent for it.
 
 use super::migrates::Migrates;
-use super::old_key::{key_of, row_template, tell};
+use super::told_key::{key_of, row_template, tell};
 use crate::entity::{RowTemplate, TableEntity};
 use crate::key::{TemplatePart, same};
 use crate::model::EdmType;
 use crate::plan::CanonicalKey;
 use crate::property::Declared;
+
+/// Whether the two types write the same PartitionKey of each entity.
+pub(super) const fn same_partition<E: Migrates>() -> bool {
+    let (new, old) = (E::PARTITION_KEY, <E::Old>::PARTITION_KEY);
+    same(new.start, old.start) && are_same(new.parts, old.parts, false)
+}
 
 /// Whether the two types are in one table, and differ only in the shards of the PartitionKey.
 pub(super) const fn differ_in_shards<E: Migrates>() -> bool {

@@ -246,3 +246,47 @@ async fn a_list_of_a_partition_that_no_old_key_can_hold_reads_the_new_rows() {
     assert_eq!(bins.list(Bin::partition(1000_u32)).await.unwrap(), [bin]);
     assert_eq!(bins.list(Bin::partition(1001_u32)).await.unwrap(), []);
 }
+
+#[tokio::test]
+async fn an_upsert_is_refused_at_once_while_another_entity_has_the_old_key() {
+    let Clients { store, orders, orders_1, orders_2, .. } = clients().await;
+    orders.insert(&order(7, 1).into()).await.unwrap();
+    let other = Order { year: 2050, ..order(7, 2) };
+    for client in [&orders_1, &orders_2] {
+        store.take();
+        let refused = client.upsert(&other).await;
+        assert!(matches!(refused, Err(Error::AlreadyExists(_))), "{refused:?}");
+        // It looked for the entity, tried to insert it, and looked at the old key: once.
+        assert!(store.take() <= 6);
+    }
+    assert_eq!(orders_2.migrate(&permit()).await.all().unwrap(), 1);
+    orders_2.upsert(&other).await.unwrap();
+    assert_eq!(orders_2.get(order_key!(7_u32)).await.unwrap(), Some(order(7, 1)));
+}
+
+#[tokio::test]
+async fn what_an_old_client_inserts_late_is_named_and_stays() {
+    let Clients { orders, orders_2, .. } = clients().await;
+    orders_2.insert(&order(1, 1)).await.unwrap();
+    assert!(orders_2.verify_migrated(&permit()).await.unwrap().is_complete());
+    orders.insert(&order(2, 1).into()).await.unwrap();
+    let report = orders_2.retire(&permit()).await.unwrap();
+    assert_eq!((report.markers, report.left), (1, 1));
+    assert_eq!(
+        (&*report.strays[0].partition_key, &*report.strays[0].row_key),
+        ("oslo", "ORD:00002")
+    );
+    assert_eq!(orders_2.migrate(&permit()).await.all().unwrap(), 1);
+    assert_eq!(orders_2.retire(&permit()).await.unwrap().strays, []);
+}
+
+#[tokio::test]
+async fn a_client_that_knows_the_old_form_alone_is_told_where_the_entity_is() {
+    let Clients { orders, orders_2, .. } = clients().await;
+    orders_2.insert(&order(7, 1)).await.unwrap();
+    let moved = orders.get(OrderV1::partition("oslo").by_number().n(7_u32)).await.unwrap_err();
+    let text = moved.to_string();
+    assert!(text.ends_with("It is in partition \"oslo__2000\" of table `orders2` now"), "{text}");
+    let there = orders.insert(&order(7, 1).into()).await.unwrap_err().to_string();
+    assert!(there.contains("`upsert` replaces it, and must not while keys migrate"), "{there}");
+}
