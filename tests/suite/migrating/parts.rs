@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use table_orm::embedded::EmbeddedStore;
-use table_orm::layer::{Faults, Layer as _};
+use table_orm::layer::Faults;
 use table_orm::query::TokenError;
 use table_orm::{Error, TableEntity};
 

@@ -59,9 +59,9 @@ fn a_call_that_meets_a_parcel_waits_for_a_store_that_does_not_answer() -> Result
         let (store, client) = on_its_way().await?;
         store.landings.store(3, Relaxed);
         let key = Away::partition(1_u64).row().number(1_u64);
-        let changed = client.update(key, |away| away.stamps().0.push('b')).await?;
+        let changed = client.update(&key, |away| away.stamps().0.push('b')).await?;
         assert_eq!((changed.clone().stamps().0.as_str(), store.landings.load(Relaxed)), ("ab", 0));
-        let held = client.load(key).await?.expect("it is stored");
+        let held = client.load(&key).await?.expect("it is stored");
         assert_eq!(held.form(), Form::New);
         Ok(())
     })
@@ -73,11 +73,11 @@ fn a_call_that_cannot_end_another_ones_move_says_that_it_wrote_nothing() -> Resu
         let (store, client) = on_its_way().await?;
         store.landings.store(usize::MAX, Relaxed);
         let key = Away::partition(1_u64).row().number(1_u64);
-        let failed = client.update(key, |away| away.stamps().0.push('b')).await.unwrap_err();
+        let failed = client.update(&key, |away| away.stamps().0.push('b')).await.unwrap_err();
         assert!(matches!(failed, Error::Migration(MigrationError::Unlanded { .. })), "{failed}");
         assert_eq!((failed.kind(), failed.is_unanswered()), (ErrorKind::Unavailable, false));
         // Whoever only reads needs no landing.
-        let mut read = client.get(key).await?.expect("it is stored");
+        let mut read = client.get(&key).await?.expect("it is stored");
         assert_eq!(read.stamps().0, "a");
         Ok(())
     })
