@@ -7,6 +7,10 @@ use std::path::Path;
 /// The functions of `check` that report a mistake, with their code: `keys::literals`.
 fn rules() -> BTreeMap<String, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../table-derive/src/check");
+    // Rules report through it what they have in common.
+    let entity = fs::read_to_string(folder.join("../ast/mod.rs")).unwrap();
+    let known_field =
+        entity.split("pub fn ").find(|part| part.starts_with("known_field(")).unwrap();
     let mut rules = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
         let file = entry.unwrap().path();
@@ -14,8 +18,12 @@ fn rules() -> BTreeMap<String, String> {
         let subject = file.file_stem().unwrap().to_str().unwrap();
         for function in text.split("\nfn ").flat_map(|part| part.split("\npub fn ")).skip(1) {
             let name = function.split(['(', '<']).next().unwrap();
+            let function = match function.contains(".known_field(") {
+                true => format!("{function}{known_field}"),
+                false => function.to_owned(),
+            };
             if function.contains("mistake!(") {
-                rules.insert(format!("{subject}::{name}"), function.to_owned());
+                rules.insert(format!("{subject}::{name}"), function);
             }
         }
     }

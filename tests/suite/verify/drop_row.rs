@@ -361,7 +361,7 @@ async fn a_mistyped_template_is_reported() {
     let runners = tables.repo::<Runner>();
     let permit = || ScanPermit::because("test");
     let drop = async |template: &str| {
-        let former = FormerRow::new("by_state", template).unwrap();
+        let former = FormerRow::new("by_state", template).unwrap().property("Club");
         let report = runners.drop_row(former, permit()).dry_run().await;
         (report.progress.read, report.progress.rows, report.unknown_components)
     };
