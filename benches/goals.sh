@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the benchmarks of keys, pages, the embedded store, bulk writes, scans of a file and the wire, prints their
-# ratios, and fails if a goal is missed.
+# Runs the benchmarks of keys, pages, the embedded store, bulk writes and scans of a file, prints
+# their ratios, and fails if a goal is missed.
 set -eu
 cd "$(dirname "$0")/.."
 figures=$(mktemp)

@@ -19,6 +19,7 @@ mod chars;
 mod civil;
 mod codes;
 mod coding;
+mod determines;
 mod distinct;
 mod error;
 mod former;
@@ -33,7 +34,6 @@ mod template;
 #[cfg(test)]
 mod tests;
 mod text;
-mod told;
 mod writer;
 
 pub use argument::{IntoRange, IntoValue, LastRangeOf, PrefixOf, RangeOf};
@@ -62,6 +62,6 @@ pub use spread::{IntoBounded, Spread};
 pub use template::{KeyTemplate, TemplatePart};
 pub use writer::{Escape, KeyText};
 
+pub(crate) use determines::same;
 pub(crate) use former::{FormerKey, FormerKeyFault, FormerShape};
 pub(crate) use shard::fnv;
-pub(crate) use told::same;

@@ -1,8 +1,8 @@
 //! What a type that migrates, and the one that it migrates from, must be. The compiler evaluates it.
 
+use super::determined_key::{determine, row_template};
 use super::migrates::Migrates;
 use super::stays::{differ_in_shards, same_partition, same_table};
-use super::told_key::{row_template, tell};
 use crate::entity::{GuardTemplate, RowTemplate, TableEntity};
 use crate::key::Escape;
 
@@ -35,7 +35,7 @@ pub const fn check<E: Migrates>() {
     );
     let new = [E::PARTITION_KEY, row_template::<E>()];
     assert!(
-        tell(&new, &<E::Old>::PARTITION_KEY) && tell(&new, &row_template::<E::Old>()),
+        determine(&new, &<E::Old>::PARTITION_KEY) && determine(&new, &row_template::<E::Old>()),
         "`migrate_from`: the new canonical key does not tell each field of the old one, so two entities could meet \
          at one key; name each field of the old key in it, as `{{field}}`, `{{field:0N}}`, or a component with `asc`, \
          `desc` or `biased`. A key that a function writes (`with`) can be the new one, not the old one"

@@ -3,6 +3,7 @@
 //! Invariant: an entity is inserted in its new form only after a marker is under its old key, and no parcel that the
 //! marker names is left.
 
+use super::determined_key::key_of;
 use super::form::Form;
 use super::marker::Marker;
 use super::migrates::Migrates;
@@ -10,7 +11,6 @@ use super::migrating::Migrating;
 use super::old_key::old_key;
 use super::old_place::{AtOld, canonical_key, has_old_key};
 use super::stays::keeps_key;
-use super::told_key::key_of;
 use crate::entity::EntityRows;
 use crate::error::{Error, Result};
 use crate::plan::{Attempts, CanonicalKey, RetryLimits, insert_all};

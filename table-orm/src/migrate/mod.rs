@@ -13,6 +13,7 @@
 //! - No clock decides what is written.
 
 mod check;
+mod determined_key;
 mod form;
 mod group;
 mod held;
@@ -41,7 +42,6 @@ mod stays;
 #[cfg(test)]
 #[cfg(feature = "embedded")]
 mod tests;
-mod told_key;
 mod verify;
 
 pub use crate::error::MigrationError;

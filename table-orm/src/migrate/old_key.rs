@@ -3,9 +3,9 @@
 //! Invariant: one new key has one old key, or none where no old key holds its values, or where the entity keeps its
 //! key.
 
+use super::determined_key::{determining, key_of, value};
 use super::migrates::Migrates;
 use super::stays::keeps_key;
-use super::told_key::{key_of, telling, value};
 use crate::entity::TableEntity as _;
 use crate::key::{KeyTemplate, KeyText, TemplatePart};
 use crate::plan::CanonicalKey;
@@ -23,7 +23,7 @@ pub(super) fn old_partitions<E: Migrates>(new: &str) -> Option<Vec<String>> {
     let mut texts = vec![KeyText::new("", E::ESCAPE)];
     texts.iter_mut().for_each(|text| text.literal(old.start));
     for part in old.parts {
-        let spread = match telling(&E::PARTITION_KEY, part) {
+        let spread = match determining(&E::PARTITION_KEY, part) {
             Some(_) => {
                 let Some(value) = value(part, &keys, E::ESCAPE) else { return Some(Vec::new()) };
                 texts.retain_mut(|text| part.append(&value, text).is_ok());

@@ -1,8 +1,8 @@
 //! What is stored under an old key.
 
+use super::determined_key::key_of;
 use super::marker::Marker;
 use super::migrates::Migrates;
-use super::told_key::key_of;
 use crate::entity::{EntityRows, Loaded, Moved, ReadBackError, TableEntity, canonical, read_row};
 use crate::error::{Error, MigrationError, Result};
 use crate::model::ETag;

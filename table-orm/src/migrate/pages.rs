@@ -5,6 +5,7 @@
 //! - A part begins behind the last new key that was given. So an entity whose key stays is given once, whatever form
 //!   it has as each part is read.
 
+use super::determined_key::key_of;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_partitions;
@@ -12,7 +13,6 @@ use super::old_place::{AtOld, OldEntity};
 use super::passes::old_rows;
 use super::readings::Readings;
 use super::sorted::sorts_alike;
-use super::told_key::key_of;
 use crate::entity::{EntityRows, FromRow, Invalid, Row, RowOf, canonical, canonical_rows};
 use crate::error::{Error, MigrationError, Result};
 use crate::model::{Continuation, EdmType, MAX_PAGE_ROWS, MOVED_TO, Metadata, order};

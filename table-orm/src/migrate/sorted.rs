@@ -1,7 +1,7 @@
 //! Whether the old keys of a new partition's entities sort like the new ones.
 
+use super::determined_key::row_template;
 use super::migrates::Migrates;
-use super::told_key::row_template;
 use crate::key::{Shape, TemplatePart, same};
 
 /// Whether old and new RowKeys of one partition sort alike: the same components in the same order. A padded number may
@@ -15,7 +15,7 @@ pub(super) fn sorts_alike<E: Migrates>() -> bool {
             let alike = old.is_like(new)
                 || is_fixed
                     && is_padded
-                    && old.is_told_by(new)
+                    && old.is_determined_by(new)
                     && same(new.separator, old.separator);
             is_fixed &= is_padded;
             alike

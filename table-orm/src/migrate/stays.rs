@@ -4,8 +4,8 @@
 //! Invariant: where a key of the one type may be one of the other, it is that of the same entity, and both types write
 //! the same row under it. So it is in its new form, and nothing is sent for it.
 
+use super::determined_key::{determine, key_of, row_template};
 use super::migrates::Migrates;
-use super::told_key::{key_of, row_template, tell};
 use crate::entity::{RowTemplate, TableEntity};
 use crate::key::{TemplatePart, same};
 use crate::model::EdmType;
@@ -26,7 +26,7 @@ pub(super) const fn differ_in_shards<E: Migrates>() -> bool {
         && <E::Old>::GUARDS.is_empty()
         && same(new.start, old.start)
         && are_same(new.parts, old.parts, true)
-        && tell(&[new, row_template::<E>()], &new)
+        && determine(&[new, row_template::<E>()], &new)
         && same_kind(E::KIND, <E::Old>::KIND)
         && same_rows(E::ROWS, <E::Old>::ROWS)
         && same_properties(E::PROPERTIES, <E::Old>::PROPERTIES)

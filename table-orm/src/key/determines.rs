@@ -1,7 +1,7 @@
-//! What the text of a component tells: so that a key is written from the texts of another key, without an entity.
+//! What the text of a component determines: so that a key is written from the texts of another key, without an entity.
 //!
 //! Invariant: for each value of a field, [`TemplatePart::value`] of the text that its type writes is one text,
-//! whichever component tells it, and [`TemplatePart::append`] writes from it what the type writes.
+//! whichever component determines it, and [`TemplatePart::append`] writes from it what the type writes.
 
 use super::chars::unescape;
 use super::coding::{Coding, Encodes};
@@ -18,7 +18,7 @@ use time::Date;
 const INSTANT: &str = "0000-00-00T00:00:00.0000000Z";
 const DATE: &str = "0000-00-00";
 
-/// The texts of a value, whichever component tells it.
+/// The texts of a value, whichever component determines it.
 #[derive(Clone, Copy)]
 enum Texts {
     /// Digits without leading zeros.
@@ -74,7 +74,7 @@ impl TemplatePart {
         Self { field: "", coding: Coding::Computed, ..Self::new(name, shape, separator) }
     }
 
-    /// The texts of the values that it tells; `None` where its text does not tell the value.
+    /// The texts of the values that it determines; `None` where its text does not determine the value.
     const fn texts(&self) -> Option<Texts> {
         Some(match (self.coding, self.shape) {
             (Coding::Reversed, Shape::Digits(19)) => Texts::Shaped(Shape::Pattern(INSTANT)),
@@ -90,19 +90,19 @@ impl TemplatePart {
         })
     }
 
-    /// Whether the text of `other` tells the text of this component.
-    pub(crate) const fn is_told_by(&self, other: &Self) -> bool {
-        let Some(told) = other.texts() else { return false };
+    /// Whether the text of `other` determines the text of this component.
+    pub(crate) const fn is_determined_by(&self, other: &Self) -> bool {
+        let Some(texts) = other.texts() else { return false };
         if self.field.is_empty() || !same(self.field, other.field) {
             return false;
         }
-        match (self.coding, told) {
+        match (self.coding, texts) {
             (Coding::Computed, _) => false,
             (Coding::Shard(..), _) => true,
             (Coding::Spread, Texts::Shaped(Shape::Pattern(pattern))) => same(pattern, INSTANT),
             (Coding::Lower, Texts::Shaped(shape)) => same_shape(self.shape, shape),
             (Coding::Lower | Coding::Spread, _) => false,
-            _ => match (self.texts(), told) {
+            _ => match (self.texts(), texts) {
                 (Some(Texts::Number), Texts::Number) => true,
                 (Some(Texts::Shaped(own)), Texts::Shaped(other)) => same_shape(own, other),
                 _ => false,
@@ -158,7 +158,7 @@ impl TemplatePart {
         matches!(self.coding, Coding::Shard(..) | Coding::Spread)
     }
 
-    /// The value that its text in a key tells: without escapes, and digits without leading zeros.
+    /// The value that its text in a key determines: without escapes, and digits without leading zeros.
     pub(crate) fn value<'t>(&self, text: &'t str, escape: Escape) -> Option<Cow<'t, str>> {
         Some(match (self.coding, self.texts()?) {
             (Coding::Value, Texts::Number) => digits(text).into(),
@@ -322,55 +322,55 @@ mod tests {
 
     /// The texts of one value by two encoders.
     #[track_caller]
-    fn tells<X: Encodes, Y: Encodes, T: KeyPart<X> + KeyPart<Y>>(value: &T) {
+    fn determine_each_other<X: Encodes, Y: Encodes, T: KeyPart<X> + KeyPart<Y>>(value: &T) {
         let one = TemplatePart::coded::<T, X>("x", "f", "__");
         let other = TemplatePart::coded::<T, Y>("y", "f", "");
-        assert!(other.is_told_by(&one) && one.is_told_by(&other));
+        assert!(other.is_determined_by(&one) && one.is_determined_by(&other));
         let (stored, expected) = (text::<X, T>(value, "__"), text::<Y, T>(value, ""));
-        let told = one.value(&stored, Escape::Encode).unwrap();
+        let text = one.value(&stored, Escape::Encode).unwrap();
         let mut key = KeyText::new("Test", Escape::Encode);
-        other.append(&told, &mut key).unwrap();
+        other.append(&text, &mut key).unwrap();
         assert_eq!(key.as_str(), expected);
         // Back.
-        let told = other.value(&expected, Escape::Encode).unwrap();
+        let text = other.value(&expected, Escape::Encode).unwrap();
         let mut key = KeyText::new("Test", Escape::Encode);
-        one.append(&told, &mut key).unwrap();
+        one.append(&text, &mut key).unwrap();
         assert_eq!(key.as_str(), stored + "__");
     }
 
     proptest! {
         #[test]
-        fn each_encoder_of_an_integer_tells_each_other(small: u8, value: u32, large: u64, signed: i32) {
-            tells::<Plain, Descending, u8>(&small);
-            tells::<Padded<10>, Descending, u32>(&value);
-            tells::<Ascending, DescendingPadded<12>, u32>(&value);
-            tells::<Plain, Padded<19>, u64>(&(large / 100));
-            tells::<Descending, Ascending, u64>(&large);
-            tells::<DescendingPadded<20>, Plain, u64>(&large);
-            tells::<Biased, Descending, i32>(&signed);
-            tells::<Ascending, Descending, i64>(&large.cast_signed());
+        fn each_encoder_of_an_integer_determines_each_other(small: u8, value: u32, large: u64, signed: i32) {
+            determine_each_other::<Plain, Descending, u8>(&small);
+            determine_each_other::<Padded<10>, Descending, u32>(&value);
+            determine_each_other::<Ascending, DescendingPadded<12>, u32>(&value);
+            determine_each_other::<Plain, Padded<19>, u64>(&(large / 100));
+            determine_each_other::<Descending, Ascending, u64>(&large);
+            determine_each_other::<DescendingPadded<20>, Plain, u64>(&large);
+            determine_each_other::<Biased, Descending, i32>(&signed);
+            determine_each_other::<Ascending, Descending, i64>(&large.cast_signed());
         }
 
         #[test]
-        fn each_encoder_of_a_time_or_an_identifier_tells_each_other(ticks in 0..3_155_378_975_999_999_999_i64, id: u128) {
+        fn each_encoder_of_a_time_or_an_identifier_determines_each_other(ticks in 0..3_155_378_975_999_999_999_i64, id: u128) {
             let at = DateTime::from_ticks(ticks);
             if let Ok(at) = at {
-                tells::<Plain, Descending, DateTime>(&at);
+                determine_each_other::<Plain, Descending, DateTime>(&at);
                 let date = time::OffsetDateTime::from(at).date();
                 if date.year() >= 1601 {
-                    tells::<Descending, Plain, Date>(&date);
+                    determine_each_other::<Descending, Plain, Date>(&date);
                 }
             }
-            tells::<Plain, Descending, Uuid>(&Uuid::from_u128(id));
+            determine_each_other::<Plain, Descending, Uuid>(&Uuid::from_u128(id));
             #[cfg(feature = "ulid")]
-            tells::<Descending, Plain, ulid::Ulid>(&ulid::Ulid(id));
+            determine_each_other::<Descending, Plain, ulid::Ulid>(&ulid::Ulid(id));
         }
 
         #[test]
-        fn a_value_tells_its_shard_and_its_lower_case(word in "[a-zA-Z_~/ß]{0,8}", signed: i16, id: u128) {
+        fn a_value_determines_its_shard_and_its_lower_case(word in "[a-zA-Z_~/ß]{0,8}", signed: i16, id: u128) {
             fn shard<T: Sharded>(field: &TemplatePart, stored: &str, value: &T) {
                 let shard = TemplatePart::sharded::<T, 37>("s", "f", "");
-                assert!(shard.is_told_by(field) && !field.is_told_by(&shard));
+                assert!(shard.is_determined_by(field) && !field.is_determined_by(&shard));
                 let mut key = KeyText::new("Test", Escape::Reject);
                 let value_text = field.value(stored, Escape::Encode).unwrap();
                 shard.append(&value_text, &mut key).unwrap();
@@ -385,7 +385,7 @@ mod tests {
             let id = Uuid::from_u128(id);
             shard(&newest, &text::<Descending, _>(&id, ""), &id);
             let lower = TemplatePart::coded::<String, Lower>("l", "f", "");
-            assert!(lower.is_told_by(&plain) && !plain.is_told_by(&lower));
+            assert!(lower.is_determined_by(&plain) && !plain.is_determined_by(&lower));
             let mut key = KeyText::new("Test", Escape::Encode);
             lower.append(&plain.value(&stored, Escape::Encode).unwrap(), &mut key).unwrap();
             assert_eq!(key.as_str(), text::<Lower, _>(&word, ""));
@@ -393,11 +393,11 @@ mod tests {
     }
 
     #[test]
-    fn an_instant_tells_the_partition_over_which_it_is_spread() {
+    fn an_instant_determines_the_partition_over_which_it_is_spread() {
         let at: DateTime = "2011-11-06T14:10:07.25Z".parse().unwrap();
         let newest = TemplatePart::coded::<DateTime, Descending>("newest", "at", "");
         let spread = TemplatePart::spread("s", "at", "");
-        assert!(spread.is_told_by(&newest));
+        assert!(spread.is_determined_by(&newest));
         let mut key = KeyText::new("Test", Escape::Reject);
         let stored = text::<Descending, _>(&at, "");
         spread.append(&newest.value(&stored, Escape::Reject).unwrap(), &mut key).unwrap();
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn a_component_of_a_function_or_of_another_field_tells_nothing() {
+    fn a_component_of_a_function_or_of_another_field_determines_nothing() {
         let number = TemplatePart::new("n", Shape::Number(10), "");
         for other in [
             TemplatePart::computed("n", ""),
@@ -413,7 +413,7 @@ mod tests {
             TemplatePart::new("n", Shape::Text, ""),
             TemplatePart::spread("s", "n", ""),
         ] {
-            assert!(!other.is_told_by(&number) && !number.is_told_by(&other));
+            assert!(!other.is_determined_by(&number) && !number.is_determined_by(&other));
         }
     }
 

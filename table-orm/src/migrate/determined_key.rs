@@ -1,6 +1,6 @@
 //! Keys that are written from the texts of other keys, by the templates of both.
 //!
-//! Invariant: a key is written only where each of its components is told.
+//! Invariant: a key is written only where each of its components is determined.
 
 use crate::entity::{OwnRows, RowTemplate, TableEntity, canonical, template_at};
 use crate::key::{Escape, KeyTemplate, KeyText, TemplatePart};
@@ -16,11 +16,11 @@ pub(super) const fn row_template<E: TableEntity>() -> KeyTemplate<'static> {
     }
 }
 
-/// The component that tells the text of `part`.
-pub(super) const fn telling(template: &KeyTemplate<'_>, part: &TemplatePart) -> Option<usize> {
+/// The component that determines the text of `part`.
+pub(super) const fn determining(template: &KeyTemplate<'_>, part: &TemplatePart) -> Option<usize> {
     let mut at = 0;
     while at < template.parts.len() {
-        if part.is_told_by(&template.parts[at]) {
+        if part.is_determined_by(&template.parts[at]) {
             return Some(at);
         }
         at += 1;
@@ -28,16 +28,17 @@ pub(super) const fn telling(template: &KeyTemplate<'_>, part: &TemplatePart) -> 
     None
 }
 
-/// Whether each component of `told` is told by one of the templates.
-pub(super) const fn tell(templates: &[KeyTemplate<'_>], told: &KeyTemplate<'_>) -> bool {
+/// Whether each component of `determined` is determined by one of the templates.
+pub(super) const fn determine(templates: &[KeyTemplate<'_>], determined: &KeyTemplate<'_>) -> bool {
     let mut at = 0;
-    while at < told.parts.len() {
-        let (mut is_told, mut by) = (false, 0);
+    while at < determined.parts.len() {
+        let (mut is_determined, mut by) = (false, 0);
         while by < templates.len() {
-            is_told = is_told || telling(&templates[by], &told.parts[at]).is_some();
+            is_determined =
+                is_determined || determining(&templates[by], &determined.parts[at]).is_some();
             by += 1;
         }
-        if !is_told {
+        if !is_determined {
             return false;
         }
         at += 1;
@@ -48,15 +49,16 @@ pub(super) const fn tell(templates: &[KeyTemplate<'_>], told: &KeyTemplate<'_>) 
 /// A key, with the template that wrote it.
 type Written<'k> = (KeyTemplate<'static>, &'k str);
 
-/// The value that a component writes, from keys that tell it; `None` where one of them has not the form of its
+/// The value that a component writes, from keys that determine it; `None` where one of them has not the form of its
 /// template.
 pub(super) fn value<'k>(
     part: &TemplatePart,
     keys: &[Written<'k>],
     escape: Escape,
 ) -> Option<Cow<'k, str>> {
-    let (template, key, at) =
-        keys.iter().find_map(|(template, key)| Some((template, *key, telling(template, part)?)))?;
+    let (template, key, at) = keys
+        .iter()
+        .find_map(|(template, key)| Some((template, *key, determining(template, part)?)))?;
     template.parts[at].value(template.text(at, key)?, escape)
 }
 
