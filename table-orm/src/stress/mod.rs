@@ -18,7 +18,8 @@
 //! let report = Stress::new(service).partitions(1).most_in_partition(400).run().await?;
 //! let rate = report.sustained_in_partition().ok_or("no rate was kept")?;
 //! assert!((190.0..210.0).contains(&rate.entities_per_second));
-//! assert_eq!(report.shards.map(|shards| shards.least), Some(100)); // for 20,000 a second
+//! let shards = report.shards.ok_or("no rate was kept")?;
+//! assert!((95..=105).contains(&shards.least)); // for 20,000 a second
 //! # Ok(())
 //! # }
 //! ```
