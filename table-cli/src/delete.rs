@@ -70,6 +70,18 @@ pub(crate) enum DeleteFailure {
     Incomplete { deleted: u64, source: Box<Error> },
 }
 
+impl From<DeleteFailure> for Failure {
+    fn from(failure: DeleteFailure) -> Self {
+        let exit_code = match failure {
+            DeleteFailure::NoSelection | DeleteFailure::NotAsked => 2,
+            DeleteFailure::Changed(_) => 3,
+            DeleteFailure::Stopped(_) => 130,
+            DeleteFailure::Declined | DeleteFailure::Incomplete { .. } => 1,
+        };
+        Self::new(failure, exit_code)
+    }
+}
+
 pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     let Arguments { store, table, selection, whole_table, yes, readers, json } = arguments;
     if !whole_table && selection.is_all() {

@@ -84,6 +84,13 @@ pub(crate) enum ExportFailure {
     Incomplete { rows: u64, source: Box<table_orm::Error> },
 }
 
+impl From<ExportFailure> for Failure {
+    fn from(failure: ExportFailure) -> Self {
+        let exit_code = if matches!(failure, ExportFailure::Stopped { .. }) { 130 } else { 1 };
+        Self::new(failure, exit_code)
+    }
+}
+
 impl Arguments {
     /// The export of the selected rows and properties.
     fn export(&self, tables: &Tables) -> Export {

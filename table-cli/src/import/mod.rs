@@ -106,6 +106,17 @@ pub(crate) enum ImportFailure {
     Incomplete { rows: u64, again: &'static str, source: Box<Error> },
 }
 
+impl From<ImportFailure> for Failure {
+    fn from(failure: ImportFailure) -> Self {
+        let exit_code = match failure {
+            ImportFailure::Refused { .. } => 3,
+            ImportFailure::Stopped { .. } => 130,
+            _ => 1,
+        };
+        Self::new(failure, exit_code)
+    }
+}
+
 /// Imports until `stop` ends.
 pub(crate) async fn run(
     arguments: Arguments,

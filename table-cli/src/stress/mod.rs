@@ -39,19 +39,22 @@ impl StressFailure {
     fn page(path: &Path, source: io::Error) -> Self {
         Self::Page { path: path.to_owned(), source }
     }
+}
 
-    pub(crate) const fn exit_code(&self) -> u8 {
-        match self {
-            Self::NotAsked(_)
-            | Self::NotSimulated
-            | Self::Stress(
+impl From<StressFailure> for Failure {
+    fn from(failure: StressFailure) -> Self {
+        let exit_code = match failure {
+            StressFailure::NotAsked(_)
+            | StressFailure::NotSimulated
+            | StressFailure::Stress(
                 StressError::Setting { .. }
                 | StressError::EmptyMix
                 | StressError::TransactionBytes { .. },
             ) => 2,
-            Self::Stopped | Self::Stress(StressError::Stopped) => 130,
+            StressFailure::Stopped | StressFailure::Stress(StressError::Stopped) => 130,
             _ => 1,
-        }
+        };
+        Self::new(failure, exit_code)
     }
 }
 
