@@ -74,10 +74,10 @@ fn words_in_code(page: &str) -> BTreeSet<&str> {
 fn the_docs_of_each_derive_and_the_guide_name_each_attribute() {
     let guide = words_in_code(include_str!("../../table-orm/guide/reference/attributes.md"));
     let attributes = attributes();
-    let docs = [
+    let docs: [(&str, &[&str]); 5] = [
         (
             include_str!("../../table-derive/src/table_entity.md"),
-            &["ENTITY", "ROW", "UNIQUE", "OUTBOX", "FIELD"][..],
+            &["ENTITY", "ROW", "UNIQUE", "OUTBOX", "FIELD"],
         ),
         (include_str!("../../table-derive/src/properties.md"), &["PROPERTIES"]),
         (include_str!("../../table-derive/src/key_part.md"), &["KEY_PART"]),

@@ -78,7 +78,7 @@ impl<E: TableEntity> Repo<E> {
     ///     let mut item = stored.filter(|item| item.count > 0).ok_or(OrderError::SoldOut)?;
     ///     item.count -= 1;
     ///     tx.save(item);
-    ///     Ok(())
+    ///     Ok::<_, OrderError>(())
     /// });
     /// assert!(matches!(taken.await, Err(OrderError::SoldOut)));
     /// # Ok(())
