@@ -94,7 +94,6 @@ pub mod run {
     )]
     pub mod retries {}
 
-    #[cfg_attr(not(feature = "stress"), allow(rustdoc::broken_intra_doc_links))]
     #[cfg_attr(
         any(not(doctest), feature = "embedded"),
         doc = include_str!("../guide/run/limits.md")
