@@ -55,7 +55,7 @@ pub(crate) enum DeleteFailure {
     )]
     NoSelection,
     #[error(
-        "nobody can be asked, and nothing was deleted; give --yes to delete without being asked"
+        "there is no terminal to ask at, and nothing was deleted; give --yes to delete without being asked"
     )]
     NotAsked,
     #[error("nothing was deleted, since the answer was not `y`")]

@@ -7,7 +7,7 @@ use crate::error::ServiceError;
 use crate::uri::decode;
 use table_orm::TableName;
 
-/// An account's endpoint, and the path behind it.
+/// An account's endpoint, and the path after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Address {
     pub(crate) account: String,
@@ -66,7 +66,7 @@ pub(crate) enum Resource {
 }
 
 impl Resource {
-    /// Reads a decoded path behind an endpoint.
+    /// Reads a decoded path after an endpoint.
     fn read(path: &str) -> Result<Self, ServiceError> {
         let path = path.strip_suffix("()").unwrap_or(path);
         match path {
@@ -139,7 +139,7 @@ fn key_pair(text: &str) -> Option<(String, String)> {
     }
 }
 
-/// Reads a text in quotes, in which a quote is doubled, and the rest behind it.
+/// Reads a text in quotes, in which a quote is doubled, and the rest after it.
 fn literal(text: &str) -> Option<(String, &str)> {
     let mut rest = text.trim_start().strip_prefix('\'')?;
     let mut value = String::new();

@@ -40,7 +40,7 @@ pub(crate) enum CopyFailure {
          --to-table, or --over to write into it"
     )]
     NotEmpty(TableName),
-    #[error("the copy is not whole: {0}; the same command continues from there")]
+    #[error("the copy is incomplete: {0}; the same command continues from there")]
     Incomplete(#[source] Error),
     #[error(
         "the copy has {} rows and content {:032x}, the table {} rows and content {:032x}; one of \

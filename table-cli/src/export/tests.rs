@@ -170,7 +170,7 @@ fn an_export_killed_behind_any_page_goes_on_behind_what_it_has_saved() {
     });
 }
 
-/// Leaves an export that ended behind some rows.
+/// Leaves an export that ended after some rows.
 fn leave(text: &[&str]) -> PathBuf {
     let arguments: Arguments = read(text);
     let form = TextFile::of(&arguments.to).unwrap();

@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 pub(crate) enum StressFailure {
     #[error(transparent)]
     Stress(#[from] StressError),
-    #[error("nobody can be asked, and nothing was sent; give --yes to agree to {0}")]
+    #[error("there is no terminal to ask at, and nothing was sent; give --yes to agree to {0}")]
     NotAsked(String),
     #[error("nothing was sent, since the answer was not `y`")]
     Declined,

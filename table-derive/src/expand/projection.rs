@@ -64,7 +64,7 @@ fn read_row(of: &Path, fields: &[Field<'_>]) -> TokenStream {
         let (name, slot) = (format_ident!("p{index}"), slot(index));
         let property = entity_item(of, field, "PROPERTY");
         let fill = entity_item(of, field, "fill_from_keys");
-        let value = finish(&quote!(#name), &slot, field);
+        let value = finish(&quote!(#name), &quote!(#slot), field);
         slots.push(hygienic!(let (#name, mut #slot) = (#property, _orm::None);));
         arms.push(hygienic!(member if member == #name => {
             <#ty as _orm::Stored>::take(&mut #slot, &mut m, #name)?

@@ -156,7 +156,7 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     /// The canonical row: it holds the whole entity, and its ETag guards all rows.
     type Canonical: Row<Entity = Self>;
 
-    /// Appends the entity's PartitionKey, behind the literal that it starts with.
+    /// Appends the entity's PartitionKey, after the literal that it starts with.
     ///
     /// # Errors
     /// When a key cannot hold a component's value: [`KeyError`].
@@ -173,7 +173,7 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     /// When a key cannot hold a component's value: [`KeyError`].
     fn encode_row_key(&self, row: usize, key: &mut KeyText) -> Result<bool, KeyError>;
 
-    /// Appends the PartitionKey of that row, which is in another partition or table, behind the literal
+    /// Appends the PartitionKey of that row, which is in another partition or table, after the literal
     /// that it starts with, and returns `true`. Returns `false` when the entity does not have this sparse
     /// row.
     ///
@@ -187,7 +187,7 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
         Ok(false)
     }
 
-    /// Appends the keys of the canonical row, made from those of its row in another partition, behind the
+    /// Appends the keys of the canonical row, made from those of its row in another partition, after the
     /// literals that they start with, and returns `true`. Returns `false` for the keys of another row.
     ///
     /// # Errors

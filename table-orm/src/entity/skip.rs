@@ -72,7 +72,7 @@ impl<T> PageRows<T> {
 }
 
 /// Reads the first `most` own rows of a page's `value` array, without unreadable ones that may be left
-/// out. Rows behind them are not reported. Returns whether these are all of the page's rows, too.
+/// out. Rows after them are not reported. Returns whether these are all of the page's rows, too.
 pub(crate) fn read_rows<T: ReadRow>(
     own: &OwnRows,
     json: &[u8],

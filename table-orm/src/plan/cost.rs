@@ -207,7 +207,7 @@ impl Cost {
         }
         match (query.keys.class(), &query.filter) {
             (QueryClass::Point, None) => Self::point_queries(Bounds::exactly(1)),
-            // An empty page may have another behind it.
+            // An empty page may have another after it.
             (QueryClass::Point, Some(_)) => {
                 Self { rows_read: Bounds::up_to(1), ..Self::transactions(Bounds::from(1)) }
             }

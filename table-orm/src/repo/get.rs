@@ -203,7 +203,7 @@ impl<T> fmt::Debug for Answer<T> {
     }
 }
 
-/// The query, limited to the properties that a `T` is read from, and those that tell own rows.
+/// The query, limited to the properties that a `T` is read from, and those that show whether a row is the type's own.
 pub(super) fn reading<T: ReadRow>(query: RowQuery, own: &OwnRows) -> RowQuery {
     let select = T::select().map(|mut names| {
         names.extend(own.beside(&names));

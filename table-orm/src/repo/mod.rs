@@ -1,6 +1,5 @@
 //! The typed calls on one table. Each returns a value that sends nothing until it is awaited.
 
-mod ahead;
 mod append;
 mod bulk;
 #[cfg(feature = "cache")]
@@ -34,6 +33,7 @@ mod over_stored;
 mod pages;
 mod patch;
 mod purge;
+mod read_ahead;
 mod register;
 mod save;
 mod sequence;

@@ -1,6 +1,6 @@
 //! The answers of a query, page by page or row by row.
 
-use super::ahead::PageAhead;
+use super::read_ahead::PageAhead;
 use crate::entity::{OwnRows, ReadRow, RowHead, SkipUnreadable, cut_page, first_head, read_rows};
 use crate::error::{Error, Result};
 use crate::model::{Continuation, MAX_PAGE_ROWS};
@@ -411,7 +411,7 @@ impl<T> RowStream<T> {
     }
 }
 
-/// The items up to the first error, with it. Nothing is asked for behind it.
+/// The items up to the first error, with it. Nothing is asked for after it.
 pub(crate) fn until_error<T: Send + 'static>(
     items: impl Stream<Item = Result<T>> + Send + 'static,
 ) -> impl Stream<Item = Result<T>> + Send + 'static {

@@ -115,7 +115,7 @@ fn request(section: &Bytes) -> Result<Part, ServiceError> {
 /// The most headers of one part.
 const MAX_HEADERS: usize = 64;
 
-/// Splits headers from the body behind the empty line.
+/// Splits headers from the body after the empty line.
 fn head(section: &Bytes) -> Result<(HeaderMap, Bytes), ServiceError> {
     let mut headers = HeaderMap::new();
     let mut rest: &[u8] = section;

@@ -18,7 +18,7 @@ pub(crate) struct EntityAddress<'a> {
 }
 
 impl EntityAddress<'_> {
-    /// Returns the part of an entity's address behind the endpoint.
+    /// Returns the part of an entity's address after the endpoint.
     pub(crate) fn path(&self, partition_key: &str, row_key: &str) -> String {
         let quoted = |key: &str| percent_encode(&key.replace('\'', "''"));
         let (partition_key, row_key) = (quoted(partition_key), quoted(row_key));

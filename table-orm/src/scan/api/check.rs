@@ -102,7 +102,7 @@ impl<T, R> Scan<T, R> {
 
 impl<T: ReadRow, R> Scan<T, R> {
     /// The first request. Later requests depend on the keys it finds. The plan is empty where the scan
-    /// begins [behind](Self::after) its last partition.
+    /// begins [after](Self::after) its last partition.
     ///
     /// # Errors
     /// [`Error::Scan`] if the options of the scan do not fit together.

@@ -73,7 +73,7 @@ impl<T, R> Scan<T, R> {
         ScanStream::rows(self.bare().run(Some(select), partition_keys, None, true))
     }
 
-    /// These properties, and those that tell own rows.
+    /// These properties, and those that show whether a row is the type's own.
     pub(super) fn keys(&self, names: &[&'static str]) -> Names {
         names.iter().copied().chain(self.own.marks()).map(Into::into).collect()
     }

@@ -144,7 +144,7 @@ impl<'a, T: Send> RangeReader<'a, T> {
         Ok(places.into())
     }
 
-    /// Ends the range in the middle of what it has left, or behind its partition if no estimate finds the
+    /// Ends the range in the middle of what it has left, or after its partition if no estimate finds the
     /// middle. Returns the start of the part split off.
     ///
     /// An estimate knows only letters that were seen, and later keys may have others. So once in each
