@@ -217,7 +217,7 @@ pub(super) fn is_number_taken(error: &Error) -> bool {
 }
 
 /// Whether the operation changes nothing: it fails unless the row has a version.
-fn requires_only(operation: &Operation) -> Result<bool> {
+pub(super) fn requires_only(operation: &Operation) -> Result<bool> {
     Ok(match &operation.action {
         Action::Merge(set, IfMatch::ETag(_)) => {
             read_row::<DynamicEntity>(0, set)?.properties.is_empty()

@@ -21,7 +21,7 @@ impl TableClient {
     }
 
     /// The types that may have such a canonical row: several, where the rows' `kind` distinguishes them.
-    fn summed_types(&self, row_key: &str) -> impl Iterator<Item = &SummedType> + Clone {
+    pub(super) fn summed_types(&self, row_key: &str) -> impl Iterator<Item = &SummedType> + Clone {
         self.summed.iter().filter(move |summed| summed.is_canonical(row_key))
     }
 

@@ -17,6 +17,7 @@ mod outbox;
 mod pages;
 mod periods;
 mod profile;
+mod rolling;
 mod rows;
 mod sequences;
 mod sums;
@@ -87,6 +88,7 @@ cases! {
         leaves_out_rows_that_begin_as_helper_rows;
     transfer: out_and_back_changes_no_bit;
     periods: have_a_table_once_several_writers_began, are_read_in_order_and_dropped_whole;
+    rolling: series_show_each_value_for_its_period_only, series_go_on_in_the_next_row;
     profile: counts_rows_and_their_sizes_alike_in_every_store;
     eventual: tickets_are_consumed_together_with_upserts_and_deletes,
         a_refused_transaction_names_the_ticket_or_the_row_that_is_not_there,
