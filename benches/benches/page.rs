@@ -123,6 +123,6 @@ fn main() {
     });
     group.finish();
     criterion.final_summary();
-    let goal = Some(1.15);
+    let goal = Some(0.45);
     ratio::print("page of 1000 ten-property entities", "serde_json", "table-orm", goal);
 }
