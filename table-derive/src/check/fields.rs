@@ -57,6 +57,20 @@ pub fn projection(fields: &[Field<'_>], errors: &mut Errors) {
     }
 }
 
+/// The lifetime of a projection that borrows: that of the page.
+pub fn borrowed<'a>(input: &'a DeriveInput, errors: &mut Errors) -> Option<&'a syn::Lifetime> {
+    let mut params = input.generics.params.iter();
+    match (params.next(), params.next()) {
+        (Some(syn::GenericParam::Lifetime(page)), None) => Some(&page.lifetime),
+        _ => {
+            let ident = &input.ident;
+            mistake!(errors, ident => "`{ident}` borrows from a page, so it has one lifetime and no other parameter",
+                help: "declare `{ident}<'a>`, with fields of type `Cow<'a, str>`");
+            None
+        }
+    }
+}
+
 /// A `key_only` field has no property that another attribute could describe.
 fn key_only_role(Field { ident, name, key_only, role, .. }: &Field<'_>, errors: &mut Errors) {
     if key_only.is_some() && *role != Role::Property {

@@ -13,7 +13,7 @@ mod rows;
 mod table;
 
 pub use codes::codes;
-pub use fields::{projection, properties};
+pub use fields::{borrowed, projection, properties};
 
 use crate::ast::Entity;
 use crate::errors::Errors;

@@ -1,6 +1,7 @@
 //! Entities: typed values that are stored as rows, and what is read from rows.
 
 mod across;
+mod borrowed;
 mod bucket;
 mod dynamic;
 mod elements;
@@ -30,6 +31,9 @@ mod union;
 mod unique_key;
 
 pub use crate::codec::{Alias, Members};
+#[doc(hidden)]
+pub use borrowed::BorrowedText;
+pub use borrowed::{BorrowedFrom, BorrowedRow};
 pub use bucket::{Bucketed, Bucketing, OtherPeriod};
 pub use dynamic::DynamicEntity;
 #[doc(hidden)]
@@ -60,6 +64,7 @@ pub(crate) use across::{
     across_keys, has_across, has_rows_elsewhere, merges_blind, patches_blind, reaches_across,
     writes_blind,
 };
+pub(crate) use borrowed::MapRows;
 pub(crate) use bucket::check_period;
 pub(crate) use elements::too_many_elements;
 pub(crate) use event::{EVENTS, EventContent, EventRowKey, HEAD, Head, LEASE, ReportedType};

@@ -46,6 +46,16 @@ impl<T> PageRows<T> {
         self.left_out.iter().map(|(index, _)| *index).collect()
     }
 
+    /// The first `most` rows that were read. Returns whether these are all of the page's rows, too.
+    pub fn at_most(
+        self,
+        most: usize,
+        skip: Option<&SkipUnreadable>,
+    ) -> Result<(Vec<T>, bool), PropertyError> {
+        let whole = self.left_out.is_empty();
+        Ok((self.first(usize::MAX, most, skip)?, whole))
+    }
+
     /// The first `most` rows that were read, of the first `stored` rows of the page. Reports the
     /// unreadable ones before them.
     pub fn first(
@@ -79,9 +89,7 @@ pub(crate) fn read_rows<T: ReadRow>(
     skip: Option<&SkipUnreadable>,
     most: usize,
 ) -> Result<(Vec<T>, bool), PropertyError> {
-    let page = read_page(own, json)?;
-    let whole = page.left_out.is_empty();
-    Ok((page.first(usize::MAX, most, skip)?, whole))
+    read_page(own, json)?.at_most(most, skip)
 }
 
 #[cfg(test)]

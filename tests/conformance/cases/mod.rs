@@ -58,6 +58,7 @@ cases! {
     across: values_have_one_holder_among_32_contenders, values_go_from_entity_to_entity;
     elements: have_rows_that_come_and_go_with_them, fill_a_transaction_and_no_more;
     entities: are_stored_under_every_key_and_read_back, are_found_by_range_filter_and_projection,
+        are_mapped_with_texts_of_the_page,
         move_their_rows_when_saved, are_listed_with_their_versions,
         are_not_loaded_from_under_another_key,
         are_not_loaded_through_a_row_that_was_left_behind, are_projected_to_slots_of_a_series,

@@ -87,7 +87,7 @@ impl<'a, T: Send> RangeReader<'a, T> {
             let behind = Position::after(&last);
             ended |= range.end.as_ref().is_some_and(|end| *end <= behind);
             range.committed = Some(behind);
-            let rows = (self.shared.read)(&self.shared.source.own(), &body)?;
+            let rows = self.shared.read.page(&self.shared.source.own(), &body)?;
             let rows = rows.first(keep, usize::MAX, self.shared.skip.as_ref())?;
             read = Some(ReadPage { rows, first, last, is_last: false });
         }
