@@ -34,7 +34,14 @@ impl Address {
         let (account, secondary) = split_secondary(&name);
         let rest = if secondary { without_account(rest, account) } else { rest };
         let account = account.to_owned();
-        Ok(Self { account, secondary, endpoint, resource: Resource::read(&decode(rest)?)? })
+        Ok(Self { account, secondary, endpoint, resource: Resource::of(rest)? })
+    }
+
+    /// Reads a path without a host, in a request to this account, which it may name first.
+    pub(crate) fn relative(&self, path: &str) -> Result<Self, ServiceError> {
+        let path = path.strip_prefix('/').ok_or(ServiceError::INVALID_URI)?;
+        let rest = without_account(path, &self.account);
+        Ok(Self { resource: Resource::of(rest)?, ..self.clone() })
     }
 }
 
@@ -66,6 +73,11 @@ pub(crate) enum Resource {
 }
 
 impl Resource {
+    /// Reads the path after an endpoint, as it was sent.
+    pub(crate) fn of(path: &str) -> Result<Self, ServiceError> {
+        Self::read(&decode(path)?)
+    }
+
     /// Reads a decoded path after an endpoint.
     fn read(path: &str) -> Result<Self, ServiceError> {
         let path = path.strip_suffix("()").unwrap_or(path);
