@@ -92,7 +92,10 @@ impl Add for Bounds {
 
     fn add(self, other: Self) -> Self {
         let most = self.most.zip(other.most);
-        Self { least: self.least + other.least, most: most.map(|(one, two)| one + two) }
+        Self {
+            least: self.least.saturating_add(other.least),
+            most: most.map(|(one, two)| one.saturating_add(two)),
+        }
     }
 }
 
