@@ -185,12 +185,6 @@ impl<'a> Entity<'a> {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// Whether a template is the name of a field or a component, without braces.
-    pub fn names_component(&self, template: &Template) -> bool {
-        let is_component = || self.components.iter().any(|item| item.name.unraw() == template.text);
-        template.slots.is_empty() && (self.field(&template.text).is_some() || is_component())
-    }
-
     /// The field that the user names, or `None` after an error.
     pub fn known_field(&self, name: &Ident, errors: &mut Errors) -> Option<&Field<'a>> {
         let text = name.unraw().to_string();

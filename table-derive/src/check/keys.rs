@@ -30,11 +30,11 @@ pub fn component_fields(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// A template without its braces is one key for all entities.
-pub fn braces(key: &Key<'_>, entity: &Entity<'_>, errors: &mut Errors) {
+pub fn braces(model: &Model<'_>, key: &Key<'_>, errors: &mut Errors) {
     let name = &key.template.text;
-    if entity.names_component(key.template) {
+    if model.lacks_braces(key) {
         mistake!(errors, key.template.literal => "`{name}` is text here, so the keys of all entities have it in place of a value",
-            help: "write `{{{name}}}`, or rename the field or component if the text is meant");
+            help: "write `{{{name}}}`, or rename the field if the text is meant");
     }
 }
 

@@ -53,7 +53,7 @@ pub fn model(model: &Model<'_>, errors: &mut Errors) {
     foreign::determines_entity(model, errors);
     foreign::helper_rows(model, errors);
     for key in model.keys() {
-        keys::braces(key, model.entity, errors);
+        keys::braces(model, key, errors);
         keys::literals(key, errors);
         keys::escaped_separators(key, model.entity.encode, errors);
         keys::separators(key, errors);

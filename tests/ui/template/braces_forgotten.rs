@@ -8,17 +8,14 @@ struct Plant {
 }
 
 #[derive(TableEntity)]
-#[table(name = "visits", partition = "garden")]
-#[row(by_day, key = "VIS:{day:05}")]
-#[row(newest, key = "latest")]
-#[component(latest = desc(day))]
+#[table(name = "visits", partition = "garden", row = "VIS:{day:05}")]
 struct Visit {
     garden: String,
     day: u16,
 }
 
 #[derive(TableEntity)]
-#[table(name = "gardens", partition = "{name}", row = "garden")]
+#[table(name = "gardens", partition = "{name}", row = "name")]
 struct Garden {
     name: String,
 }
