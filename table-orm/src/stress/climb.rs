@@ -3,6 +3,9 @@
 //! The rate rises by a factor until a step is not kept twice: a passing fault ends no search, and a store that
 //! lets a burst pass has spent it by then. What the store took the second time is held for longer. Whenever
 //! that is not kept, what it took then, less 1 %, is held next.
+//!
+//! A store that takes less than half of what it kept before, or of what was held, takes less the more it is asked
+//! for. What it kept before is held then, and after that a fifth less each time.
 
 use super::meter::Meter;
 use super::report::{Ending, FirstRefusal, Phase, Step, StepKind, StepOutcome, Sustained};
@@ -23,6 +26,10 @@ const LATE: (f64, Duration) = (0.1, Duration::from_secs(1));
 const LEAST_TIME: f64 = 1.0 / 3.0;
 /// The part of what was taken that is held next.
 const LESS: f64 = 0.99;
+/// A store that takes less than this part of a rate takes less the more it is asked for.
+const BROKEN_DOWN: f64 = 0.5;
+/// The part of such a rate that is held next.
+const FEWER: f64 = 0.8;
 
 /// The searches of a test.
 pub(super) struct Climb<'s> {
@@ -77,7 +84,7 @@ impl Climb<'_> {
             sustained: None,
             ending: Ending::NoRate,
         };
-        let (mut rate, mut is_second) = (first, false);
+        let (mut rate, mut kept, mut is_second) = (first, 0.0, false);
         let mut held = loop {
             let step = match self.step(&mut phase, StepKind::Ramp, rate).await {
                 Ok(step) => step,
@@ -87,9 +94,11 @@ impl Climb<'_> {
             if is_kept && rate >= most {
                 break most;
             } else if is_kept {
+                kept = rate;
                 rate = (rate * self.growth).min(most);
             } else if is_second {
-                break step.entities_per_second.min(rate);
+                let taken = step.entities_per_second.min(rate);
+                break if taken < BROKEN_DOWN * kept { kept } else { taken };
             }
             is_second = !is_kept;
         };
@@ -107,7 +116,8 @@ impl Climb<'_> {
                 phase.ending = if is_at_least { Ending::MostRate } else { Ending::Found };
                 break;
             }
-            held = LESS * step.entities_per_second.min(held);
+            let taken = step.entities_per_second.min(held);
+            held = if taken < BROKEN_DOWN * held { FEWER * held } else { LESS * taken };
         }
         phase
     }

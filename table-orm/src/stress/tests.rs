@@ -6,12 +6,13 @@ use super::{
 use crate::embedded::EmbeddedStore;
 use crate::eventual::tests::chaos::on_virtual_time;
 use crate::layer::{Faults, Retry};
-use crate::store::Store;
+use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use crate::{DynamicEntity, Tables};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
 fn service(rate: u32) -> Arc<dyn Store> {
@@ -182,6 +183,46 @@ fn a_slow_store_shows_as_latency_and_ends_the_ramp() {
         behind.latency_us.p99 > 1_000_000 && phase.steps[0].latency_us.p99 < 250_000,
         "{report}"
     );
+}
+
+/// A store that answers a request in 10 ms, one after the other, and in 100 ms while more than 50 wait.
+#[derive(Debug)]
+struct Congested {
+    rows: EmbeddedStore,
+    turn: Semaphore,
+    waiting: AtomicU64,
+}
+
+impl Middleware for Congested {
+    fn inner(&self) -> &dyn Store {
+        &self.rows
+    }
+
+    async fn call<T: StoreAnswer>(
+        &self,
+        _: StoreRequest<'_>,
+        next: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let turn = self.turn.acquire().await;
+        let is_congested = self.waiting.load(Ordering::Relaxed) > 50;
+        sleep(Duration::from_millis(if is_congested { 100 } else { 10 })).await;
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        drop(turn);
+        next.await
+    }
+}
+
+#[test]
+fn a_store_that_takes_less_the_more_it_is_asked_for_is_found_by_what_it_kept() {
+    let rows = EmbeddedStore::in_memory().unwrap();
+    let store = Congested { rows, turn: Semaphore::new(1), waiting: AtomicU64::new(0) };
+    let stress = Stress::new(store).partitions(1).rows(20).most_in_partition(500).in_flight(400);
+    let report = on_virtual_time(stress.first_rate(20.0).run()).unwrap();
+    let overloaded = report.phases[0].steps.iter().any(|step| step.entities_per_second < 30.0);
+    assert!(overloaded && report.phases[0].ending == Ending::Found, "{report}");
+    let found = sustained(&report);
+    assert!((60.0..101.0).contains(&found), "{report}");
 }
 
 #[test]
