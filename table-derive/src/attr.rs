@@ -47,7 +47,7 @@ impl Parse for Item {
         } else if input.peek(Lit) {
             Value::Literal(input.parse()?)
         } else {
-            let no_value = |_| mistake!(name => "`{name}` has no literal or path", help: "write one after `=`");
+            let no_value = |_| mistake!(name => "`{name}` has no literal or path", help: "write it after `=`, as in `table(name = \"orders\")` or `row(.., when = Order::is_open)`");
             let path = input.parse().map_err(no_value)?;
             if input.peek(token::Paren) {
                 Value::Call(path, parenthesized_tokens(input)?)

@@ -94,6 +94,12 @@ impl Slot {
                 help: "write `{{{field}}}`"),
             );
         }
+        if name.contains('(') {
+            return Err(
+                mistake!(literal => "`{{{inside}}}`: a template names a component, and has no encoder",
+                help: "declare `#[component(x = {inside})]`, and write `{{x}}`"),
+            );
+        }
         if !is_name(name) {
             return Err(malformed(literal, &format!("`{{{inside}}}` names no field")));
         }

@@ -18,7 +18,7 @@ pub fn fields(entity: &Entity<'_>, errors: &mut Errors) {
             }
             Some(_) => {}
             None => {
-                mistake!(errors, own => "field `{name}` is not a collection, so it has no elements",
+                mistake!(errors, own => "no row can be written for each element of field `{name}`, because of its type",
                     help: "name a field of type `Vec<T>`, `BTreeSet<T>` or `[T; N]`");
             }
         }

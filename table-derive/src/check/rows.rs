@@ -155,7 +155,11 @@ pub fn starts(model: &Model<'_>, errors: &mut Errors) {
                 && (left.starts_with(right) || right.starts_with(left))
         };
         if let Some((other, Template { start: left, .. }, ..)) = all[..at].iter().find(meets) {
-            mistake!(errors, template.literal => "rows `{other}` and `{name}` start with `{left}` and `{right}`, so their keys can overlap",
+            let starts = match left == right {
+                true => format!("both start with `{left}`"),
+                false => format!("start with `{left}` and `{right}`"),
+            };
+            mistake!(errors, template.literal => "rows `{other}` and `{name}` {starts}, so their keys can overlap",
                 help = help);
         }
     }

@@ -2,9 +2,10 @@
 
 use super::finding::Target;
 use super::known::KnownFinding;
+use super::load::PartitionLoad;
 use super::markdown::LEGEND;
 use super::measured::COLUMNS;
-use super::report::{BookReport, EntityReport, PartitionLoad, PatternReport, RowReport};
+use super::report::{BookReport, EntityReport, PatternReport, RowReport};
 use super::text::{at_least, number, price, rate, share, within};
 use crate::figures::{escaped, grouped};
 use std::fmt::{Display, Write as _};

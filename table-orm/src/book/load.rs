@@ -6,33 +6,47 @@
 
 use super::estimate::Estimate;
 use super::pattern::Pattern;
-use super::report::PartitionLoad;
 use crate::model::TableName;
 use crate::plan::{Plan, Step};
 use crate::query::Span;
+use serde::Serialize;
 use std::collections::BTreeMap;
+
+/// The load of a partition.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct PartitionLoad {
+    /// Its table.
+    pub table: String,
+    /// Its PartitionKey.
+    pub partition_key: String,
+    /// Rows that are read and written in a second.
+    pub rows_per_second: f64,
+    /// The pattern with the most of them.
+    pub most_by: String,
+}
 
 /// A table and a PartitionKey.
 type Place = (String, String);
 
 /// The load of each partition that a pattern names, the highest first.
 pub(super) fn loads(patterns: &[(&Pattern, Vec<Estimate>)]) -> Vec<PartitionLoad> {
-    let mut loads = BTreeMap::<Place, BTreeMap<&str, f64>>::new();
-    for (pattern, steps) in patterns {
+    let mut loads = BTreeMap::<Place, BTreeMap<usize, f64>>::new();
+    for (at, (pattern, steps)) in patterns.iter().enumerate() {
         let spread = [pattern.partitions, pattern.partitions_elsewhere];
         for (place, rows, is_elsewhere) in rows_by_place(&pattern.plan, steps) {
             let load = pattern.per_second * rows / spread[usize::from(is_elsewhere)] as f64;
-            *loads.entry(place).or_default().entry(&pattern.name).or_default() += load;
+            *loads.entry(place).or_default().entry(at).or_default() += load;
         }
     }
-    let load = |((table, partition_key), of): (Place, BTreeMap<&str, f64>)| PartitionLoad {
+    let load = |((table, partition_key), of): (Place, BTreeMap<usize, f64>)| PartitionLoad {
         table,
         partition_key,
         rows_per_second: of.values().sum(),
         most_by: of
             .iter()
             .max_by(|(_, one), (_, other)| one.total_cmp(other))
-            .map_or_else(String::new, |(name, _)| (*name).to_owned()),
+            .map_or_else(String::new, |(at, _)| patterns[*at].0.name.clone()),
     };
     let mut loads: Vec<_> = loads.into_iter().map(load).collect();
     loads.sort_by(|one, other| other.rows_per_second.total_cmp(&one.rows_per_second));

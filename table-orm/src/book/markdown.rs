@@ -2,8 +2,9 @@
 
 use super::finding::Target;
 use super::known::KnownFinding;
+use super::load::PartitionLoad;
 use super::measured::COLUMNS;
-use super::report::{BookReport, EntityReport, PartitionLoad, PatternReport, RowReport};
+use super::report::{BookReport, EntityReport, PatternReport, RowReport};
 use super::text::{at_least, number, price, rate, share, within};
 use crate::figures::{escaped, grouped};
 use std::fmt::Write as _;

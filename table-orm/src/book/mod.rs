@@ -57,9 +57,10 @@ mod usage;
 pub use estimate::PatternClass;
 pub use finding::{Finding, FindingKind, Target};
 pub use known::KnownFinding;
+pub use load::PartitionLoad;
 pub use pattern::Pattern;
 pub use prices::Prices;
-pub use report::{BookReport, EntityReport, PartitionLoad, PatternReport, RowReport};
+pub use report::{BookReport, EntityReport, PatternReport, RowReport};
 pub use sample::Sample;
 
 use crate::layer::MeasuredPattern;

@@ -3,7 +3,7 @@
 use super::estimate::{Estimate, PatternClass};
 use super::finding::Finding;
 use super::known::KnownFinding;
-use super::load::loads;
+use super::load::{PartitionLoad, loads};
 use super::pattern::{MONTH, Pattern};
 use super::prices::Prices;
 use super::sample::Sample;
@@ -109,20 +109,6 @@ pub struct PatternReport {
     pub price_per_month: f64,
     /// The requests of a call as text.
     pub plan: String,
-}
-
-/// The load of a partition.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct PartitionLoad {
-    /// Its table.
-    pub table: String,
-    /// Its PartitionKey.
-    pub partition_key: String,
-    /// Rows that are read and written in a second.
-    pub rows_per_second: f64,
-    /// The pattern with the most of them.
-    pub most_by: String,
 }
 
 impl BookReport {

@@ -132,7 +132,7 @@ fn rows() -> Vec<Row> {
                 ("I", Int32([-1, 0, 5, i32::MAX][n % 4])),
                 ("L", Int64([-1, 0, 5, i64::MIN][n % 4])),
                 ("D", Double([-1.5, 0.0, 5.0, 1e300][n % 4])),
-                ("B", Boolean(n % 3 == 0)),
+                ("B", Boolean(n.is_multiple_of(3))),
                 ("W", Instant(INSTANTS[n % 3])),
                 ("G", Guid(GUIDS[n % 2])),
                 ("X", Binary(BINARIES[n % 3])),
