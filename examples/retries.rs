@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .on("insert", 4, Fault::LostReply)
         .on("insert", 5, Fault::LostRequest);
     let service = faults.store(Arc::new(EmbeddedStore::in_memory()?))?;
-    // The layers that tables of an account have. The id in each row tells a retry from an insert of somebody else.
+    // The layers that tables of an account have. The id in each row distinguishes a retry from an insert of somebody else.
     let retry = Retry::interactive().write_id("WriteId");
     let payments = Tables::builder(service.clone()).retry(retry).build()?.repo::<Payment>();
     payments.create_table().await?;

@@ -35,7 +35,7 @@ fn each_example_prints_what_it_says() {
     let mut sources: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
     sources.retain(|path| path.extension().is_some_and(|extension| extension == "rs"));
     sources.sort();
-    assert_eq!(sources.len(), 21, "{sources:?}");
+    assert_eq!(sources.len(), 22, "{sources:?}");
     for source in sources {
         let output = Command::new(program(&source)).output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);

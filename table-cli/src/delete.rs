@@ -55,7 +55,7 @@ pub(crate) enum DeleteFailure {
     )]
     NoSelection,
     #[error(
-        "nobody can be asked, and nothing was deleted; give --yes to delete without being asked"
+        "there is no terminal to ask at, and nothing was deleted; give --yes to delete without being asked"
     )]
     NotAsked,
     #[error("nothing was deleted, since the answer was not `y`")]
@@ -68,6 +68,18 @@ pub(crate) enum DeleteFailure {
     Stopped(u64),
     #[error("{deleted} rows were deleted, and the same command deletes the others")]
     Incomplete { deleted: u64, source: Box<Error> },
+}
+
+impl From<DeleteFailure> for Failure {
+    fn from(failure: DeleteFailure) -> Self {
+        let exit_code = match failure {
+            DeleteFailure::NoSelection | DeleteFailure::NotAsked => 2,
+            DeleteFailure::Changed(_) => 3,
+            DeleteFailure::Stopped(_) => 130,
+            DeleteFailure::Declined | DeleteFailure::Incomplete { .. } => 1,
+        };
+        Self::new(failure, exit_code)
+    }
 }
 
 pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {

@@ -1,12 +1,9 @@
-//! Why a command ends early, and the exit code that says so.
+//! Why a command ends early, and the exit code that says so. The file of each command says which of its
+//! own errors has which code.
 
-use crate::copy::CopyFailure;
-use crate::delete::DeleteFailure;
-use crate::export::ExportFailure;
-use crate::import::ImportFailure;
-use crate::serve::ServeError;
 use crate::store::StoreNameError;
-use crate::stress::StressFailure;
+use std::error::Error as StdError;
+use std::fmt;
 use std::io::{self, ErrorKind};
 use table_orm::Error;
 
@@ -16,62 +13,63 @@ Exit codes: 0 done; 1 failed; 2 the command line is wrong; 3 done in part: rows 
 copy differs; 130 ended by a signal.";
 
 /// Why a command ends early: one line, with what to do.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
-    #[error(transparent)]
-    Serve(#[from] ServeError),
-    #[error(transparent)]
-    StoreName(#[from] StoreNameError),
-    #[error(transparent)]
-    Store(#[from] Error),
-    #[error(transparent)]
-    Copy(Box<CopyFailure>),
-    #[error(transparent)]
-    Delete(#[from] DeleteFailure),
-    #[error(transparent)]
-    Export(#[from] ExportFailure),
-    #[error(transparent)]
-    Import(#[from] ImportFailure),
-    #[error(transparent)]
-    Stress(Box<StressFailure>),
-    #[error("the output cannot be written")]
-    Output(#[from] io::Error),
+#[derive(Debug)]
+pub(crate) struct Failure {
+    error: Box<dyn StdError + Send + Sync>,
+    exit_code: u8,
 }
+
+#[derive(Debug, thiserror::Error)]
+#[error("the output cannot be written")]
+struct OutputError(#[from] io::Error);
 
 impl Failure {
+    pub(crate) fn new(error: impl StdError + Send + Sync + 'static, exit_code: u8) -> Self {
+        Self { error: Box::new(error), exit_code }
+    }
+
     /// The code with which the program ends.
     pub(crate) fn exit_code(&self) -> u8 {
-        match self {
-            // Whoever reads the output has seen enough.
-            Self::Output(error) if error.kind() == ErrorKind::BrokenPipe => 0,
-            Self::Copy(failure) => match **failure {
-                CopyFailure::Arguments(_) => 2,
-                CopyFailure::Different { .. } => 3,
-                CopyFailure::Stopped(_) => 130,
-                _ => 1,
-            },
-            Self::Delete(DeleteFailure::NoSelection | DeleteFailure::NotAsked) => 2,
-            Self::Delete(DeleteFailure::Changed(_))
-            | Self::Import(ImportFailure::Refused { .. }) => 3,
-            Self::Delete(DeleteFailure::Stopped(_))
-            | Self::Export(ExportFailure::Stopped { .. })
-            | Self::Import(ImportFailure::Stopped { .. }) => 130,
-            Self::Stress(failure) => failure.exit_code(),
-            // Options set the layers.
-            Self::Store(Error::Layer(_)) | Self::Serve(ServeError::Layer(_)) => 2,
-            _ => 1,
-        }
+        self.exit_code
+    }
+
+    /// The error of a command, if that ended it.
+    #[cfg(test)]
+    pub(crate) fn error<E: StdError + 'static>(&self) -> Option<&E> {
+        self.error.downcast_ref()
     }
 }
 
-impl From<StressFailure> for Failure {
-    fn from(failure: StressFailure) -> Self {
-        Self::Stress(Box::new(failure))
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
     }
 }
 
-impl From<CopyFailure> for Failure {
-    fn from(failure: CopyFailure) -> Self {
-        Self::Copy(Box::new(failure))
+impl StdError for Failure {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.error.source()
+    }
+}
+
+impl From<StoreNameError> for Failure {
+    fn from(error: StoreNameError) -> Self {
+        Self::new(error, 1)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        // Options set the layers.
+        let exit_code = if matches!(error, Error::Layer(_)) { 2 } else { 1 };
+        Self::new(error, exit_code)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        // Whoever reads the output has seen enough.
+        let exit_code = if error.kind() == ErrorKind::BrokenPipe { 0 } else { 1 };
+        Self::new(OutputError(error), exit_code)
     }
 }

@@ -36,7 +36,7 @@ pub(crate) enum ManifestError {
     #[error("the manifest `{}` cannot be read", .path.display())]
     Read { path: PathBuf, source: io::Error },
     #[error(
-        "`{}` is no manifest of an export, or of a later version of this program", .path.display()
+        "`{}` is not the manifest of an export, or a later version of this program wrote it", .path.display()
     )]
     Malformed { path: PathBuf, source: Option<serde_json::Error> },
 }

@@ -25,7 +25,7 @@ impl Progress {
         Self::resumed(what, total, 0)
     }
 
-    /// The same for a command that goes on behind rows that are done.
+    /// The same for a command that goes on after rows that are done.
     pub(crate) fn resumed(what: &'static str, total: Option<u64>, before: u64) -> Self {
         let started = Instant::now();
         let printed = (!stderr().is_terminal()).then(|| Mutex::new(started));

@@ -83,12 +83,14 @@ pub fn projection(input: &DeriveInput) -> TokenStream {
             mistake!(errors, ident => "`{ident}` does not name the entity that it is a part of",
                 help: "add `#[projection(of = Entity)]`");
         }
+        let borrow = items.flag("borrow", errors);
         let fields = named_fields(input, "a projection", errors)?.iter();
         let fields = Field::parse_all(fields, (ON_PROJECTED_FIELD, pascal), errors);
         check::projection(&fields, errors);
+        let lifetime = borrow.and_then(|_| check::borrowed(input, errors));
         Some(match of {
-            Some(of) if errors.is_empty() => projection::impls(input, &of, &fields),
-            _ => fallback::projection(input),
+            Some(of) if errors.is_empty() => projection::impls(input, &of, &fields, lifetime),
+            _ => fallback::projection(input, lifetime),
         })
     })
 }

@@ -45,7 +45,7 @@ fn add_row(entity: &mut Entity<'_>, expires: &Ident, at: Span, errors: &mut Erro
                 field.unraw().to_string(),
                 matches!(encoder, Encoder::Lower | Encoder::Shard(_) | Encoder::Spread),
             ),
-            // Another rule says that no other row can tell what a function makes.
+            // Another rule reports it: no other row shows what a function makes.
             Some((_, Argument::With(_))) => continue,
         };
         if held.contains(&field) {
@@ -66,12 +66,8 @@ fn add_row(entity: &mut Entity<'_>, expires: &Ident, at: Span, errors: &mut Erro
         argument: Argument::With(path),
     });
     entity.rows.push(Row {
-        name: Ident::new(EXPIRY_ROW, at),
-        template,
         copy: Copy::Include(vec![expires.clone()]),
-        when: None,
-        canonical: None,
-        each: None,
         elsewhere: Some(Elsewhere { table: None, partition: Some(partition) }),
+        ..Row::full(Ident::new(EXPIRY_ROW, at), template)
     });
 }

@@ -183,8 +183,21 @@ pub fn union(input: &DeriveInput, members: &[UnionMember<'_>]) -> TokenStream {
     without_bodies(quote!(#union #members))
 }
 
-pub fn projection(input: &DeriveInput) -> TokenStream {
+/// `page` is the lifetime of a projection that borrows.
+pub fn projection(input: &DeriveInput, page: Option<&syn::Lifetime>) -> TokenStream {
     let types = &Types::of(input);
+    if let Some(page) = page {
+        let select = quote!(
+            const SELECT: _orm::Option<&'static [&'static _orm::str]> = _orm::None;
+        );
+        let rows = (quote!(_orm::Row), &[][..]);
+        return without_bodies(projection::borrowed(
+            types,
+            page,
+            (select, TokenStream::new()),
+            rows,
+        ));
+    }
     let read_row = read::read_row_impl(types, None, TokenStream::new());
     let from_row = projection::from_row(types, quote!(_orm::Row), &[]);
     without_bodies(quote!(#read_row #from_row))

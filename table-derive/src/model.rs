@@ -253,6 +253,14 @@ impl<'a> Model<'a> {
         self.keys().flat_map(|key| &key.parts)
     }
 
+    /// Whether a template is the name of a field that no key has.
+    pub fn lacks_braces(&self, key: &Key<'_>) -> bool {
+        let (name, no_slots) = (&key.template.text, key.template.slots.is_empty());
+        let in_key =
+            || self.parts().any(|part| part.origin().is_some_and(|(field, _)| field.name == *name));
+        no_slots && self.entity.field(name).is_some() && !in_key()
+    }
+
     /// Whether the canonical row's key determines every other row's key, and each of those the
     /// canonical one. Then no other entity can have the same index row, so an unconditional write
     /// replaces no other entity's. But two entities may want the same guard row.

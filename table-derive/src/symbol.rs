@@ -23,7 +23,7 @@ pub const ON_FIELD: Attribute = (
 pub const ON_PROPERTIES: Attribute = ("table", "crate rename_all");
 pub const ON_KEY_PART: Attribute = ("key", "crate grows");
 pub const ON_UNION: Attribute = ("table", "crate");
-pub const ON_PROJECTION: Attribute = ("projection", "of crate");
+pub const ON_PROJECTION: Attribute = ("projection", "of borrow crate");
 pub const ON_PROJECTED_FIELD: Attribute = ("projection", "default json series slots chunked");
 
 /// The properties that the service writes on every row.

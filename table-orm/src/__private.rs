@@ -3,6 +3,7 @@
 pub use crate::codec::{Alias, Members};
 pub use crate::entity::check_names as check_sums;
 pub use crate::entity::sum_names;
+pub use crate::entity::{BorrowedFrom, BorrowedRow, BorrowedText};
 pub use crate::entity::{Bucketed, Bucketing};
 pub use crate::entity::{ChunksOf, Elements, Field, FromKeys, Query, Row, SeriesOf, Stores};
 pub use crate::entity::{

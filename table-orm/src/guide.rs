@@ -13,6 +13,9 @@ pub mod start {
     #[doc = include_str!("../guide/start/keys.md")]
     pub mod keys {}
 
+    #[doc = include_str!("../guide/start/partitions.md")]
+    pub mod partitions {}
+
     #[doc = include_str!("../guide/start/index_rows.md")]
     pub mod index_rows {}
 
@@ -43,6 +46,9 @@ pub mod work {
 
     #[doc = include_str!("../guide/work/across_partitions.md")]
     pub mod across_partitions {}
+
+    #[doc = include_str!("../guide/work/unique_across.md")]
+    pub mod unique_across {}
 
     #[doc = include_str!("../guide/work/outbox.md")]
     pub mod outbox {}
@@ -88,6 +94,12 @@ pub mod run {
     )]
     pub mod retries {}
 
+    #[cfg_attr(
+        any(not(doctest), feature = "embedded"),
+        doc = include_str!("../guide/run/limits.md")
+    )]
+    pub mod limits {}
+
     #[cfg_attr(not(feature = "stress"), allow(rustdoc::broken_intra_doc_links))]
     #[cfg_attr(
         any(not(doctest), all(feature = "embedded", feature = "stress")),
@@ -125,6 +137,9 @@ pub mod run {
         doc = include_str!("../guide/run/distributed_scans.md")
     )]
     pub mod distributed_scans {}
+
+    #[doc = include_str!("../guide/run/settling.md")]
+    pub mod settling {}
 
     #[doc = include_str!("../guide/run/out_of_step.md")]
     pub mod out_of_step {}

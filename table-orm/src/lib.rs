@@ -58,7 +58,9 @@
 //!
 //! # Modules
 //!
-//! A module uses only modules above it.
+//! A module uses only modules above it in these tables.
+//!
+//! ## Values, keys and rows: no requests
 //!
 //! | Module | What it holds |
 //! |---|---|
@@ -70,6 +72,11 @@
 //! | [`property`] | types that properties store |
 //! | [`query`] | key ranges, filters, page tokens, and the builders of keys |
 //! | [`entity`] | entities, their rows and templates, and what is read from rows |
+//!
+//! ## Stores: where requests go
+//!
+//! | Module | What it holds |
+//! |---|---|
 //! | [`store`] | the contract of a backend |
 //! | `queue` | the contract of a message queue, and one in memory |
 //! | `azure` | Azure Table Storage over HTTP |
@@ -79,12 +86,22 @@
 //! | [`accounts`] | one store over several storage accounts |
 //! | `testing` | a service on virtual time, and keys of typical applications |
 //! | `cache` | rows that were read a short time ago |
+//!
+//! ## Calls: what an app asks of a table
+//!
+//! | Module | What it holds |
+//! |---|---|
 //! | `error` | [`Error`] and the errors that it wraps |
 //! | [`plan`] | what a call will send, and the code that sends it |
 //! | `register` | which partitions have unfinished work |
 //! | [`eventual`] | how an entity's rows in other partitions follow it |
 //! | [`repo`] | [`Repo`] and its calls, and the upkeep of rows: verify, repair, backfill |
 //! | [`scan`] | scans of whole tables, in one process or distributed |
+//!
+//! ## Work on whole tables and designs, over the calls
+//!
+//! | Module | What it holds |
+//! |---|---|
 //! | [`migrate`] | new keys for stored entities, while clients write |
 //! | [`outbox`] | what was written, handed on to handlers and queues |
 //! | [`transfer`] | rows out to text, and back: exports and imports |
@@ -115,7 +132,7 @@
 // `__wrapper!` copies a `PhantomData` that only generic types have.
 #![allow(clippy::needless_update)]
 
-// In the order of the table above: a module uses only modules above it.
+// In the order of the tables above: a module uses only modules above it.
 
 pub mod model;
 

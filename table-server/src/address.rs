@@ -7,7 +7,7 @@ use crate::error::ServiceError;
 use crate::uri::decode;
 use table_orm::TableName;
 
-/// An account's endpoint, and the path behind it.
+/// An account's endpoint, and the path after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Address {
     pub(crate) account: String,
@@ -34,7 +34,14 @@ impl Address {
         let (account, secondary) = split_secondary(&name);
         let rest = if secondary { without_account(rest, account) } else { rest };
         let account = account.to_owned();
-        Ok(Self { account, secondary, endpoint, resource: Resource::read(&decode(rest)?)? })
+        Ok(Self { account, secondary, endpoint, resource: Resource::of(rest)? })
+    }
+
+    /// Reads a path without a host, in a request to this account, which it may name first.
+    pub(crate) fn relative(&self, path: &str) -> Result<Self, ServiceError> {
+        let path = path.strip_prefix('/').ok_or(ServiceError::INVALID_URI)?;
+        let rest = without_account(path, &self.account);
+        Ok(Self { resource: Resource::of(rest)?, ..self.clone() })
     }
 }
 
@@ -66,7 +73,12 @@ pub(crate) enum Resource {
 }
 
 impl Resource {
-    /// Reads a decoded path behind an endpoint.
+    /// Reads the path after an endpoint, as it was sent.
+    pub(crate) fn of(path: &str) -> Result<Self, ServiceError> {
+        Self::read(&decode(path)?)
+    }
+
+    /// Reads a decoded path after an endpoint.
     fn read(path: &str) -> Result<Self, ServiceError> {
         let path = path.strip_suffix("()").unwrap_or(path);
         match path {
@@ -139,7 +151,7 @@ fn key_pair(text: &str) -> Option<(String, String)> {
     }
 }
 
-/// Reads a text in quotes, in which a quote is doubled, and the rest behind it.
+/// Reads a text in quotes, in which a quote is doubled, and the rest after it.
 fn literal(text: &str) -> Option<(String, &str)> {
     let mut rest = text.trim_start().strip_prefix('\'')?;
     let mut value = String::new();

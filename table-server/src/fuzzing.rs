@@ -5,10 +5,11 @@
 
 use crate::accounts::Accounts;
 use crate::address::Address;
+use crate::batch::{self, BatchContent};
 use crate::message::{Client, Request};
 use crate::operation::Operation;
 use crate::uri::Parameters;
-use crate::{EMULATOR_ACCOUNT, EMULATOR_KEY, access, batch, filter};
+use crate::{EMULATOR_ACCOUNT, EMULATOR_KEY, access, filter};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method};
 use std::net::{IpAddr, Ipv4Addr};
@@ -47,7 +48,11 @@ fn grouped(filter: Filter) -> Filter {
 /// The body of a transaction is read or refused, and holds no more bytes than were sent.
 pub fn batch_body(content_type: &str, body: &[u8]) {
     let body = Bytes::copy_from_slice(body);
-    if let Ok(parts) = batch::parts(content_type, &body) {
+    if let Ok(content) = batch::read(content_type, &body) {
+        let parts = match content {
+            BatchContent::Single(part) => vec![*part],
+            BatchContent::ChangeSet { parts, .. } => parts,
+        };
         let bytes: usize = parts.iter().map(|part| part.body.len() + part.target.len()).sum();
         assert!(bytes <= body.len());
     }

@@ -2,7 +2,7 @@
 //! out.
 
 use std::time::Duration;
-use table_orm::book::{Book, BookReport, Finding, Pattern, Prices, Sample};
+use table_orm::book::{Book, BookReport, Finding, FindingKind, Pattern, Prices, Sample};
 use table_orm::layer::{Measure, as_pattern};
 use table_orm::{Projection, Repo, ScanPermit, TableEntity, Tables};
 
@@ -151,6 +151,74 @@ fn what_stands_out_is_named() {
     assert_eq!(properties, &["Cents"]);
     assert!(matches!(cents, Finding::UnusedRow { row: "by_cents", .. }));
     assert!(matches!(day, Finding::UnusedRow { row: "by_day", .. }));
+}
+
+#[test]
+fn what_is_known_is_listed_apart_with_its_reason() {
+    let plan = || orders().list(acme().by_number()).plan().unwrap();
+    let sample = || Sample::of(&samples()).unwrap().entities(200_000).largest_partition(5_000);
+    let book = || {
+        let hot = Pattern::new("orders", plan()).per_second(1.0).within(Duration::from_millis(9));
+        let scan = orders().scan(ScanPermit::because("test")).plan().unwrap();
+        let scan = Pattern::new("all", scan);
+        Book::new("Orders", prices()).entity(sample()).pattern(hot).pattern(scan)
+    };
+    let unmarked = book().report();
+    // Each kind can be marked by what the finding says of itself.
+    let mark = |book: Book, found: &Finding| book.known(found.kind(), found.subject(), "so it is");
+    let marked = unmarked.findings.iter().fold(book(), mark).report();
+    assert_eq!(marked.findings, []);
+    assert_eq!(marked.known.len(), unmarked.findings.len());
+
+    let day = |book: Book| book.known(FindingKind::UnusedRow, "Order.by_day", "a | b <i>");
+    let report = day(book()).known(FindingKind::Scans, "every", "nightly").report();
+    let [known] = &report.known[..] else { panic!("{:#?}", report.known) };
+    assert!(matches!(known.finding, Finding::UnusedRow { row: "by_day", .. }), "{known:?}");
+    assert_eq!(known.reason, "a | b <i>");
+    // It is known, and nothing else is. The mark of no pattern is a finding.
+    let (kind, subject) = (FindingKind::Scans, "every".to_owned());
+    let mut expected = unmarked.findings.clone();
+    expected.retain(|finding| *finding != known.finding);
+    expected.push(Finding::UnusedMark { kind, subject });
+    assert_eq!(report.findings, expected);
+
+    let markdown = report.markdown();
+    let (_, listed) = markdown.split_once("\n## Known\n\n").unwrap();
+    let line = listed.lines().next().unwrap();
+    assert!(line.contains("`by_day`") && line.ends_with("**Known:** a | b <i>"), "{line}");
+    let html = report.html();
+    assert!(html.contains("<h2>Known</h2>") && html.contains("a | b &lt;i&gt;"), "{html}");
+    let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
+    assert_eq!(json["known"][0]["finding"], "unused_row");
+    assert_eq!(json["known"][0]["reason"], "a | b <i>");
+    assert!(!unmarked.markdown().contains("## Known"));
+}
+
+#[test]
+fn rows_in_other_partitions_load_those_partitions() {
+    let insert = || Pattern::new("insert", orders().insert(&samples()[2]).plan().unwrap());
+    let load = |pattern: Pattern, key: &str| {
+        let book = book([pattern.per_second(100.0)]);
+        let mut loads = book.partitions.iter();
+        loads.find(|load| load.partition_key == key).unwrap().rows_per_second
+    };
+    // A ticket in the partition of the day, then the row and the delete of the ticket.
+    assert_eq!(load(insert(), "DAY:2"), 300.0);
+    assert_eq!(load(insert().over_partitions(50), "DAY:2"), 300.0);
+    assert_eq!(load(insert().over_partitions_elsewhere(3), "DAY:2"), 100.0);
+    // Three rows, a guard and an intent; then the read of the entity, and the delete of the intent.
+    assert_eq!(load(insert(), "acme"), 700.0);
+    assert_eq!(load(insert().over_partitions(50), "acme"), 14.0);
+}
+
+#[test]
+fn the_rows_that_a_call_reads_are_those_of_all_its_queries() {
+    let both = ["acme", "beta"].map(|customer| Order::partition(customer).by_number());
+    let plan = orders().list_many(both).plan().unwrap();
+    let book = book([Pattern::new("both", plan).reading(701).per_second(1.0)]);
+    assert_eq!((book.patterns[0].rows_read, book.patterns[0].requests), (701, 2));
+    let loads = book.partitions.iter().map(|load| load.rows_per_second);
+    assert_eq!(loads.collect::<Vec<_>>(), [351.0, 350.0]);
 }
 
 #[test]

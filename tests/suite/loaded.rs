@@ -180,7 +180,7 @@ async fn pages_resume_by_their_token() {
     assert_eq!(back.items, first.items);
     assert_eq!(bibs(&*rest.next().await.unwrap().unwrap()), [8, 9]);
     assert_eq!(rest.next().await.unwrap(), None);
-    // A value that read a page reads it again behind a token.
+    // A value that read a page reads it again after a token.
     let mut again = rest.resume(token.parse().unwrap());
     assert_eq!(again.next().await.unwrap().unwrap().items, second.items);
     let mut other = by_bib().resume(token.parse().unwrap());

@@ -23,6 +23,7 @@ mod growing;
 mod isolation;
 mod large;
 mod large_replaced;
+mod large_room;
 mod load;
 mod loaded;
 mod lock;

@@ -1,6 +1,6 @@
-//! The guide's page of rules and the rules of the derive are the same.
+//! The guide and the docs of the derives name each rule and each attribute of the derives.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -51,4 +51,49 @@ fn the_page_of_rules_names_each_rule_of_the_derive() {
         let words = message.split('`').map(str::trim).max_by_key(|part| part.len()).unwrap();
         assert!(rules[&rule].contains(words), "`{rule}` does not say {words:?}");
     }
+}
+
+/// What each derive's attributes take, by the name of the list in `symbol.rs`.
+fn attributes() -> BTreeMap<&'static str, Vec<&'static str>> {
+    let symbols = include_str!("../../table-derive/src/symbol.rs");
+    let lists = symbols.split("pub const ON_").skip(1).map(|list| {
+        let (name, rest) = list.split_once(": Attribute").unwrap();
+        let words = rest.split('"').nth(3).unwrap().split_whitespace();
+        (name, words.filter(|word| *word != "\\").collect())
+    });
+    lists.collect()
+}
+
+/// The words in the code of a page.
+fn words_in_code(page: &str) -> BTreeSet<&str> {
+    let code = page.split('`').skip(1).step_by(2);
+    code.flat_map(|code| code.split(|c: char| !c.is_alphanumeric() && c != '_')).collect()
+}
+
+#[test]
+fn the_docs_of_each_derive_and_the_guide_name_each_attribute() {
+    let guide = words_in_code(include_str!("../../table-orm/guide/reference/attributes.md"));
+    let attributes = attributes();
+    let docs: [(&str, &[&str]); 5] = [
+        (
+            include_str!("../../table-derive/src/table_entity.md"),
+            &["ENTITY", "ROW", "UNIQUE", "OUTBOX", "FIELD"],
+        ),
+        (include_str!("../../table-derive/src/properties.md"), &["PROPERTIES"]),
+        (include_str!("../../table-derive/src/key_part.md"), &["KEY_PART"]),
+        (include_str!("../../table-derive/src/table_union.md"), &["UNION"]),
+        (include_str!("../../table-derive/src/projection.md"), &["PROJECTION", "PROJECTED_FIELD"]),
+    ];
+    let mut lists = BTreeSet::new();
+    for (page, names) in docs {
+        let page = words_in_code(page);
+        for name in names {
+            lists.insert(*name);
+            for word in &attributes[name] {
+                assert!(page.contains(word), "the derive's docs lack `{word}` of {name}");
+                assert!(guide.contains(word), "the guide lacks `{word}` of {name}");
+            }
+        }
+    }
+    assert_eq!(lists, attributes.keys().copied().collect());
 }

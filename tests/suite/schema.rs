@@ -129,7 +129,7 @@ fn the_schema_lists_for_each_row_the_properties_that_its_encoder_writes() {
     let (schema, issue) = (Schema::of::<Issue>(), issue());
     let rows = EntityRows::of(&issue).unwrap();
     let own = schema.rows.iter().filter(|row| !row.eventual).count();
-    // The guard rows come behind the others.
+    // The guard rows come after the others.
     for row in rows.rows.iter().filter(|row| row.index < own) {
         let name = schema.rows[row.index].name;
         assert_eq!(stored(&row.body), expected(&schema, name), "{name}");

@@ -103,7 +103,7 @@ async fn client(place: Place, name: i64, steps: i64, recorder: Arc<Recorder>) {
 
 /// Lets clients read and set rows, `steps` times each, and checks that there is an order that
 /// explains all their answers. A write that a store does not call ambiguous, and not done, must
-/// not have taken effect, as behind `Retry`. Returns how many operations that were.
+/// not have taken effect, as after `Retry`. Returns how many operations that were.
 pub async fn check(store: Arc<dyn Store>, table: TableName, seed: u64, steps: i64) -> usize {
     let (recorder, place) = (Arc::new(Recorder::default()), Place { store, table, seed });
     let clients = (0..CLIENTS)

@@ -43,7 +43,7 @@ impl From<Failure> for PageError {
 /// The parameters of an address.
 pub(super) type Parameters = BTreeMap<String, String>;
 
-/// The page at a path behind the root, which ends with `/`.
+/// The page at a path after the root, which ends with `/`.
 pub(super) async fn show(
     tables: &Tables,
     root: &str,

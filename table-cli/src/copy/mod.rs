@@ -11,6 +11,7 @@ mod workers;
 
 pub(crate) use arguments::Arguments;
 
+use crate::failure::Failure;
 use crate::progress::{Progress, speed};
 use crate::store::StoreNameError;
 use content::Content;
@@ -39,7 +40,7 @@ pub(crate) enum CopyFailure {
          --to-table, or --over to write into it"
     )]
     NotEmpty(TableName),
-    #[error("the copy is not whole: {0}; the same command continues from there")]
+    #[error("the copy is incomplete: {0}; the same command continues from there")]
     Incomplete(#[source] Error),
     #[error(
         "the copy has {} rows and content {:032x}, the table {} rows and content {:032x}; one of \
@@ -57,6 +58,18 @@ pub(crate) enum CopyFailure {
     StoreName(#[from] StoreNameError),
     #[error(transparent)]
     Store(#[from] Error),
+}
+
+impl From<CopyFailure> for Failure {
+    fn from(failure: CopyFailure) -> Self {
+        let exit_code = match failure {
+            CopyFailure::Arguments(_) => 2,
+            CopyFailure::Different { .. } => 3,
+            CopyFailure::Stopped(_) => 130,
+            _ => 1,
+        };
+        Self::new(failure, exit_code)
+    }
 }
 
 /// Copies until `stop` ends.

@@ -255,7 +255,7 @@ fn ranges_put_aside_are_reported_with_their_error() {
     };
     assert_eq!(
         poisoned(Some("rejected: too large")),
-        "2 ranges were put aside, since they failed again and again, the last time with: rejected: \
+        "2 ranges were put aside, because each attempt failed, the last time with: rejected: \
          too large; the same command tries them again"
     );
     assert!(poisoned(None).contains("again and again; the same command"));

@@ -52,7 +52,7 @@ pub enum WorkersError {
     )]
     Ended(u64),
     #[error(
-        "{ranges} ranges were put aside, since they failed again and again{}; the same command tries \
+        "{ranges} ranges were put aside, because each attempt failed{}; the same command tries \
          them again", .error.as_ref().map(|error| format!(", the last time with: {error}")).unwrap_or_default()
     )]
     Poisoned { ranges: u64, error: Option<String> },

@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     store: StoreName,
     /// The table
     table: TableName,
-    /// The file: .jsonl or .csv, with .gz or .zst behind it to compress it
+    /// The file: .jsonl or .csv, with .gz or .zst after it to compress it
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
     #[command(flatten)]
@@ -68,7 +68,7 @@ pub(crate) enum ExportFailure {
     NoForm(#[from] NoForm),
     #[error("the file `{}` exists; name another one, or give --over to replace it", .0.display())]
     Exists(PathBuf),
-    #[error("`{}` cannot be read or written; what was saved of the export stays", .path.display())]
+    #[error("`{}` cannot be read or written; what was exported so far is kept", .path.display())]
     File { path: PathBuf, source: io::Error },
     #[error(
         "`{}` is of another export, or its file was changed; give the options with which it was \
@@ -82,6 +82,13 @@ pub(crate) enum ExportFailure {
     Stopped { rows: u64, checkpoint: PathBuf },
     #[error("{rows} rows were exported, and the same command continues from there")]
     Incomplete { rows: u64, source: Box<table_orm::Error> },
+}
+
+impl From<ExportFailure> for Failure {
+    fn from(failure: ExportFailure) -> Self {
+        let exit_code = if matches!(failure, ExportFailure::Stopped { .. }) { 130 } else { 1 };
+        Self::new(failure, exit_code)
+    }
 }
 
 impl Arguments {

@@ -1,7 +1,7 @@
 //! The file that an export writes, and how far it is.
 //!
 //! Invariant: what the checkpoint counts is on the disk, and ends with a whole row. What the file has
-//! behind it is cut off before the export goes on. The file gets its name when it is whole. One process
+//! after it is cut off before the export goes on. The file gets its name when it is whole. One process
 //! at a time writes it.
 
 use super::ExportFailure;

@@ -29,7 +29,7 @@ pub(super) struct Position {
 }
 
 impl Position {
-    /// The position after more was imported behind this one.
+    /// The position after more was imported after this one.
     pub fn and(self, done: Imported) -> Self {
         let (rows, refused) = (self.rows + done.rows, self.refused + done.refused);
         Self { line: done.line.max(self.line), rows, refused }

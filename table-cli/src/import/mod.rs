@@ -76,14 +76,14 @@ pub(crate) enum ImportFailure {
     #[error("`{}` cannot be read; nothing was written", .path.display())]
     File { path: PathBuf, source: io::Error },
     #[error(
-        "`{}` has another text than its manifest says: {found} bytes with the hash {hash}; nothing was \
+        "`{}` differs from its manifest: it has {found} bytes with the hash {hash}; nothing was \
          written: export again, or give --no-manifest to import it as it is",
         .path.display()
     )]
     Different { path: PathBuf, found: u64, hash: String },
     #[error("the checkpoint `{}` cannot be read or written: name another file, and import again", .path.display())]
     Checkpoint { path: PathBuf, source: io::Error },
-    #[error("the import is whole, but its checkpoint `{}` cannot be removed: delete it", .path.display())]
+    #[error("the import is complete, but its checkpoint `{}` cannot be removed: delete it", .path.display())]
     CheckpointLeft { path: PathBuf, source: io::Error },
     #[error("{0}; what was done since the last checkpoint is not saved")]
     Unsaved(Box<Self>, #[source] Box<Self>),
@@ -102,8 +102,19 @@ pub(crate) enum ImportFailure {
          leave it out; then {again}"
     )]
     Line { line: u64, rows: u64, again: &'static str, source: Box<Error> },
-    #[error("the import is not whole, and about {rows} rows were written: {again}")]
+    #[error("the import is incomplete, and about {rows} rows were written: {again}")]
     Incomplete { rows: u64, again: &'static str, source: Box<Error> },
+}
+
+impl From<ImportFailure> for Failure {
+    fn from(failure: ImportFailure) -> Self {
+        let exit_code = match failure {
+            ImportFailure::Refused { .. } => 3,
+            ImportFailure::Stopped { .. } => 130,
+            _ => 1,
+        };
+        Self::new(failure, exit_code)
+    }
 }
 
 /// Imports until `stop` ends.

@@ -78,7 +78,7 @@ impl FromStr for Fault {
         }
         let known = SHARES.iter().map(|(known, _)| *known).chain([CUT_REPLIES]);
         let known: Vec<_> = known.chain(TIMES.iter().map(|(known, _)| *known)).collect();
-        Err(format!("`{name}` is none of {}", known.join(", ")))
+        Err(format!("`{name}` is not one of {}", known.join(", ")))
     }
 }
 
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn a_mistake_in_a_file_is_named_with_its_line() {
         for (text, expected) in [
-            ("seed=7\nthrotled=0.1", "line 2: `throtled` is none of throttled, "),
+            ("seed=7\nthrotled=0.1", "line 2: `throtled` is not one of throttled, "),
             ("throttled=2", "line 1: `2` is not a share from 0 to 1"),
             ("throttled", "line 1: write NAME=VALUE"),
             ("\nseed=x", "line 2: `x` is not a whole number"),

@@ -6,6 +6,7 @@ mod faults;
 pub(crate) use arguments::Arguments;
 
 use crate::browse::BrowseServer;
+use crate::failure::Failure;
 use crate::interrupt::interrupted;
 use std::future::pending;
 use std::io::{self, Write as _};
@@ -36,6 +37,14 @@ pub(crate) enum ServeError {
     Sync(#[source] Box<StoreError>),
     #[error(transparent)]
     Start(#[from] StartError),
+}
+
+impl From<ServeError> for Failure {
+    fn from(failure: ServeError) -> Self {
+        // Options set the layers.
+        let exit_code = if matches!(failure, ServeError::Layer(_)) { 2 } else { 1 };
+        Self::new(failure, exit_code)
+    }
 }
 
 /// Serves until the process is asked to end.

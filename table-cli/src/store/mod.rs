@@ -36,11 +36,11 @@ pub(crate) enum StoreName {
 /// A name of no store, or a store that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StoreNameError {
-    #[error("`sample:{0}` names no number of rows; write `sample:10000`")]
+    #[error("`sample:{0}` does not give a number of rows; write `sample:10000`")]
     Sample(String),
     #[error(transparent)]
     Variable(#[from] NoText),
-    #[error("there is no file `{}`; name a database file that is there", .0.display())]
+    #[error("there is no file `{}`; name a database file that exists", .0.display())]
     NoFile(PathBuf),
     #[error(transparent)]
     Store(#[from] Error),
@@ -163,7 +163,7 @@ mod tests {
         let error = "sample:many".parse::<StoreName>().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "`sample:many` names no number of rows; write `sample:10000`"
+            "`sample:many` does not give a number of rows; write `sample:10000`"
         );
     }
 

@@ -20,6 +20,9 @@ entities a second: one for each KiB of a larger entity, as the service counts.
 The store `simulated` throttles as the service does, in memory and on virtual time.
 ";
 
+/// The calls that show whether a simulation keeps a rate: of 5,000, 1 % are 50.
+const ENOUGH_CALLS: u32 = 5000;
+
 /// Where the test runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Target {
@@ -86,12 +89,12 @@ pub(crate) struct Arguments {
     /// The factor between one rate and the next
     #[arg(long, value_name = "FACTOR", default_value_t = 1.4)]
     growth: f64,
-    /// How long each rate lasts
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
-    step: Duration,
-    /// How long the highest rate has to be kept
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
-    hold: Duration,
+    /// How long each rate lasts; 10 if it is not given, and less where `simulated` has had enough calls
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    step: Option<Duration>,
+    /// How long the highest rate has to be kept; 30 if it is not given, and less in the same case
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    hold: Option<Duration>,
     /// How long the store rests before each search
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
     rest: Duration,
@@ -168,8 +171,6 @@ impl Arguments {
             .growth(self.growth)
             .most_in_partition(self.to)
             .most_in_all(self.to_all)
-            .step_time(self.step)
-            .hold_time(self.hold)
             .rest(self.rest)
             .in_flight(self.in_flight)
             .most_requests(self.most_requests)
@@ -178,6 +179,16 @@ impl Arguments {
             .on_step(super::show);
         if let Some(rate) = self.from {
             stress = stress.first_rate(rate);
+        }
+        // A simulation takes as long as its calls, and thousands of them show whether a rate is kept.
+        if self.store == Target::Simulated && self.step.is_none() && self.hold.is_none() {
+            stress = stress.enough_calls(ENOUGH_CALLS);
+        }
+        if let Some(time) = self.step {
+            stress = stress.step_time(time);
+        }
+        if let Some(time) = self.hold {
+            stress = stress.hold_time(time);
         }
         if let Some(rate) = self.target {
             stress = stress.target("your own", rate, TargetScope::Partition);

@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 pub(crate) enum StressFailure {
     #[error(transparent)]
     Stress(#[from] StressError),
-    #[error("nobody can be asked, and nothing was sent; give --yes to agree to {0}")]
+    #[error("there is no terminal to ask at, and nothing was sent; give --yes to agree to {0}")]
     NotAsked(String),
     #[error("nothing was sent, since the answer was not `y`")]
     Declined,
@@ -39,19 +39,22 @@ impl StressFailure {
     fn page(path: &Path, source: io::Error) -> Self {
         Self::Page { path: path.to_owned(), source }
     }
+}
 
-    pub(crate) const fn exit_code(&self) -> u8 {
-        match self {
-            Self::NotAsked(_)
-            | Self::NotSimulated
-            | Self::Stress(
+impl From<StressFailure> for Failure {
+    fn from(failure: StressFailure) -> Self {
+        let exit_code = match failure {
+            StressFailure::NotAsked(_)
+            | StressFailure::NotSimulated
+            | StressFailure::Stress(
                 StressError::Setting { .. }
                 | StressError::EmptyMix
                 | StressError::TransactionBytes { .. },
             ) => 2,
-            Self::Stopped | Self::Stress(StressError::Stopped) => 130,
+            StressFailure::Stopped | StressFailure::Stress(StressError::Stopped) => 130,
             _ => 1,
-        }
+        };
+        Self::new(failure, exit_code)
     }
 }
 

@@ -26,7 +26,7 @@ fn a_mistake_in_a_file_of_faults_is_named() {
     let file = folder.path().join("faults.txt");
     std::fs::write(&file, "seed = 3\nthrotled = 1\n").unwrap();
     let error = Served::refused(&["--faults".as_ref(), &file]);
-    assert!(error.contains("line 2: `throtled` is none of throttled, "), "{error}");
+    assert!(error.contains("line 2: `throtled` is not one of throttled, "), "{error}");
     let error = Served::refused(&["--faults".as_ref(), folder.path().join("none").as_path()]);
     assert!(error.contains("cannot read"), "{error}");
 }

@@ -4,9 +4,11 @@
 
 mod azure_cli;
 mod browser;
+mod cosmosdb;
 mod crash;
 mod delete;
 mod faults;
+mod go;
 mod import;
 mod javascript;
 mod killed_dispatchers;

@@ -98,6 +98,11 @@ impl Served {
         Self { process, port, folder }
     }
 
+    /// The address that it listens at.
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
     /// The connection string of a server that speaks HTTP.
     pub fn connection_string(&self) -> String {
         format!(

@@ -49,6 +49,33 @@ fn a_simulation_shows_its_rates_in_every_form_of_the_report() {
     assert_eq!(page.matches("<svg").count(), 4);
 }
 
+/// A command in a page of the guide, and the text that the page shows behind it.
+fn shown<'p>(page: &'p str, start: &str) -> (Vec<&'p str>, &'p str) {
+    let (_, from) = page.split_once(start).unwrap();
+    let (command, rest) = from.split_once("\n```\n").unwrap();
+    let (_, rest) = rest.split_once("```text\n").unwrap();
+    let (text, _) = rest.split_once("```").unwrap();
+    (command.split_whitespace().filter(|word| *word != "\\").collect(), text)
+}
+
+#[test]
+fn the_guide_shows_what_the_command_prints() {
+    let folder = tempfile::tempdir().unwrap();
+    for page in [
+        include_str!("../../../table-orm/guide/run/stress.md"),
+        include_str!("../../../table-orm/guide/start/designing.md"),
+    ] {
+        let (arguments, text) = shown(page, "table-orm stress simulated");
+        let printed = printed(folder.path(), &[&["stress", "simulated"], &arguments[..]].concat());
+        // A page may show the end alone.
+        let (_, text) = text.rsplit_once("..\n").unwrap_or(("", text));
+        assert!(
+            printed.ends_with(text),
+            "the guide shows\n{text}\nand the command prints\n{printed}"
+        );
+    }
+}
+
 #[test]
 fn nothing_is_sent_before_the_cost_is_agreed_to() {
     let folder = tempfile::tempdir().unwrap();

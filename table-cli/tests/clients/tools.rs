@@ -214,7 +214,7 @@ fn wrong_lines_end_with_code_2_and_absent_stores_with_1() {
     let absent = refused(race.path(), &["count", "absent.redb"], 1);
     assert_eq!(
         absent,
-        "table-orm: there is no file `absent.redb`; name a database file that is there\n"
+        "table-orm: there is no file `absent.redb`; name a database file that exists\n"
     );
     let table = refused(race.path(), &["export", "race.redb", "none", "--to", "a.jsonl"], 1);
     assert!(table.contains("the table does not exist"), "{table}");

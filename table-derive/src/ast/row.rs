@@ -58,7 +58,7 @@ pub fn rows(
 }
 
 impl Row {
-    fn full(name: Ident, template: Template) -> Self {
+    pub fn full(name: Ident, template: Template) -> Self {
         let (when, canonical, each, elsewhere) = (None, None, None, None);
         Self { name, template, copy: Copy::Full, when, canonical, each, elsewhere }
     }

@@ -37,6 +37,6 @@ fn unambiguous(code: &Code<'_>, earlier: &[Code<'_>], errors: &mut Errors) {
     {
         let (short, long) = if other.len() < code.len() { (other, code) } else { (code, other) };
         mistake!(errors, at => "code {short:?} is a prefix of code {long:?}, so stored keys would be ambiguous",
-            help: "use codes of one length, or codes of which none is a prefix of another");
+            help: "use codes of one length, or make sure that no code is a prefix of another");
     }
 }

@@ -13,7 +13,7 @@ pub fn fields(entity: &Entity<'_>, errors: &mut Errors) {
         let Some(Field { name, ty, .. }) = entity.known_field(own, errors) else { continue };
         match kind::element(ty) {
             Some(element) if kind::option(element).is_some() => {
-                mistake!(errors, ty => "elements of `{name}` may be `None`, and a key holds a value",
+                mistake!(errors, ty => "elements of `{name}` may be `None`, but a key needs a value",
                     help: "use a collection of plain values, such as `Vec<T>`");
             }
             Some(_) => {}

@@ -8,7 +8,7 @@ use crate::tokens::*;
 /// What finds expired entities needs entities that expire.
 pub fn index(entity: &Entity<'_>, errors: &mut Errors) {
     if let (None, Some(at)) = (&entity.expires, entity.purge_index) {
-        mistake!(errors, Ident::new(EXPIRY_ROW, at) => "`purge_index` finds expired entities, and no entity expires",
+        mistake!(errors, Ident::new(EXPIRY_ROW, at) => "`purge_index` finds expired entities, but this entity never expires",
             help: "add `expires = field`");
     }
 }

@@ -19,7 +19,7 @@ const MAX_SLOTS: usize = MAX_PROPERTIES / 2;
 pub fn fields(fields: &[Field<'_>], errors: &mut Errors) {
     for field in fields {
         key_only_role(field, errors);
-        default_of_property(field, errors);
+        of_one_property(field, errors);
         owned(field, errors);
         role_type(field, errors);
         max_len_of_text(field, errors);
@@ -33,7 +33,6 @@ pub fn fields(fields: &[Field<'_>], errors: &mut Errors) {
         distinct_properties(field, &mut taken, errors);
     }
     for field in fields {
-        alias_of_property(field, errors);
         alias_name(field, errors);
         distinct_aliases(field, &mut taken, errors);
     }
@@ -54,7 +53,21 @@ pub fn projection(fields: &[Field<'_>], errors: &mut Errors) {
     for field in fields {
         owned(field, errors);
         role_type(field, errors);
-        default_of_property(field, errors);
+        of_one_property(field, errors);
+    }
+}
+
+/// The lifetime of a projection that borrows: that of the page.
+pub fn borrowed<'a>(input: &'a DeriveInput, errors: &mut Errors) -> Option<&'a syn::Lifetime> {
+    let mut params = input.generics.params.iter();
+    match (params.next(), params.next()) {
+        (Some(syn::GenericParam::Lifetime(page)), None) => Some(&page.lifetime),
+        _ => {
+            let ident = &input.ident;
+            mistake!(errors, ident => "`{ident}` borrows from a page, so it has one lifetime and no other parameter",
+                help: "declare `{ident}<'a>`, with fields of type `Cow<'a, str>`");
+            None
+        }
     }
 }
 
@@ -66,15 +79,14 @@ fn key_only_role(Field { ident, name, key_only, role, .. }: &Field<'_>, errors: 
     }
 }
 
-/// A default replaces one property that a row lacks.
-fn default_of_property(
-    Field { ident, name, role, default, key_only, .. }: &Field<'_>,
-    errors: &mut Errors,
-) {
-    let column = matches!(role, Role::Property | Role::Json);
-    if default.is_some() && (!column || key_only.is_some()) {
-        mistake!(errors, ident => "field `{name}` has a `default`, but is not stored as one property",
-            help: "remove `default`");
+/// A default replaces one property that a row lacks, and a former name is that of one property.
+fn of_one_property(field: &Field<'_>, errors: &mut Errors) {
+    let Field { ident, name, default, aliases, .. } = field;
+    let default = default.iter().map(|_| ("a", "default", ident.to_token_stream()));
+    let alias = aliases.first().map(|alias| ("an", "alias", alias.to_token_stream()));
+    for (a, what, at) in default.chain(alias).filter(|_| !field.is_column()) {
+        mistake!(errors, at => "field `{name}` has {a} `{what}`, but is not stored as one property",
+            help: "remove `{what}`");
     }
 }
 
@@ -235,15 +247,6 @@ fn distinct_properties<'f>(
             return;
         }
         taken.insert(property, name);
-    }
-}
-
-/// A former name is that of one property.
-fn alias_of_property(field: &Field<'_>, errors: &mut Errors) {
-    let name = &field.name;
-    if let Some(alias) = field.aliases.first().filter(|_| !field.is_column()) {
-        mistake!(errors, alias => "field `{name}` has an `alias`, but is not stored as one property",
-            help: "remove `alias`");
     }
 }
 

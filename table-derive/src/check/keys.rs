@@ -29,6 +29,15 @@ pub fn component_fields(entity: &Entity<'_>, errors: &mut Errors) {
     }
 }
 
+/// A template without its braces is one key for all entities.
+pub fn braces(model: &Model<'_>, key: &Key<'_>, errors: &mut Errors) {
+    let name = &key.template.text;
+    if model.lacks_braces(key) {
+        mistake!(errors, key.template.literal => "`{name}` is text here, so the keys of all entities have it in place of a value",
+            help: "write `{{{name}}}`, or rename the field if the text is meant");
+    }
+}
+
 /// The service refuses a key with such a character.
 pub fn literals(key: &Key<'_>, errors: &mut Errors) {
     let forbidden = |c: &char| matches!(c, '/' | '\\' | '#' | '?') || c.is_control();

@@ -13,7 +13,7 @@ mod rows;
 mod table;
 
 pub use codes::codes;
-pub use fields::{projection, properties};
+pub use fields::{borrowed, projection, properties};
 
 use crate::ast::Entity;
 use crate::errors::Errors;
@@ -53,6 +53,7 @@ pub fn model(model: &Model<'_>, errors: &mut Errors) {
     foreign::determines_entity(model, errors);
     foreign::helper_rows(model, errors);
     for key in model.keys() {
+        keys::braces(model, key, errors);
         keys::literals(key, errors);
         keys::escaped_separators(key, model.entity.encode, errors);
         keys::separators(key, errors);

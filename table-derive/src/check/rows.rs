@@ -118,7 +118,7 @@ pub fn reserved(entity: &Entity<'_>, errors: &mut Errors) {
     for (template, is_row) in rows.chain(guards) {
         let starts = HELPER_STARTS.into_iter().chain(is_row.then_some(GUARD_START));
         for start in starts.filter(|start| template.start.starts_with(start)) {
-            mistake!(errors, template.literal => "RowKeys that begin with `{start}` are those of helper rows",
+            mistake!(errors, template.literal => "RowKeys of helper rows begin with `{start}`",
                 help: "start the template with another literal");
         }
     }
@@ -167,7 +167,8 @@ type Labelled<'e> = (String, &'e Template, &'static str, Option<String>);
 
 /// The rows and guard rows.
 fn labelled<'e>(entity: &'e Entity<'_>) -> Vec<Labelled<'e>> {
-    const OTHER_LITERALS: &str = "start them with literals of which none is a prefix of another";
+    const OTHER_LITERALS: &str =
+        "start each with a literal of its own; neither literal may be a prefix of the other";
     const OTHER_KEY: &str =
         "give the guard row a key with another start: `unique(.., key = \"..\")`";
     let rows = entity.rows.iter().map(|row| {

@@ -73,7 +73,8 @@ pub fn single_partition(model: &Model<'_>, errors: &mut Errors) {
         }
         _ => return,
     };
-    if !key.template.broken && !model.entity.allow_single_partition {
+    let is_reported = key.template.broken || model.lacks_braces(key);
+    if !is_reported && !model.entity.allow_single_partition {
         mistake!(errors, key.template.literal => "the PartitionKey {wrong}",
             help: "start it with a value that spreads the load, or add `allow_single_partition` if the table stays small");
     }

@@ -5,7 +5,7 @@ use crate::expand::scope::{hygienic, located};
 use crate::model::{Key, Model, Part, Source};
 use crate::tokens::*;
 
-/// The statements that write a key behind the literal that it starts with.
+/// The statements that write a key after the literal that it starts with.
 pub fn write(when: Option<&Path>, key: &Key<'_>) -> TokenStream {
     let when = when.map(|path| {
         quote_spanned! {located(path)=>

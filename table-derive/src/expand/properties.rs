@@ -11,7 +11,11 @@ pub fn impls(input: &DeriveInput, fields: &[Field<'_>]) -> TokenStream {
     let (properties, slots_type) = (declared(fields), slots_type(types, fields));
     let (writes, read) = (fields.iter().filter_map(property::write), read(fields));
     let values = fields.iter().enumerate().map(|(index, field)| {
-        let (ident, value) = (field.ident, finish(index, field));
+        let (ident, slot) = (field.ident, slot(index));
+        let value = match field.role {
+            Role::Skip => hygienic!(_orm::Default::default()),
+            _ => property::value(field, &hygienic!(slots.#slot)),
+        };
         hygienic!(#ident: #value)
     });
     let slots = types.with_args(hygienic!(__Slots));
@@ -91,21 +95,5 @@ fn read(fields: &[Field<'_>]) -> TokenStream {
             #(#arms)*
             other => #(#groups)* false,
         })
-    }
-}
-
-/// The value of a field from what was read for it.
-fn finish(index: usize, field: &Field<'_>) -> TokenStream {
-    let (slot, property) = (slot(index), &field.property);
-    match field.role {
-        Role::Skip => hygienic!(_orm::Default::default()),
-        _ if field.is_numbered() || field.role == Role::Flatten => {
-            let (ty, group) = (field.ty, group_trait(field));
-            hygienic!(<#ty as _orm::#group>::finish(slots.#slot, #property)?)
-        }
-        _ => {
-            let value = property::finish(&hygienic!(#property), &slot, field);
-            hygienic!({ let #slot = slots.#slot; #value })
-        }
     }
 }

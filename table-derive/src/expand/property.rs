@@ -83,8 +83,18 @@ pub fn read_type(field: &Field<'_>) -> TokenStream {
     if json { quote!(_orm::Json<#value>) } else { quote!(#ty) }
 }
 
+/// The value of a field that a row's properties hold, from what was read for it into `slot`.
+pub fn value(field: &Field<'_>, slot: &TokenStream) -> TokenStream {
+    let property = &field.property;
+    if field.is_column() {
+        return finish(&hygienic!(#property), slot, field);
+    }
+    let group = group_call(field, hygienic!(finish(#slot, #property)));
+    hygienic!(#group?)
+}
+
 /// The value of a field of one property, from what was read for it.
-pub fn finish(property: &TokenStream, slot: &Ident, field: &Field<'_>) -> TokenStream {
+pub fn finish(property: &TokenStream, slot: &TokenStream, field: &Field<'_>) -> TokenStream {
     let json = field.role == Role::Json;
     let optional = json && kind::option(field.ty).is_some();
     let (ty, inner) = (read_type(field), json.then(|| hygienic!(.0)));

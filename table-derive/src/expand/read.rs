@@ -107,17 +107,11 @@ pub fn other(groups: impl Iterator<Item = TokenStream>) -> TokenStream {
 
 /// The value of a field from what was read for it.
 fn finish(model: &Model<'_>, index: usize, field: &Field<'_>) -> TokenStream {
-    let (slot, property) = (slot(index), &field.property);
     match field.role {
         _ if field.key_only.is_some() => {
             let (id, name, ty) = (field_id(&field.name), &field.name, read_type(field));
             let id = Literal::u64_unsuffixed(id);
             hygienic!(_orm::Members::key_value(&m, row, #name, <Self as _orm::Field<#id, #ty>>::KEYS)?)
-        }
-        Role::Property | Role::Json => property::finish(&hygienic!(#property), &slot, field),
-        Role::Series | Role::Chunked | Role::ChunkedJson | Role::Flatten => {
-            let group = group_call(field, hygienic!(finish(#slot, #property)));
-            hygienic!(#group?)
         }
         Role::Skip => hygienic!(_orm::Default::default()),
         // An index row's ETag does not guard the entity.
@@ -130,5 +124,6 @@ fn finish(model: &Model<'_>, index: usize, field: &Field<'_>) -> TokenStream {
         Role::Timestamp => {
             version(field, "TimestampField", hygienic!(_orm::Members::timestamp(&m)))
         }
+        _ => property::value(field, &slot(index).to_token_stream()),
     }
 }

@@ -195,10 +195,10 @@ fn options(model: &Model<'_>) -> TokenStream {
     let bucket = bucket.filter_map(|names| {
         if let [unit, field] = names { bucketing(entity, unit, field) } else { None }
     });
-    // A row of another kind may have the key: only a read tells.
-    let tells = entity.kind.is_none();
-    let follow = (tells && model.keys_follow_canonical()).then(|| quote!(KEYS_FOLLOW_CANONICAL));
-    let one_row = (tells && model.patch_is_one_row()).then(|| quote!(PATCHES_ONE_ROW));
+    // A row of another kind may have the key: only a read shows it.
+    let sure = entity.kind.is_none();
+    let follow = (sure && model.keys_follow_canonical()).then(|| quote!(KEYS_FOLLOW_CANONICAL));
+    let one_row = (sure && model.patch_is_one_row()).then(|| quote!(PATCHES_ONE_ROW));
     let migrates = entity.migrate_from.as_ref().map(|_| quote!(MIGRATES));
     let flags = follow.iter().chain(&one_row).chain(&migrates);
     quote! {

@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Rows of one account that come next, and where it goes on behind them.
+/// Rows of one account that come next, and where it goes on after them.
 #[derive(Debug)]
 pub(super) struct AccountPage {
     pub account: usize,

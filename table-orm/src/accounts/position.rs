@@ -28,7 +28,7 @@ pub(super) enum Position {
     /// In that partition, from that row on.
     #[serde(rename = "w")]
     Within(String, String, Option<Headers>),
-    /// In that partition, behind that row.
+    /// In that partition, after that row.
     #[serde(rename = "b")]
     Behind(String, String, Option<Headers>),
     /// Nowhere: every row was returned.
@@ -85,7 +85,7 @@ impl Position {
         matches!(self, Self::Within(..) | Self::Behind(..))
     }
 
-    /// The position behind a page.
+    /// The position after a page.
     pub fn next(self, continuation: Option<Continuation>) -> Self {
         let page = continuation.map(|next| (next.next_partition_key, next.next_row_key));
         match (self, page) {

@@ -15,7 +15,7 @@ const CAREFUL: f64 = 500.0;
 /// The share of matching rows below which another row would serve a query better.
 const DENSE: f64 = 0.1;
 /// Names of components that count time. The derive refuses an instant or a date; an integer shows only by its name
-/// what it counts.
+/// what it counts. A `second` comes again each minute, so it spreads.
 const TIMES: [&str; 14] = [
     "year",
     "quarter",
@@ -25,7 +25,7 @@ const TIMES: [&str; 14] = [
     "date",
     "hour",
     "minute",
-    "second",
+    "seconds",
     "time",
     "timestamp",
     "millis",

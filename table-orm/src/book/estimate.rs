@@ -3,7 +3,7 @@
 use super::sample::{Found, Sample};
 use crate::model::MAX_PAGE_ROWS;
 use crate::plan::{Bounds, Cost, Plan, Step};
-use crate::query::{QueryClass, RowQuery, Span};
+use crate::query::{QueryClass, RowQuery};
 use serde::{Serialize, Serializer};
 use std::fmt;
 
@@ -64,16 +64,25 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// `rows` are those in the ranges that the plan reads, where the samples do not tell.
-    pub fn of(plan: &Plan, rows: Option<u64>, samples: &[Sample]) -> Self {
-        let mut all = Self::default();
-        let mut before = Self::default();
-        for step in &plan.steps {
-            let one = Self::of_step(step, &before, rows, samples);
-            all = all.and(one);
-            before = one;
-        }
-        all
+    /// One for each step. `rows` are those in the ranges that the plan reads, where the samples are too few to
+    /// show it: each of several ranges has its part.
+    pub fn of_steps(plan: &Plan, rows: Option<u64>, samples: &[Sample]) -> Vec<Self> {
+        let ranges = plan.steps.iter().filter(|step| reads_range(step)).count() as u64;
+        let (mut before, mut range) = (Self::default(), 0);
+        let estimate = |step: &Step| {
+            let of_range = rows.filter(|_| reads_range(step)).map(|rows| {
+                range += 1;
+                rows / ranges + u64::from(range <= rows % ranges)
+            });
+            before = Self::of_step(step, &before, of_range, samples);
+            before
+        };
+        plan.steps.iter().map(estimate).collect()
+    }
+
+    /// All steps together.
+    pub fn sum(steps: &[Self]) -> Self {
+        steps.iter().fold(Self::default(), |all, one| all.and(*one))
     }
 
     fn of_step(step: &Step, before: &Self, rows: Option<u64>, samples: &[Sample]) -> Self {
@@ -163,22 +172,7 @@ fn round(number: f64) -> u64 {
     number.round() as u64
 }
 
-/// The partitions that a plan reads or writes: their tables and keys.
-pub(super) fn partitions(plan: &Plan) -> Vec<(String, String)> {
-    let mut places = Vec::new();
-    for step in &plan.steps {
-        let place = match step {
-            Step::Read { query, .. } => match &query.keys.partition {
-                Span::Exact(key) => Some((&query.table, key)),
-                _ => None,
-            },
-            Step::Write { table, partition_key, .. }
-            | Step::CommitReads { table, partition_key, .. } => Some((table, partition_key)),
-            Step::Commit { table, batch } => Some((table, &batch.partition_key)),
-            _ => None,
-        };
-        let place = place.map(|(table, key)| (table.as_str().to_owned(), key.clone()));
-        places.extend(place.filter(|place| !places.contains(place)));
-    }
-    places
+/// Whether a step reads a range of rows, and not one.
+fn reads_range(step: &Step) -> bool {
+    matches!(step, Step::Read { query, .. } if query.keys.class() != QueryClass::Point)
 }

@@ -29,6 +29,39 @@ impl Target {
 /// What a request takes at least, in milliseconds, where nothing else is known.
 pub(super) const REQUEST_MS: u64 = 5;
 
+/// What a finding is about. An app names it to [mark a finding as known](super::Book::known), together with the
+/// finding's subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FindingKind {
+    /// [`Finding::Scans`]. Its subject is the name of the pattern.
+    Scans,
+    /// [`Finding::HotPartition`]. Its subject is the table and the PartitionKey: `orders/acme`.
+    HotPartition,
+    /// [`Finding::HotAccount`]. Its subject is `account`.
+    HotAccount,
+    /// [`Finding::UnusedRow`]. Its subject is the type and the row: `Order.by_day`.
+    UnusedRow,
+    /// [`Finding::PartialServes`]. Its subject is the type and the row: `Order.by_state`.
+    PartialServes,
+    /// [`Finding::GrowsByName`]. Its subject is the type and the component: `Payment.year`.
+    GrowsByName,
+    /// [`Finding::Sparse`]. Its subject is the name of the pattern.
+    Sparse,
+    /// [`Finding::Slow`]. Its subject is the name of the pattern.
+    Slow,
+    /// [`Finding::UnusedMark`]. It cannot be marked.
+    UnusedMark,
+}
+
+impl fmt::Display for FindingKind {
+    /// Writes the name of the variant.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
 /// Something that stands out. `Display` says what it is, and what to do.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "finding")]
@@ -104,6 +137,49 @@ pub enum Finding {
         /// The time that it has, in milliseconds.
         within_ms: u64,
     },
+    /// A finding is marked as known, and the book finds no such thing.
+    UnusedMark {
+        /// What the mark says that the finding is about.
+        kind: FindingKind,
+        /// The subject that the mark names.
+        subject: String,
+    },
+}
+
+impl Finding {
+    /// Returns what it is about.
+    #[must_use]
+    pub const fn kind(&self) -> FindingKind {
+        match self {
+            Self::Scans { .. } => FindingKind::Scans,
+            Self::HotPartition { .. } => FindingKind::HotPartition,
+            Self::HotAccount { .. } => FindingKind::HotAccount,
+            Self::UnusedRow { .. } => FindingKind::UnusedRow,
+            Self::PartialServes { .. } => FindingKind::PartialServes,
+            Self::GrowsByName { .. } => FindingKind::GrowsByName,
+            Self::Sparse { .. } => FindingKind::Sparse,
+            Self::Slow { .. } => FindingKind::Slow,
+            Self::UnusedMark { .. } => FindingKind::UnusedMark,
+        }
+    }
+
+    /// Returns the name of the pattern, row or partition that it is about, as [`Book::known`](super::Book::known)
+    /// takes it. [`FindingKind`] lists its forms.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        match self {
+            Self::Scans { pattern, .. }
+            | Self::Sparse { pattern, .. }
+            | Self::Slow { pattern, .. } => pattern.clone(),
+            Self::HotPartition { table, partition_key, .. } => format!("{table}/{partition_key}"),
+            Self::HotAccount { .. } => "account".to_owned(),
+            Self::UnusedRow { entity, row, .. } | Self::PartialServes { entity, row, .. } => {
+                format!("{entity}.{row}")
+            }
+            Self::GrowsByName { entity, component, .. } => format!("{entity}.{component}"),
+            Self::UnusedMark { subject, .. } => subject.clone(),
+        }
+    }
 }
 
 impl fmt::Display for Finding {
@@ -161,6 +237,11 @@ impl fmt::Display for Finding {
                 "`{pattern}` sends {} requests, and has {within_ms} ms. At {REQUEST_MS} ms for \
                  each, one after another, that is too short.",
                 grouped(*requests)
+            ),
+            Self::UnusedMark { kind, subject } => write!(
+                f,
+                "`{subject}` is marked as known for `{kind}`, and the book finds no such thing. Remove the \
+                 mark, or correct its name."
             ),
         }
     }

@@ -1,6 +1,7 @@
 //! A book as one HTML page, which loads nothing.
 
 use super::finding::Target;
+use super::known::KnownFinding;
 use super::markdown::LEGEND;
 use super::measured::COLUMNS;
 use super::report::{BookReport, EntityReport, PartitionLoad, PatternReport, RowReport};
@@ -50,6 +51,7 @@ impl BookReport {
             writeln!(out, "<li>{}</li>", with_code(&finding.to_string()))?;
         }
         out.push_str("</ul>\n</section>\n");
+        self.known(out)?;
         self.pattern_table(out)?;
         self.measured_table(out)?;
         self.load_table(out)?;
@@ -61,6 +63,19 @@ impl BookReport {
             escaped(&self.prices.source),
             escaped(&self.prices.date)
         )
+    }
+
+    fn known(&self, out: &mut String) -> std::fmt::Result {
+        if self.known.is_empty() {
+            return Ok(());
+        }
+        out.push_str("<section>\n<h2>Known</h2>\n<ul class=\"findings\">\n");
+        for KnownFinding { finding, reason } in &self.known {
+            let (finding, reason) = (with_code(&finding.to_string()), escaped(reason));
+            writeln!(out, "<li class=\"known\">{finding}<br><b>Known:</b> {reason}</li>")?;
+        }
+        out.push_str("</ul>\n</section>\n");
+        Ok(())
     }
 
     fn pattern_table(&self, out: &mut String) -> std::fmt::Result {

@@ -1,6 +1,7 @@
 //! A book as Markdown, as GitHub shows it: tables, and a map of the keys in Mermaid.
 
 use super::finding::Target;
+use super::known::KnownFinding;
 use super::measured::COLUMNS;
 use super::report::{BookReport, EntityReport, PartitionLoad, PatternReport, RowReport};
 use super::text::{at_least, number, price, rate, share, within};
@@ -37,6 +38,12 @@ impl BookReport {
             out.push_str("Nothing.\n");
         }
         self.findings.iter().try_for_each(|finding| writeln!(out, "- {finding}"))?;
+        if !self.known.is_empty() {
+            out.push_str("\n## Known\n\n");
+        }
+        for KnownFinding { finding, reason } in &self.known {
+            writeln!(out, "- {finding} **Known:** {}", reason.replace('\n', " "))?;
+        }
         self.patterns(out)?;
         self.measured(out)?;
         self.partitions(out)?;

@@ -42,6 +42,8 @@ mod advice;
 mod estimate;
 mod finding;
 mod html;
+mod known;
+mod load;
 mod markdown;
 mod measured;
 mod pattern;
@@ -53,7 +55,8 @@ mod text;
 mod usage;
 
 pub use estimate::PatternClass;
-pub use finding::{Finding, Target};
+pub use finding::{Finding, FindingKind, Target};
+pub use known::KnownFinding;
 pub use pattern::Pattern;
 pub use prices::Prices;
 pub use report::{BookReport, EntityReport, PartitionLoad, PatternReport, RowReport};
@@ -61,6 +64,7 @@ pub use sample::Sample;
 
 use crate::layer::MeasuredPattern;
 use advice::findings;
+use known::{Mark, divide};
 
 /// The access patterns of an app, and sample entities of its types.
 #[derive(Debug, Clone)]
@@ -70,6 +74,7 @@ pub struct Book {
     samples: Vec<Sample>,
     patterns: Vec<Pattern>,
     measured: Vec<MeasuredPattern>,
+    marks: Vec<Mark>,
 }
 
 impl Book {
@@ -77,7 +82,14 @@ impl Book {
     #[must_use]
     pub fn new(title: impl Into<String>, prices: Prices) -> Self {
         let title = title.into();
-        Self { title, prices, samples: Vec::new(), patterns: Vec::new(), measured: Vec::new() }
+        Self {
+            title,
+            prices,
+            samples: Vec::new(),
+            patterns: Vec::new(),
+            measured: Vec::new(),
+            marks: Vec::new(),
+        }
     }
 
     /// Adds an entity type, with samples of its entities.
@@ -102,11 +114,47 @@ impl Book {
         self
     }
 
+    /// Marks a finding as known and accepted, with the reason. The report lists it apart. [`FindingKind`] says what
+    /// the subject of each kind is, and [`Finding::subject`] returns it. A mark that fits no finding is reported as
+    /// [`Finding::UnusedMark`].
+    ///
+    /// ```
+    /// use table_orm::book::{Book, FindingKind, Prices, Sample};
+    /// # use table_orm::TableEntity;
+    /// #[derive(Debug, TableEntity)]
+    /// #[table(name = "bills", partition = "{shop}")]
+    /// #[row(by_number, key = "NUM:{number:05}")]
+    /// #[row(by_cents, key = "CTS:{cents:05}__{number:05}")]
+    /// struct Bill { shop: String, number: u32, cents: u32 }
+    ///
+    /// # fn main() -> table_orm::Result<()> {
+    /// let sample = [Bill { shop: "Leith".into(), number: 1, cents: 900 }];
+    /// let book = Book::new("Bills", Prices::east_us_2())
+    ///     .entity(Sample::of(&sample)?)
+    ///     .known(FindingKind::UnusedRow, "Bill.by_cents", "the auditors read it once a year");
+    /// let report = book.report();
+    /// assert!(report.findings.is_empty());
+    /// assert_eq!(report.known[0].reason, "the auditors read it once a year");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn known(
+        mut self,
+        kind: FindingKind,
+        subject: impl Into<String>,
+        reason: impl Into<String>,
+    ) -> Self {
+        self.marks.push(Mark { kind, subject: subject.into(), reason: reason.into() });
+        self
+    }
+
     /// Returns what the patterns cost, and what stands out.
     #[must_use]
     pub fn report(&self) -> BookReport {
         let mut report = BookReport::of(&self.title, &self.prices, &self.samples, &self.patterns);
-        report.findings = findings(&report, &self.samples, &self.patterns);
+        let found = findings(&report, &self.samples, &self.patterns);
+        (report.findings, report.known) = divide(found, &self.marks);
         report.measured.clone_from(&self.measured);
         report
     }

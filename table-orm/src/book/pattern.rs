@@ -15,15 +15,27 @@ pub struct Pattern {
     pub(super) plan: Plan,
     pub(super) per_second: f64,
     pub(super) partitions: u64,
+    pub(super) partitions_elsewhere: u64,
     pub(super) within: Option<Duration>,
     pub(super) rows: Option<u64>,
 }
 
 impl Pattern {
     /// A pattern that is never called, until a rate is set. `plan` is what the call's `plan()` returns.
+    ///
+    /// The book counts all pages of a query. For a call that shows one page, take the plan of the query with
+    /// `take(size)`.
     #[must_use]
     pub fn new(name: impl Into<String>, plan: Plan) -> Self {
-        Self { name: name.into(), plan, per_second: 0.0, partitions: 1, within: None, rows: None }
+        Self {
+            name: name.into(),
+            plan,
+            per_second: 0.0,
+            partitions: 1,
+            partitions_elsewhere: 1,
+            within: None,
+            rows: None,
+        }
     }
 
     /// Sets how often all users together ask, at the busiest time.
@@ -50,7 +62,14 @@ impl Pattern {
         Self { partitions: partitions.max(1), ..self }
     }
 
-    /// Sets how many rows a call reads, where the samples are too few to show it. The share that matches is that
+    /// Sets over how many partitions the rows spread evenly that such calls write in other partitions than that of
+    /// the entity; without it, all go to those that the plan names.
+    #[must_use]
+    pub fn over_partitions_elsewhere(self, partitions: u64) -> Self {
+        Self { partitions_elsewhere: partitions.max(1), ..self }
+    }
+
+    /// Sets how many rows a call reads, all of its queries together, where the samples are too few to show it. The share that matches is that
     /// of the samples; without a sample in the range, all match.
     #[must_use]
     pub const fn reading(mut self, rows: u64) -> Self {

@@ -1,14 +1,15 @@
 //! A book, worked out: what each pattern costs and each partition bears, and what stands out.
 
-use super::estimate::{Estimate, PatternClass, partitions};
+use super::estimate::{Estimate, PatternClass};
 use super::finding::Finding;
+use super::known::KnownFinding;
+use super::load::loads;
 use super::pattern::{MONTH, Pattern};
 use super::prices::Prices;
 use super::sample::Sample;
 use super::usage::{queries, reads};
 use crate::layer::MeasuredPattern;
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// The rows and patterns of an app, with what they cost: [`Book::report`](super::Book::report).
 ///
@@ -20,8 +21,11 @@ pub struct BookReport {
     pub title: String,
     /// The prices it uses.
     pub prices: Prices,
-    /// What stands out.
+    /// What stands out, and is not known.
     pub findings: Vec<Finding>,
+    /// What stands out, and the app [knows](super::Book::known).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub known: Vec<KnownFinding>,
     /// The entity types.
     pub entities: Vec<EntityReport>,
     /// The patterns, in the order in which the app adds them.
@@ -128,28 +132,31 @@ impl BookReport {
         samples: &[Sample],
         patterns: &[Pattern],
     ) -> Self {
-        let estimates: Vec<_> = patterns
+        let estimated: Vec<_> = patterns
             .iter()
-            .map(|pattern| Estimate::of(&pattern.plan, pattern.rows, samples))
+            .map(|pattern| (pattern, Estimate::of_steps(&pattern.plan, pattern.rows, samples)))
             .collect();
-        let priced: Vec<_> = patterns.iter().zip(&estimates).collect();
-        let pattern_reports: Vec<_> =
-            priced.iter().map(|(pattern, cost)| PatternReport::of(pattern, cost, prices)).collect();
+        let pattern_reports: Vec<_> = estimated
+            .iter()
+            .map(|(pattern, steps)| PatternReport::of(pattern, &Estimate::sum(steps), prices))
+            .collect();
         let entities: Vec<_> =
             samples.iter().map(|sample| EntityReport::of(sample, patterns, prices)).collect();
-        let rows =
-            |(pattern, cost): &(&Pattern, &Estimate)| pattern.per_second * cost.rows() as f64;
+        let rows_per_second = estimated
+            .iter()
+            .map(|(pattern, steps)| pattern.per_second * Estimate::sum(steps).rows() as f64);
         let price = pattern_reports.iter().map(|pattern| pattern.price_per_month).sum::<f64>()
             + entities.iter().map(|entity| entity.price_per_month).sum::<f64>();
         Self {
             title: title.to_owned(),
             prices: prices.clone(),
             findings: Vec::new(),
+            known: Vec::new(),
             entities,
             patterns: pattern_reports,
             measured: Vec::new(),
-            partitions: loads(&priced),
-            rows_per_second: priced.iter().map(rows).sum(),
+            partitions: loads(&estimated),
+            rows_per_second: rows_per_second.sum(),
             price_per_month: price,
         }
     }
@@ -165,31 +172,6 @@ impl BookReport {
 
 /// The kind of a guard row.
 const GUARD: &str = "guard";
-
-/// What each partition bears.
-fn loads(patterns: &[(&Pattern, &Estimate)]) -> Vec<PartitionLoad> {
-    let mut loads = BTreeMap::<(String, String), Vec<(f64, &str)>>::new();
-    for (pattern, cost) in patterns {
-        let places = partitions(&pattern.plan);
-        let rows = cost.rows() as f64 / places.len().max(1) as f64;
-        let load = pattern.per_second * rows / pattern.partitions as f64;
-        for place in places {
-            loads.entry(place).or_default().push((load, &pattern.name));
-        }
-    }
-    let load = |((table, partition_key), of): ((String, String), Vec<(f64, &str)>)| PartitionLoad {
-        table,
-        partition_key,
-        rows_per_second: of.iter().map(|(load, _)| load).sum(),
-        most_by: of
-            .iter()
-            .max_by(|(one, _), (other, _)| one.total_cmp(other))
-            .map_or_else(String::new, |(_, name)| (*name).to_owned()),
-    };
-    let mut loads: Vec<_> = loads.into_iter().map(load).collect();
-    loads.sort_by(|one, other| other.rows_per_second.total_cmp(&one.rows_per_second));
-    loads
-}
 
 impl PatternReport {
     fn of(pattern: &Pattern, cost: &Estimate, prices: &Prices) -> Self {

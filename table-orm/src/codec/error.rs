@@ -50,8 +50,8 @@ pub enum PropertyFault {
     DateTimeOutOfRange(String),
     /// A filter compares the property with a number that is not finite.
     #[error(
-        "is compared with {0}, which no filter can express; `gt(f64::MAX)` finds infinity and \
-         `lt(f64::MIN)` minus infinity, and NaN is found after reading only"
+        "is compared with {0}, which no filter can express; `gt(f64::MAX)` finds infinity, \
+         `lt(f64::MIN)` finds minus infinity, and NaN can only be found after reading"
     )]
     NotFinite(String),
     /// The series has more values than its property names can number.
@@ -108,7 +108,7 @@ pub enum PropertyFault {
     MissingSlot,
     /// A value of more than 64 KiB was not uploaded.
     #[error(
-        "holds {0} bytes in memory, and values of more than 64 KiB are in rows of their own: send them with \
+        "holds {0} bytes in memory, but a value of more than 64 KiB needs rows of its own: send it with \
          `Repo::upload`, and store the value that `finish` returns"
     )]
     NotUploaded(usize),
@@ -125,7 +125,7 @@ pub enum PropertyFault {
     MissingChunk,
     /// The stored row has a value in a slot of a ring, and no stamp that says which period it is of.
     #[error(
-        "is missing beside a value of its ring, so nobody knows of which period the value is: write both"
+        "is missing, so the period of the value beside it is unknown: write both properties of the ring"
     )]
     MissingStamp,
     /// A value for a slot of a ring stores nothing.

@@ -200,6 +200,18 @@ impl<'c, 'de> Members<'c, 'de> {
         }
     }
 
+    /// Reads the text of `property`: a slice of the row unless it has escapes; `None` for `null`.
+    ///
+    /// # Errors
+    /// When it is not a text. The value is skipped then, and the next member follows.
+    pub(crate) fn read_text(&mut self, property: &str) -> Result<Option<Cow<'de, str>>, RowFault> {
+        self.json.optional_text().map_err(|error| {
+            // Text that is not JSON fails again at the next member.
+            let _ = self.json.ignore();
+            RowFault::unreadable(property, &error)
+        })
+    }
+
     /// Reads a member that no field has: keeps the keys, timestamp, ETag and marks, skips the rest.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ mod object;
 mod overlay;
 mod property;
 mod seen_names;
+mod value;
 mod writer;
 
 pub use aliases::Alias;

@@ -6,6 +6,7 @@
 
 use super::clock::Clock;
 use super::database::{Database, Transaction, WriteRows, WriteTable};
+use super::row::Row;
 use super::{layout, rules, stored};
 use crate::model::{ETag, TableName};
 use crate::store::{Action, ErrorCode, IfMatch, StoreError};
@@ -174,7 +175,7 @@ fn write_rows(
     let mut bodies = Vec::with_capacity(operations.len());
     for (index, operation) in operations.iter().enumerate() {
         let stored = rows.get(&operation.key)?;
-        match body_to_store(&operation.action, stored.as_deref()) {
+        match body_to_store(&operation.action, stored.as_ref()) {
             Ok(body) => bodies.push(body),
             Err(error) => return Ok(Err(error.at(index))),
         }
@@ -200,7 +201,7 @@ fn write_rows(
 /// satisfied.
 fn body_to_store<'a>(
     action: &'a Action,
-    stored: Option<&[u8]>,
+    stored: Option<&Row<'_>>,
 ) -> Result<Option<Cow<'a, Bytes>>, StoreError> {
     if let Some(if_match) = action.if_match() {
         check_condition(if_match, stored)?;
@@ -211,7 +212,7 @@ fn body_to_store<'a>(
             "The specified entity already exists.",
         )),
         (Action::InsertOrMerge(patch) | Action::Merge(patch, _), Some(stored)) => {
-            let row = rules::merge(stored::text(stored)?, stored::text(patch)?)?;
+            let row = rules::merge(&stored.text()?, stored::text(patch)?)?;
             Ok(Some(Cow::Owned(row)))
         }
         (Action::Delete(_), _) => Ok(None),
@@ -219,7 +220,7 @@ fn body_to_store<'a>(
     }
 }
 
-fn check_condition(if_match: &IfMatch, stored: Option<&[u8]>) -> Result<(), StoreError> {
+fn check_condition(if_match: &IfMatch, stored: Option<&Row<'_>>) -> Result<(), StoreError> {
     let Some(stored) = stored else {
         return Err(StoreError::new(
             ErrorCode::RESOURCE_NOT_FOUND,
@@ -227,7 +228,7 @@ fn check_condition(if_match: &IfMatch, stored: Option<&[u8]>) -> Result<(), Stor
         ));
     };
     match if_match {
-        IfMatch::ETag(etag) if *etag != stored::etag(stored)? => Err(StoreError::new(
+        IfMatch::ETag(etag) if *etag != stored.etag()? => Err(StoreError::new(
             ErrorCode::UPDATE_CONDITION_NOT_SATISFIED,
             "The update condition specified in the request was not satisfied.",
         )),

@@ -1,4 +1,4 @@
-//! The database under a store: redb in a file, or ordered maps in memory.
+//! The database under a store: redb in a file, or ordered rows in memory.
 //!
 //! Invariants: a [`ReadRows`] shows the rows after some whole request, and no later change. Changes
 //! of a [`Transaction`] last once it is committed. In memory they take effect one request after the
@@ -7,14 +7,15 @@
 use super::clock::Clock;
 use super::file::{File, FileTable, FileTransaction};
 use super::layout;
-use super::memory::{Memory, MemoryTable, RowMap};
+use super::memory::{Memory, MemoryRows, MemoryTable};
+use super::packed::PackedRow;
+use super::row::{Row, RowKey};
 use super::stored;
 use super::stored::TimestampText;
 use crate::model::TableName;
-use bytes::Bytes;
-use redb::{AccessGuard, ReadOnlyTable, ReadableTable};
-use std::collections::{BTreeSet, btree_map};
-use std::ops::{Bound, Deref};
+use redb::{ReadOnlyTable, ReadableTable};
+use std::collections::{BTreeSet, btree_set};
+use std::ops::Bound;
 use std::sync::{RwLockReadGuard, RwLockWriteGuard};
 
 type Key = &'static [u8];
@@ -104,7 +105,7 @@ impl ReadTable {
 /// The rows of a table at one time.
 pub(crate) enum ReadRows<'t> {
     File(&'t ReadOnlyTable<Key, Value>),
-    Memory(RwLockReadGuard<'t, RowMap>),
+    Memory(RwLockReadGuard<'t, MemoryRows>),
 }
 
 impl ReadRows<'_> {
@@ -122,7 +123,7 @@ impl ReadRows<'_> {
     ) -> Result<RowRange<'_>, redb::Error> {
         Ok(match self {
             Self::File(table) => RowRange::File(table.range::<&[u8]>(bounds)?),
-            Self::Memory(rows) => RowRange::Memory(rows.range::<[u8], _>(bounds)),
+            Self::Memory(rows) => RowRange::Memory(rows.range(bounds)),
         })
     }
 }
@@ -131,7 +132,7 @@ impl ReadRows<'_> {
 #[allow(clippy::large_enum_variant)] // Each page has one, on the stack.
 pub(crate) enum RowRange<'r> {
     File(redb::Range<'r, Key, Value>),
-    Memory(btree_map::Range<'r, Box<[u8]>, Bytes>),
+    Memory(btree_set::Range<'r, PackedRow>),
 }
 
 impl<'r> Iterator for RowRange<'r> {
@@ -144,52 +145,8 @@ impl<'r> Iterator for RowRange<'r> {
                 Err(error) => Err(error.into()),
             }),
             Self::Memory(range) => {
-                range.next().map(|(key, row)| Ok((RowKey::Memory(key), Row::Memory(row))))
+                range.next().map(|row| Ok((RowKey::Memory(row.key()), Row::Memory(row))))
             }
-        }
-    }
-}
-
-/// The key of a row.
-pub(crate) enum RowKey<'r> {
-    File(AccessGuard<'r, Key>),
-    Memory(&'r [u8]),
-}
-
-impl Deref for RowKey<'_> {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        match self {
-            Self::File(key) => key.value(),
-            Self::Memory(key) => key,
-        }
-    }
-}
-
-/// One stored row.
-pub(crate) enum Row<'r> {
-    File(AccessGuard<'r, Value>),
-    Memory(&'r Bytes),
-}
-
-impl Row<'_> {
-    /// Returns the row's bytes, which are copied only from a file.
-    pub(crate) fn to_bytes(&self) -> Bytes {
-        match self {
-            Self::File(row) => Bytes::copy_from_slice(row.value()),
-            Self::Memory(row) => (*row).clone(),
-        }
-    }
-}
-
-impl Deref for Row<'_> {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        match self {
-            Self::File(row) => row.value(),
-            Self::Memory(row) => row,
         }
     }
 }
@@ -286,7 +243,7 @@ impl<'t> WriteTable<'t> {
 /// The rows of a table while a request changes them.
 pub(crate) enum WriteRows<'w, 't> {
     File(&'w mut redb::Table<'t, Key, Value>),
-    Memory(RwLockWriteGuard<'w, RowMap>),
+    Memory(RwLockWriteGuard<'w, MemoryRows>),
 }
 
 impl WriteRows<'_, '_> {
@@ -304,17 +261,12 @@ impl WriteRows<'_, '_> {
         timestamp: &TimestampText,
         body: &[u8],
     ) -> Result<(), redb::Error> {
-        let length = stored::row_len(body);
         match self {
             Self::File(table) => {
-                let mut place = table.insert_reserve(key, length)?;
+                let mut place = table.insert_reserve(key, stored::row_len(body))?;
                 stored::write(place.as_mut(), timestamp, body);
             }
-            Self::Memory(rows) => {
-                let mut row = vec![0; length];
-                stored::write(&mut row, timestamp, body);
-                rows.insert(key.into(), row.into());
-            }
+            Self::Memory(rows) => rows.put(key, timestamp, body),
         }
         Ok(())
     }
@@ -322,7 +274,7 @@ impl WriteRows<'_, '_> {
     pub(crate) fn remove(&mut self, key: &[u8]) -> Result<(), redb::Error> {
         match self {
             Self::File(table) => drop(table.remove(key)?),
-            Self::Memory(rows) => drop(rows.remove(key)),
+            Self::Memory(rows) => rows.remove(key),
         }
         Ok(())
     }

@@ -9,21 +9,33 @@ use super::value::StoredValue;
 use crate::model::{Edm, EdmType, TIMESTAMP};
 use crate::query::{Comparison, Filter};
 
+/// A row whose properties can be compared.
+pub(crate) trait Properties {
+    /// Returns a property; `None` when it is missing.
+    fn property(&self, name: &str) -> Option<StoredValue<'_>>;
+}
+
+impl Properties for RowMembers<'_> {
+    fn property(&self, name: &str) -> Option<StoredValue<'_>> {
+        let stored = self.get(name)?;
+        if name == TIMESTAMP {
+            StoredValue::parse(stored, EdmType::DateTime)
+        } else {
+            StoredValue::read(stored, self.annotation(name)).ok()
+        }
+    }
+}
+
 /// Returns whether the filter is true for the row.
-pub(crate) fn matches(filter: &Filter, row: &RowMembers<'_>) -> bool {
+pub(crate) fn matches(filter: &Filter, row: &impl Properties) -> bool {
     filter.evaluate(&mut |property, comparison, value| {
         compare(row, property, comparison, value).unwrap_or(false)
     })
 }
 
 /// Compares a property; `None` when it is missing or of another type.
-fn compare(row: &RowMembers<'_>, name: &str, comparison: Comparison, value: &Edm) -> Option<bool> {
-    let stored = row.get(name)?;
-    let property = if name == TIMESTAMP {
-        StoredValue::parse(stored, EdmType::DateTime)?
-    } else {
-        StoredValue::read(stored, row.annotation(name)).ok()?
-    };
+fn compare(row: &impl Properties, name: &str, comparison: Comparison, value: &Edm) -> Option<bool> {
+    let property = row.property(name)?;
     let same_type = property.edm_type() == value.edm_type();
     same_type.then(|| comparison.holds(property.compare(value)))
 }

@@ -6,6 +6,8 @@
 //! its encoded RowKey. Stored keys have no control characters, so the zero byte sorts below any
 //! longer PartitionKey and is the only one.
 
+use std::borrow::Cow;
+
 /// The byte between PartitionKey and RowKey.
 pub(crate) const SEPARATOR: u8 = 0;
 /// A byte that sorts above every row of a partition and below every longer PartitionKey.
@@ -30,12 +32,22 @@ pub(crate) fn encode(text: &str) -> Vec<u8> {
 }
 
 /// Decodes bytes; `None` when they are not encoded text.
-pub(crate) fn decode(bytes: &[u8]) -> Option<String> {
+pub(crate) fn decode(bytes: &[u8]) -> Option<Cow<'_, str>> {
+    if bytes.is_ascii() {
+        return str::from_utf8(bytes).ok().map(Cow::Borrowed);
+    }
     if bytes.iter().any(|byte| matches!(byte, 0xEE | 0xEF)) {
         return None;
     }
     let bytes = bytes.iter().map(|&byte| if byte >= 0xFE { byte - 0x10 } else { byte }).collect();
-    String::from_utf8(bytes).ok()
+    String::from_utf8(bytes).ok().map(Cow::Owned)
+}
+
+/// Returns whether encoded text is what JSON has for it between its quotes.
+pub(crate) fn is_json(bytes: &[u8]) -> bool {
+    // Without an early exit, several bytes are looked at at a time.
+    let is_plain = |byte: u8| byte.is_ascii() && byte >= b' ' && byte != b'"' && byte != b'\\';
+    bytes.iter().fold(true, |all, byte| all & is_plain(*byte))
 }
 
 /// Builds the key of a row.
@@ -99,6 +111,15 @@ mod tests {
             let (left, right) = split(&key).unwrap();
             prop_assert_eq!(decode(left).unwrap(), partition_key);
             prop_assert_eq!(decode(right).unwrap(), row_key);
+        }
+    }
+
+    #[test]
+    fn only_text_without_escapes_is_its_own_json() {
+        for (text, expected) in
+            [("", true), ("a b~", true), ("\"", false), ("\\", false), ("é", false)]
+        {
+            assert_eq!(is_json(&encode(text)), expected, "{text}");
         }
     }
 

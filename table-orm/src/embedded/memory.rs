@@ -1,4 +1,4 @@
-//! Tables in memory: one ordered map of rows each, behind a lock.
+//! Tables in memory: the rows of each in order, behind a lock.
 //!
 //! Invariant: whoever holds a table's lock sees whole requests only. A writer keeps the lock for all
 //! operations of its request, which it has checked before the first one changes a row; a reader
@@ -6,13 +6,48 @@
 
 use super::clock::LastTick;
 use super::layout::lower_case;
+use super::packed::PackedRow;
+use super::shape::Shapes;
+use super::stored::TimestampText;
 use crate::model::TableName;
-use bytes::Bytes;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, btree_set};
+use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// The rows of one table, by key.
-pub(crate) type RowMap = BTreeMap<Box<[u8]>, Bytes>;
+/// The rows of one table in order, and their shapes.
+#[derive(Debug, Default)]
+pub(crate) struct MemoryRows {
+    rows: BTreeSet<PackedRow>,
+    shapes: Shapes,
+}
+
+impl MemoryRows {
+    pub(crate) fn get(&self, key: &[u8]) -> Option<&PackedRow> {
+        self.rows.get(key)
+    }
+
+    /// Returns the rows between two keys in order. The bounds are not reversed.
+    pub(crate) fn range(
+        &self,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+    ) -> btree_set::Range<'_, PackedRow> {
+        self.rows.range::<[u8], _>(bounds)
+    }
+
+    /// Stores a row of this body, in place of the one that is there.
+    pub(crate) fn put(&mut self, key: &[u8], timestamp: &TimestampText, body: &[u8]) {
+        let row = PackedRow::new(key, timestamp, body, &mut self.shapes);
+        if let Some(replaced) = self.rows.replace(row) {
+            self.shapes.release(replaced.into_shape());
+        }
+    }
+
+    pub(crate) fn remove(&mut self, key: &[u8]) {
+        if let Some(removed) = self.rows.take(key) {
+            self.shapes.release(removed.into_shape());
+        }
+    }
+}
 
 /// Tables by their lower-case names, and the last timestamp.
 #[derive(Debug, Default)]
@@ -68,17 +103,17 @@ impl Memory {
 /// One table. Clones share its rows.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MemoryTable {
-    rows: Arc<RwLock<RowMap>>,
+    rows: Arc<RwLock<MemoryRows>>,
 }
 
 impl MemoryTable {
     /// Locks for reading, even after a panic: no panic comes between two changes of a request.
-    pub(crate) fn read(&self) -> RwLockReadGuard<'_, RowMap> {
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, MemoryRows> {
         self.rows.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Locks for one request's changes.
-    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, RowMap> {
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, MemoryRows> {
         self.rows.write().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! The embedded store: a redb database in a file, or ordered maps in memory.
+//! The embedded store: a redb database in a file, or ordered rows in memory.
 //!
 //! It enforces the service's rules and limits: row order, ETags, entity group transactions, and the
 //! error codes of refused requests. A commit is durable once it is answered, unless the store is
@@ -29,9 +29,12 @@ mod layout;
 mod members;
 mod memory;
 mod open;
+mod packed;
 mod read;
+mod row;
 mod rules;
 mod seek;
+mod shape;
 mod stored;
 mod syncer;
 #[cfg(test)]

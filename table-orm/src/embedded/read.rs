@@ -5,9 +5,9 @@
 
 use super::apply::table_not_found;
 use super::database::{Database, ReadRows, ReadTable};
-use super::members::RowMembers;
+use super::row::Row;
 use super::seek::{Seek, SeekBound};
-use super::{MAX_SCANNED_ROWS, filter_eval, layout, seek, stored};
+use super::{MAX_SCANNED_ROWS, layout, seek};
 use crate::model::{Continuation, MAX_COMPARISONS, MAX_PAGE_ROWS};
 use crate::query::{Filter, RowQuery};
 use crate::store::{ErrorCode, Page, StoreError, StoredRow, limits};
@@ -27,16 +27,8 @@ pub(crate) fn get(
         return Ok(None);
     };
     // A whole row holds its version; a selection may have no Timestamp.
-    let header = select.map(|_| stored::etag(&row)).transpose()?;
-    let body = match select {
-        None => row.to_bytes(),
-        Some(names) => {
-            let mut body = Vec::new();
-            stored::select(stored::text(&row)?, names, &mut body)?;
-            body.into()
-        }
-    };
-    Ok(Some(StoredRow { body, header }))
+    let header = select.map(|_| row.etag()).transpose()?;
+    Ok(Some(StoredRow { body: row.to_bytes(select)?, header }))
 }
 
 /// Reads one page of a query.
@@ -147,22 +139,17 @@ impl<'q> PageRows<'q> {
         Ok(PageStep::End(None))
     }
 
-    fn take(&mut self, row: &[u8]) -> Result<(), StoreError> {
-        if let Some(filter) = self.filter {
-            let members = RowMembers::read(stored::text(row)?).map_err(stored::corrupt)?;
-            if !filter_eval::matches(filter, &members) {
-                return Ok(());
-            }
+    fn take(&mut self, row: &Row<'_>) -> Result<(), StoreError> {
+        if let Some(filter) = self.filter
+            && !row.matches(filter)?
+        {
+            return Ok(());
         }
         if self.returned > 0 {
             self.body.push(b',');
         }
         self.returned += 1;
-        match self.select {
-            None => self.body.extend_from_slice(row),
-            Some(names) => stored::select(stored::text(row)?, names, &mut self.body)?,
-        }
-        Ok(())
+        row.append_to(self.select, &mut self.body)
     }
 
     fn finish(mut self, continuation: Option<Continuation>) -> Page {

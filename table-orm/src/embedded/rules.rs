@@ -14,6 +14,7 @@ use crate::model::{
 };
 use crate::store::{ErrorCode, StoreError};
 use bytes::Bytes;
+use std::borrow::Cow;
 
 /// Checks a row and sets its keys to those of its address. Leaves out null properties, the
 /// Timestamp and `odata.*` members. A body without any of them is not copied.
@@ -151,7 +152,7 @@ struct CheckedRow<'r, 'a> {
     properties: Vec<&'r RawMember<'a>>,
     /// How many keys of the body equal the address.
     agreeing_keys: usize,
-    /// How many members are not stored.
+    /// How many members are not stored as they were sent.
     left_out: usize,
     totals: Totals,
 }
@@ -171,6 +172,10 @@ impl<'r, 'a> CheckedRow<'r, 'a> {
     }
 
     fn admit(&mut self, member: &'r RawMember<'a>, row: &ByName<'_, 'a>) -> Result<(), StoreError> {
+        if matches!(member.name, Cow::Owned(_)) {
+            // A name that was sent with escapes is stored without.
+            self.left_out += 1;
+        }
         match &*member.name {
             PARTITION_KEY => self.admit_key(member, self.partition_key)?,
             ROW_KEY => self.admit_key(member, self.row_key)?,

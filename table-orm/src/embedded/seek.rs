@@ -10,6 +10,7 @@ use crate::query::{KeyRange, Span};
 use crate::store::{ErrorCode, StoreError};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use std::borrow::Cow;
 use std::ops::Bound;
 
 /// The prefix of every continuation of this store. The digit is the version of the form.
@@ -123,7 +124,7 @@ pub(crate) fn token(key: &[u8]) -> Continuation {
 fn read_token(continuation: &Continuation) -> Result<Vec<u8>, StoreError> {
     let part = |token: &Option<String>| {
         let text = token.as_deref()?.strip_prefix(TOKEN_PREFIX)?;
-        key_bytes::decode(&URL_SAFE_NO_PAD.decode(text).ok()?)
+        key_bytes::decode(&URL_SAFE_NO_PAD.decode(text).ok()?).map(Cow::into_owned)
     };
     match (part(&continuation.next_partition_key), part(&continuation.next_row_key)) {
         (Some(partition_key), Some(row_key)) => Ok(key_bytes::row(&partition_key, &row_key)),

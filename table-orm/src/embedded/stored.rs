@@ -15,10 +15,12 @@ const TAIL: &[u8] = b"\",";
 /// The text of a Timestamp.
 pub(crate) type TimestampText = [u8; DateTime::TEXT_LEN];
 const TIMESTAMP: Range<usize> = HEAD.len()..HEAD.len() + DateTime::TEXT_LEN;
+/// The bytes of a row before the members of its body.
+pub(crate) const BODY_START: usize = TIMESTAMP.end + TAIL.len();
 
 /// Returns a row's length with its Timestamp.
 pub(crate) const fn row_len(body: &[u8]) -> usize {
-    TIMESTAMP.end + TAIL.len() + body.len() - 1
+    BODY_START + body.len() - 1
 }
 
 /// Writes a row of exactly [`row_len`] bytes: the Timestamp, then the members of `body`, an object
@@ -31,6 +33,13 @@ pub(crate) fn write(row: &mut [u8], timestamp: &TimestampText, body: &[u8]) {
     stamp.copy_from_slice(timestamp);
     tail.copy_from_slice(TAIL);
     members.copy_from_slice(&body[1..]);
+}
+
+/// Appends what comes before the members of a row's body.
+pub(crate) fn append_timestamp(out: &mut Vec<u8>, timestamp: &str) {
+    for text in [HEAD, timestamp.as_bytes(), TAIL] {
+        out.extend_from_slice(text);
+    }
 }
 
 /// Returns the text of a row's Timestamp; `None` when the bytes are not a stored row.

@@ -54,7 +54,7 @@ impl<E> Bucketing<E> {
 /// A type with a table for each period: `#[table(bucket(month, at))]`. The derive implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has one table, not one for each period",
-    label = "no type with `bucket`",
+    label = "a type without `bucket`",
     note = "add `bucket(month, at)` to its `#[table(..)]`, with the field of its time; use `tables.repo` for a \
             type with one table"
 )]

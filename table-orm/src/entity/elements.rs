@@ -18,7 +18,7 @@ pub trait Elements {
     /// What it holds.
     type Element;
 
-    /// The element at an index; `None` behind the last one.
+    /// The element at an index; `None` after the last one.
     fn element(&self, at: usize) -> Option<&Self::Element>;
 }
 

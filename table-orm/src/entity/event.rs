@@ -1,4 +1,4 @@
-//! Events: the rows of an outbox, each of which tells of one write of one entity.
+//! Events: the rows of an outbox, each of which describes one write of one entity.
 //!
 //! Invariants:
 //! - The number of an event is part of its RowKey. The events of a partition have the numbers 1, 2, 3 and
@@ -236,7 +236,7 @@ pub(crate) struct ReportedType {
     /// Its name.
     pub entity: &'static str,
     pub values: EventValues,
-    /// Whether only a mark in a row tells the type's rows from those of others.
+    /// Whether only a mark in a row distinguishes the type's rows from those of others.
     pub is_marked: bool,
     is_canonical: fn(&str) -> bool,
     is_own: fn(&[u8]) -> Result<bool, PropertyError>,

@@ -16,7 +16,7 @@ use std::marker::PhantomData;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ForeignRow {
-    /// Which of the entity's templates it is written from: behind those of
+    /// Which of the entity's templates it is written from: after those of
     /// [`ROWS`](TableEntity::ROWS) and [`GUARDS`](TableEntity::GUARDS), one of
     /// [`FOREIGN`](TableEntity::FOREIGN).
     pub index: usize,

@@ -101,8 +101,8 @@ impl<E> DerefMut for Loaded<E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` was not loaded",
     label = "not a loaded entity",
-    note = "`save` takes the result of `load`, or `&mut` of it; write a new entity with `insert`, \
-            `upsert` or `force_replace`"
+    note = "`save` takes one entity of a `load`, as `load(..).await?.one()?` returns it, or `&mut` of it; \
+            write a new entity with `insert`, `upsert` or `force_replace`"
 )]
 pub trait AsLoaded<E> {
     /// The loaded entity.

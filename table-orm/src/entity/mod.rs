@@ -1,6 +1,7 @@
 //! Entities: typed values that are stored as rows, and what is read from rows.
 
 mod across;
+mod borrowed;
 mod bucket;
 mod dynamic;
 mod elements;
@@ -30,6 +31,9 @@ mod union;
 mod unique_key;
 
 pub use crate::codec::{Alias, Members};
+#[doc(hidden)]
+pub use borrowed::BorrowedText;
+pub use borrowed::{BorrowedFrom, BorrowedRow};
 pub use bucket::{Bucketed, Bucketing, OtherPeriod};
 pub use dynamic::DynamicEntity;
 #[doc(hidden)]
@@ -60,6 +64,7 @@ pub(crate) use across::{
     across_keys, has_across, has_rows_elsewhere, merges_blind, patches_blind, reaches_across,
     writes_blind,
 };
+pub(crate) use borrowed::MapRows;
 pub(crate) use bucket::check_period;
 pub(crate) use elements::too_many_elements;
 pub(crate) use event::{EVENTS, EventContent, EventRowKey, HEAD, Head, LEASE, ReportedType};
@@ -156,7 +161,7 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     /// The canonical row: it holds the whole entity, and its ETag guards all rows.
     type Canonical: Row<Entity = Self>;
 
-    /// Appends the entity's PartitionKey, behind the literal that it starts with.
+    /// Appends the entity's PartitionKey, after the literal that it starts with.
     ///
     /// # Errors
     /// When a key cannot hold a component's value: [`KeyError`].
@@ -173,7 +178,7 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     /// When a key cannot hold a component's value: [`KeyError`].
     fn encode_row_key(&self, row: usize, key: &mut KeyText) -> Result<bool, KeyError>;
 
-    /// Appends the PartitionKey of that row, which is in another partition or table, behind the literal
+    /// Appends the PartitionKey of that row, which is in another partition or table, after the literal
     /// that it starts with, and returns `true`. Returns `false` when the entity does not have this sparse
     /// row.
     ///
@@ -187,7 +192,7 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
         Ok(false)
     }
 
-    /// Appends the keys of the canonical row, made from those of its row in another partition, behind the
+    /// Appends the keys of the canonical row, made from those of its row in another partition, after the
     /// literals that they start with, and returns `true`. Returns `false` for the keys of another row.
     ///
     /// # Errors

@@ -40,7 +40,7 @@ pub trait ChunksOf<const ID: u64> {
 #[doc(hidden)]
 pub trait Stores<const ID: u64> {}
 
-/// Reads a component, and the literal behind it.
+/// Reads a component, and the literal after it.
 type ReadPart<C> = fn(&mut KeyReader<'_>, &'static str, &'static str) -> Result<C, KeyError>;
 
 impl<E: TableEntity> StoredKeys<'_, E> {

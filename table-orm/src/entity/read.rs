@@ -167,24 +167,34 @@ pub(crate) fn read_page<T: ReadRow>(
     own: &OwnRows,
     body: &[u8],
 ) -> Result<PageRows<T>, PropertyError> {
-    let mut context = RowContext::new(T::NAME);
+    read_page_by(T::NAME, own, body, T::read_row, |row: T, page| {
+        page.extra_bytes += row.extra_bytes();
+        page.rows.push(row);
+    })
+}
+
+/// Reads every own row of a page's `value` array with `read`, and hands it to `keep`.
+pub(super) fn read_page_by<'de, R, T>(
+    name: &'static str,
+    own: &OwnRows,
+    body: &'de [u8],
+    read: impl Fn(usize, Members<'_, 'de>) -> Result<R, RowFault>,
+    mut keep: impl FnMut(R, &mut PageRows<T>),
+) -> Result<PageRows<T>, PropertyError> {
+    let mut context = RowContext::new(name);
     let mut names = Some(NameCache::default());
     let mut page = PageRows::none();
-    let read = read_value(body, |json| {
+    let all = read_value(body, |json| {
         json.array(|json| {
             let from = body.len() - json.rest.len();
-            context = own.context(T::NAME);
+            context = own.context(name);
             let start = json.rest;
-            let read = T::read_row(own.index, Members::new(json, &mut context, &mut names));
-            match read {
-                Ok(row) if own.take(&context) => {
-                    page.extra_bytes += row.extra_bytes();
-                    page.rows.push(row);
-                }
+            match read(own.index, Members::new(json, &mut context, &mut names)) {
+                Ok(row) if own.take(&context) => keep(row, &mut page),
                 Ok(_) => page.leave_out(None),
                 Err(fault) => {
                     json.rest = start;
-                    context = own.context(T::NAME);
+                    context = own.context(name);
                     skip(json, &mut context)?;
                     page.leave_out(own.take(&context).then(|| context.error(fault)));
                 }
@@ -193,7 +203,7 @@ pub(crate) fn read_page<T: ReadRow>(
             Ok(())
         })
     });
-    read.map_err(|fault| context.error(fault))?;
+    all.map_err(|fault| context.error(fault))?;
     Ok(page)
 }
 

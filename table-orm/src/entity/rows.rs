@@ -33,7 +33,7 @@ pub enum Invalid {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntityRow {
     /// Which of the entity's key templates it is written from: one of
-    /// [`ROWS`](TableEntity::ROWS), or behind them one of [`GUARDS`](TableEntity::GUARDS).
+    /// [`ROWS`](TableEntity::ROWS), or after them one of [`GUARDS`](TableEntity::GUARDS).
     pub index: usize,
     /// Its RowKey.
     pub row_key: String,
@@ -244,7 +244,7 @@ pub(super) fn element_key<E: TableEntity>(
     Err(KeyError { entity, component: "", value, fault })
 }
 
-/// Writes the property that tells the rows of a type with a `kind`.
+/// Writes the property that marks the rows of a type with a `kind`.
 pub(crate) fn mark<E: TableEntity>(out: &mut PropertiesWriter) -> Result<(), PropertyError> {
     E::KIND.map_or(Ok(()), |kind| out.property(KIND, &kind.to_owned()))
 }

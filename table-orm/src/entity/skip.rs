@@ -46,6 +46,16 @@ impl<T> PageRows<T> {
         self.left_out.iter().map(|(index, _)| *index).collect()
     }
 
+    /// The first `most` rows that were read. Returns whether these are all of the page's rows, too.
+    pub fn at_most(
+        self,
+        most: usize,
+        skip: Option<&SkipUnreadable>,
+    ) -> Result<(Vec<T>, bool), PropertyError> {
+        let whole = self.left_out.is_empty();
+        Ok((self.first(usize::MAX, most, skip)?, whole))
+    }
+
     /// The first `most` rows that were read, of the first `stored` rows of the page. Reports the
     /// unreadable ones before them.
     pub fn first(
@@ -72,16 +82,14 @@ impl<T> PageRows<T> {
 }
 
 /// Reads the first `most` own rows of a page's `value` array, without unreadable ones that may be left
-/// out. Rows behind them are not reported. Returns whether these are all of the page's rows, too.
+/// out. Rows after them are not reported. Returns whether these are all of the page's rows, too.
 pub(crate) fn read_rows<T: ReadRow>(
     own: &OwnRows,
     json: &[u8],
     skip: Option<&SkipUnreadable>,
     most: usize,
 ) -> Result<(Vec<T>, bool), PropertyError> {
-    let page = read_page(own, json)?;
-    let whole = page.left_out.is_empty();
-    Ok((page.first(usize::MAX, most, skip)?, whole))
+    read_page(own, json)?.at_most(most, skip)
 }
 
 #[cfg(test)]

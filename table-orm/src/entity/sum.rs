@@ -332,8 +332,9 @@ pub(crate) struct SummedType {
     pub entity: &'static str,
     /// How many totals one transaction changes at most, whatever number of entities it writes.
     pub shared: usize,
-    /// How many more it changes for each entity.
-    pub each: usize,
+    /// How many sums are by group. For each entity, one transaction changes the total of its group in each, and that
+    /// of its former group.
+    pub groups: usize,
     is_canonical: fn(&str) -> bool,
     contributions: fn(&[u8]) -> Result<Contributions, PropertyError>,
 }
@@ -345,11 +346,11 @@ impl SummedType {
         if sums.is_empty() {
             return None;
         }
-        let in_groups = sums.iter().filter(|sum| sum.is_in_groups()).count();
+        let groups = sums.iter().filter(|sum| sum.is_in_groups()).count();
         Some(Self {
             entity: E::NAME,
-            shared: sums.len() - in_groups,
-            each: 2 * in_groups,
+            shared: sums.len() - groups,
+            groups,
             is_canonical: is_canonical_key::<E>,
             contributions: contributions::<E>,
         })

@@ -66,7 +66,7 @@ impl RowTemplate {
         Self { copy: CopyKind::Partial, ..Self::full(name, key, start) }
     }
 
-    /// The same row, whose key has these components behind its start. Does not compile where keys have
+    /// The same row, whose key has these components after its start. Does not compile where keys have
     /// more than 512 UTF-16 units, or a component has no end.
     #[must_use]
     #[track_caller]
@@ -193,7 +193,7 @@ impl GuardTemplate {
         table_or(self.table, home)
     }
 
-    /// The same guard, whose key has these components behind its start. Does not compile where keys
+    /// The same guard, whose key has these components after its start. Does not compile where keys
     /// have more than 512 UTF-16 units, or a component has no end.
     #[must_use]
     #[track_caller]

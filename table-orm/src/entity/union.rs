@@ -126,8 +126,8 @@ impl UnionMember {
             };
             assert!(
                 is_same,
-                "a type of this union has another `bucket` than the type of the periods: its entities are in other \
-                 tables; give all types of the union the same one"
+                "a type of this union has a `bucket` that differs from that of the periods, so its entities are in \
+                 other tables; give all types of the union the same one"
             );
             at += 1;
         }

@@ -57,7 +57,7 @@ impl fmt::Display for Rejection {
             write!(f, ", operation {index} ({name})")?;
         }
         write!(f, ": {}", Printable(&self.cause.code))?;
-        // The sentence of the error goes on behind the store's.
+        // The sentence of the error goes on after the store's.
         let message = self.cause.message.trim_end().trim_end_matches('.');
         if !message.is_empty() {
             write!(f, ": {}", Printable(message))?;

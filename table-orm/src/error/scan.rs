@@ -67,7 +67,7 @@ pub enum ScanError {
     /// A page of an ordered scan began before the end of the one before: the service sorts these keys
     /// in another way, or forgot where the scan was. Rows before it were handed out.
     #[error(
-        "the row {partition_key:?}, {row_key:?} came behind a later one, so the rows are not in \
+        "the row {partition_key:?}, {row_key:?} came after a later one, so the rows are not in \
          order; scan without `ordered`"
     )]
     OutOfOrder {

@@ -25,10 +25,10 @@ pub enum TransferError {
         /// Why.
         source: io::Error,
     },
-    /// A line is longer than any row. The lines before were imported, it and those behind were not.
+    /// A line is longer than any row. The lines before were imported, it and those after were not.
     #[error(
-        "line {line} of the import has more than {most} bytes, so it is no row; the lines before were \
-         imported: check that the text is JSON Lines or CSV, and that all quotes are closed"
+        "line {line} of the import has more than {most} bytes, so it is not a row; the lines before \
+         were imported: check that the text is JSON Lines or CSV, and that all quotes are closed"
     )]
     LongLine {
         /// The line, from 1.
@@ -41,7 +41,7 @@ pub enum TransferError {
     Encoding,
     /// The CSV text has no header, or one with columns that this crate does not write.
     #[error(
-        "the header `{}` is not `PartitionKey,RowKey` with columns such as `Age:Edm.Int32` behind it",
+        "the header `{}` is not `PartitionKey,RowKey` with columns such as `Age:Edm.Int32` after it",
         Printable(.0)
     )]
     Header(String),
@@ -65,7 +65,7 @@ pub enum TransferError {
     /// The line is a row of another type than the import's, or not its canonical row.
     #[error("the row is not a canonical row of `{0}`; import it through `Tables::import`")]
     Foreign(&'static str),
-    /// The import stopped at a row that was refused. Rows before and behind it may have been written, or
+    /// The import stopped at a row that was refused. Rows before and after it may have been written, or
     /// not.
     #[error(
         "line {line} was refused: {source}; {rows} rows were written, and the import stopped: correct \

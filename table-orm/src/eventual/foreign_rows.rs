@@ -22,7 +22,7 @@ pub(crate) struct ForeignContent {
     pub body: Bytes,
 }
 
-/// The rows that one canonical row tells of: none where there is no canonical row.
+/// The rows that one canonical row calls for: no rows where there is no canonical row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct ForeignRows(pub BTreeMap<ForeignKey, ForeignContent>);
 

@@ -21,7 +21,7 @@ pub(crate) struct ForeignType {
     /// The table of its foreign rows of that name, of entities in the given table, as this version spells it;
     /// `None` where the rows are unknown, or in another table than an intent says.
     pub table: fn(&TableName, &str, &str) -> Option<TableName>,
-    /// The foreign rows that a canonical row in that table tells of: none for a row of another type.
+    /// The foreign rows that a canonical row in that table calls for: no rows for a row of another type.
     pub rows: fn(&TableName, StoredRow) -> Result<ForeignRows>,
     /// Its guard rows.
     pub guards: &'static [GuardTemplate],

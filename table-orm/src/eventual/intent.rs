@@ -9,8 +9,8 @@
 use super::error::SettleError;
 use super::foreign_rows::{ForeignKey, ForeignRows};
 use super::foreign_type::ForeignType;
-use super::prepared::Prepared;
 use super::sum_copies::{ROW, key_of_copy};
+use super::tickets_first::Prepared;
 use super::unique_value::UniqueValue;
 use crate::entity::{DynamicEntity, Total};
 use crate::error::Result;
@@ -250,7 +250,7 @@ impl Pending {
 /// Reads the keys of an intent. Fails with what is not known.
 ///
 /// A row in another table than this version writes is not known: in a copy of a table, the intents name rows
-/// of the original. Nor is a canonical row that is none of this type's: another type of the same name wrote it,
+/// of the original. Nor is a canonical row that is not of this type: another type of the same name wrote it,
 /// and what this type would read there says nothing of its rows.
 fn parse(json: &str, home: &TableName, kind: ForeignType) -> Result<Vec<DueEntry>, String> {
     type Stored = Vec<(String, Vec<Vec<String>>)>;

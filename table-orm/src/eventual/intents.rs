@@ -11,9 +11,9 @@
 use super::foreign_rows::ForeignRows;
 use super::foreign_type::ForeignType;
 use super::intent::{self, DueEntry, Intent, Pending};
-use super::prepared::Prepared;
 use super::settle::Settler;
 use super::settled::{Group, Settling};
+use super::tickets_first::Prepared;
 use super::unique::{Guards, Reservation, TICKET};
 use super::unique_value::{UniqueValue, unique_values};
 use crate::entity::{

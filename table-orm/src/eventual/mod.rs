@@ -2,7 +2,7 @@
 //! partitions (`unique`).
 //!
 //! A transaction is atomic in one partition. Rows of an entity elsewhere, *foreign rows*, are written
-//! behind it, with two kinds of helper row:
+//! after it, with two kinds of helper row:
 //!
 //! - An *intent* (`DUE:..`) is in the partition of the entity, and is inserted by the transaction that
 //!   writes the entity. It lists the keys of the foreign rows that may differ now. It says where to look,
@@ -14,7 +14,7 @@
 //! of the total stands in place of the canonical row.
 //!
 //! To *settle* an intent is to bring its foreign rows in step. The writer of the entity does so at once, a bulk
-//! write for the entities of several transactions together (`gathered`, `group`).
+//! write for the entities of several transactions together (`bulk_intents`, `settle_group`).
 //! What a process leaves behind that ends in between, [`Repo::settle`](crate::Repo::settle) settles. Where the table
 //! has a register, the partition is named in it before the transaction is sent, until nothing is left to settle.
 //!
@@ -25,22 +25,21 @@
 //!   written any more, however late its request takes effect.
 //! - No clock decides what is written.
 
+mod bulk_intents;
 mod delete;
 mod error;
 mod evict;
 mod foreign_rows;
 mod foreign_type;
-mod gathered;
-mod group;
 mod intent;
 mod intents;
 mod left_ticket;
 mod owner;
 mod planned;
-mod prepared;
 mod registered;
 mod scope;
 mod settle;
+mod settle_group;
 mod settled;
 mod share;
 mod sum_copies;
@@ -49,6 +48,7 @@ mod sweep;
 #[cfg(feature = "embedded")]
 pub(crate) mod tests;
 mod ticket;
+mod tickets_first;
 mod unique;
 mod unique_value;
 mod without_intent;
@@ -62,11 +62,11 @@ pub use settled::Settled;
 pub use sweep::{SETTLE_GRACE, SettleFailure, SettleReport};
 pub use written::{ReportSettled, Reporting, Written};
 
+pub(crate) use bulk_intents::Gathered;
 pub(crate) use delete::{delete_batch, delete_loaded};
 pub(crate) use evict::ExpiringType;
 pub(crate) use foreign_rows::ForeignKey;
 pub(crate) use foreign_type::ForeignType;
-pub(crate) use gathered::Gathered;
 pub(crate) use intent::{DueEntry, name};
 pub(crate) use intents::Intents;
 pub(crate) use left_ticket::LeftTicket;
@@ -81,10 +81,10 @@ pub(crate) use write::{change_and_settle, run_and_settle};
 
 #[cfg(test)]
 pub(crate) use self::{
+    bulk_intents::{MAX_ENTITIES, MAX_WAITING},
     foreign_rows::ForeignRows,
-    gathered::{MAX_ENTITIES, MAX_WAITING},
     intent::{Intent, Pending},
-    prepared::Prepared,
     settle::{settle, settle_together},
     settled::Group,
+    tickets_first::Prepared,
 };

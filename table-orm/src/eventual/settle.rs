@@ -24,9 +24,9 @@ use super::error::SettleError;
 use super::foreign_rows::ForeignRows;
 use super::foreign_type::ForeignType;
 use super::intent::{Intent, Pending};
-use super::prepared::Prepared;
 use super::share::{Ready, Share, Stop, at_once, groups, individually, shares};
 use super::ticket::Ticket;
+use super::tickets_first::Prepared;
 use super::unique::Guards;
 use crate::error::{Error, Result};
 use crate::plan::{CanonicalKey, TableClient};
@@ -279,7 +279,7 @@ impl Settler<'_> {
         ticket.map_err(Stop::after)?.ok_or(Stop::Overtaken)
     }
 
-    /// Reads a canonical row. Returns the foreign rows that it tells of.
+    /// Reads a canonical row. Returns the foreign rows that it calls for.
     pub(super) async fn wanted(&self, row_key: &str) -> Result<ForeignRows> {
         let point = self.home.point(&self.entity(row_key));
         let query = RowQuery { metadata: self.kind.metadata, ..point };

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// What stands for the name of the row in intents. No row of an entity has it.
 pub(super) const ROW: &str = "SUM:";
 
-/// The copy that the row of a total tells of; `None` for a row that is no total with copies.
+/// The copy that the row of a total calls for; `None` for a row that is no total with copies.
 pub(super) fn copy_of<E: TableEntity>(
     home: &TableName,
     row: &[u8],

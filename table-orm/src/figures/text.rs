@@ -21,7 +21,7 @@ pub(crate) fn bytes(bytes: u64) -> String {
     }
     let power = (bytes.ilog2() / 10) as usize;
     let number = bytes as f64 / (1_u64 << (10 * power)) as f64;
-    // A power of two has no digits behind the point.
+    // A power of two has no digits after the point.
     let digits = usize::from(number.fract() > 0.0);
     format!("{number:.digits$} {}", UNITS[power - 1])
 }

@@ -5,7 +5,7 @@
 use super::shape::fits;
 use super::{KeyTemplate, Shape};
 
-/// The bytes that two templates tell apart: those of their literals and codes, and one of each kind
+/// The bytes by which two templates differ: those of their literals and codes, and one of each kind
 /// beside them.
 pub(super) const fn alphabet(
     left: &KeyTemplate<'_>,

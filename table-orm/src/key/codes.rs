@@ -2,7 +2,7 @@
 
 use super::{KeyFault, KeyPart, KeyText, Plain, PrefixFree, Shape, Width};
 
-/// An enum whose variants have codes. `#[derive(KeyPart)]` implements it, and checks that none is a prefix of
+/// An enum whose variants have codes. `#[derive(KeyPart)]` implements it, and checks that no code is a prefix of
 /// another.
 ///
 /// ```

@@ -174,7 +174,7 @@ impl TemplatePart {
         })
     }
 
-    /// Appends the text for a value, and the literal behind it.
+    /// Appends the text for a value, and the literal after it.
     pub(crate) fn append(&self, value: &str, key: &mut KeyText) -> Result<(), KeyError> {
         let until = if self.shape.fixed().is_some() { "" } else { self.separator };
         key.component(self.name, until, |key| self.write(value, key))?;

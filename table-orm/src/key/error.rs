@@ -12,7 +12,7 @@ pub enum KeyFault {
          `#[table(escape = encode)]`"
     )]
     Forbidden(char),
-    /// The value contains the separator behind it, or runs into it.
+    /// The value contains the separator after it, or runs into it.
     #[error(
         "holds or touches the separator `{0}` that follows it, so that two values could make the \
          same key; change the value, use another separator, or `#[table(escape = encode)]`"
@@ -48,8 +48,8 @@ pub enum KeyFault {
     Reserved(&'static str),
     /// The change would give another key to an entity with a value that is unique over all partitions.
     #[error(
-        "would be a new key of an entity with a value of a `unique(.., across)`, whose guard row names the \
-         old one; nothing was written: delete the entity and insert it under the new key"
+        "would change the key of an entity, but the guard row of its `unique(.., across)` names the old \
+         key; nothing was written: delete the entity and insert it under the new key"
     )]
     HasUniqueValue,
     /// The key does not read back as its template, so no query would find the row.

@@ -13,7 +13,7 @@ pub(crate) struct FormerKey {
     parts: Vec<FormerPart>,
 }
 
-/// A component, and the literal behind it.
+/// A component, and the literal after it.
 #[derive(Debug, Clone)]
 struct FormerPart {
     name: String,
@@ -67,9 +67,11 @@ impl From<Shape> for FormerShape {
 /// Why a text is no template that keys can be read by.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FormerKeyFault {
-    #[error("it is no key template")]
+    #[error("it is not a key template")]
     Malformed,
-    #[error("its component `{0}` has no literal behind it, and an unknown width")]
+    #[error(
+        "the width of its component `{0}` is unknown, and no literal after it shows where it ends"
+    )]
     NoEnd(String),
 }
 
@@ -110,7 +112,7 @@ impl FormerKey {
         self.parts.iter().map(|part| &*part.name)
     }
 
-    /// The literal behind what was read so far.
+    /// The literal after what was read so far.
     fn literal(&mut self) -> &mut String {
         match self.parts.last_mut() {
             Some(part) => &mut part.separator,
@@ -164,7 +166,7 @@ impl FormerPart {
         Ok(Self { name: name.to_owned(), shape, separator: String::new() })
     }
 
-    /// The component's text at the start of `key`, and the rest behind the literal.
+    /// The component's text at the start of `key`, and the rest after the literal.
     fn split<'k>(&self, key: &'k str) -> Option<(&'k str, &'k str)> {
         match self.shape.fixed() {
             Some(width) => {

@@ -90,7 +90,7 @@ pub trait KeyPart<X = Plain>: Sized {
     const REVERSED: bool = false;
     /// Whether no value's text is a prefix of another's.
     const PREFIX_FREE: bool = Self::WIDTH.is_fixed();
-    /// Whether new values come behind all others, or before them, as a clock's and a counter's do. A PartitionKey
+    /// Whether new values come after all others, or before them, as a clock's and a counter's do. A PartitionKey
     /// that starts with such a component does not compile without `#[table(allow_append_only)]`: one
     /// partition server would get all writes.
     const GROWS: bool = false;
@@ -98,7 +98,7 @@ pub trait KeyPart<X = Plain>: Sized {
     /// its key has such text.
     ///
     /// By default, what [`decode`](Self::decode) reads. The compiler cannot ask that, so two types
-    /// whose keys only `decode` can tell apart do not share a table without a `kind`.
+    /// whose keys only `decode` can distinguish do not share a table without a `kind`.
     const SHAPE: Shape = Shape::of::<X, Self>();
 
     /// Appends the text of this value.
@@ -123,7 +123,7 @@ impl Shape {
 }
 
 impl KeyText {
-    /// Appends a component's value. `until` is the literal behind it, or empty.
+    /// Appends a component's value. `until` is the literal after it, or empty.
     ///
     /// # Errors
     /// When a key cannot hold the value there. The key is unusable then.

@@ -7,14 +7,14 @@ use super::shape::units;
 use super::{Escape, Shape};
 use crate::model::MAX_KEY_UNITS;
 
-/// A component of a key template, and the literal behind it.
+/// A component of a key template, and the literal after it.
 #[derive(Debug, Clone, Copy)]
 pub struct TemplatePart {
     /// The component's name.
     pub name: &'static str,
     /// The texts that its values can have.
     pub shape: Shape,
-    /// The literal behind it.
+    /// The literal after it.
     pub separator: &'static str,
     /// The most UTF-16 units of its text, if its field has a limit.
     pub max: Option<usize>,
@@ -25,7 +25,7 @@ pub struct TemplatePart {
 }
 
 impl TemplatePart {
-    /// A component with the literal `separator` behind it, written as the value of the field of that name.
+    /// A component with the literal `separator` after it, written as the value of the field of that name.
     #[must_use]
     pub const fn new(name: &'static str, shape: Shape, separator: &'static str) -> Self {
         Self { name, shape, separator, max: None, field: name, coding: Coding::Value }
@@ -53,7 +53,7 @@ impl TemplatePart {
         }
     }
 
-    /// The component's text at the start of `key`, and the rest behind the separator.
+    /// The component's text at the start of `key`, and the rest after the separator.
     fn split<'k>(&self, key: &'k str) -> Option<(&'k str, &'k str)> {
         match self.shape.fixed() {
             Some(width) => {
@@ -66,12 +66,12 @@ impl TemplatePart {
     }
 }
 
-/// The text behind a literal.
+/// The text after a literal.
 fn without<'k>(literal: &str, text: &'k str) -> Option<&'k str> {
     if literal.is_empty() { Some(text) } else { text.strip_prefix(literal) }
 }
 
-/// A key template: a literal, then components with a literal behind each.
+/// A key template: a literal, then components with a literal after each.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyTemplate<'t> {
     /// The literal that every key starts with.
@@ -87,7 +87,7 @@ impl<'t> KeyTemplate<'t> {
         Self { start, parts: &[] }
     }
 
-    /// The same start with these components behind it. Does not compile over 512 UTF-16 units, or
+    /// The same start with these components after it. Does not compile over 512 UTF-16 units, or
     /// where a component has no end.
     #[must_use]
     #[track_caller]
@@ -184,7 +184,7 @@ impl<'t> KeyTemplate<'t> {
 
     /// Whether a key reads to its end as this template, each component in its shape.
     ///
-    /// The text of a component without a fixed width ends where the literal behind it occurs first:
+    /// The text of a component without a fixed width ends where the literal after it occurs first:
     /// no value contains it.
     #[must_use]
     pub fn takes(&self, key: &str, escape: Escape) -> bool {

@@ -1,7 +1,7 @@
 //! The text of a key under construction.
 //!
 //! Invariants: a key has no character that the service forbids (components are checked here,
-//! literals by the derive). The literal behind a component occurs first where the component ends,
+//! literals by the derive). The literal after a component occurs first where the component ends,
 //! so that the key splits back in one way only.
 
 use super::chars::{check_length, forbidden_in, is_forbidden};
@@ -24,7 +24,7 @@ pub struct KeyText {
     text: String,
     entity: &'static str,
     escape: Escape,
-    /// The literal behind the component being written; empty when the component's end is known.
+    /// The literal after the component being written; empty when the component's end is known.
     until: &'static str,
     /// The index of the element that the key is written for, where a row is written for each.
     element: usize,
@@ -147,7 +147,7 @@ impl KeyText {
             if tail.len() >= until.len() {
                 tail.starts_with(until)
             } else {
-                // The value ends inside a possible match, which the separator behind it may
+                // The value ends inside a possible match, which the separator after it may
                 // complete.
                 until.starts_with(tail) && until.starts_with(&until[tail.len()..])
             }

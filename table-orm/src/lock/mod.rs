@@ -62,7 +62,7 @@ struct Type {
     entity: Entity,
     /// Reads sample rows of earlier versions.
     read: fn(&Item) -> samples::Read,
-    /// What tells its rows from those of other types; `None` for a union.
+    /// What distinguishes its rows from those of other types; `None` for a union.
     member: Option<UnionMember>,
 }
 

@@ -26,7 +26,7 @@ const OTHER_TOTAL: &str = "keep what an entity adds, or give the sum another nam
                            `repair_sums` in each partition with this version, then delete this line";
 const RESTORE: &str = "restore the file from its repository";
 
-/// The rows of samples, those of one sample behind each other and its canonical row first.
+/// The rows of samples, those of one sample after each other and its canonical row first.
 pub(super) fn stored<E: TableEntity>(samples: &[E]) -> Result<Item, LockError> {
     let mut item = Item::new(STORED, "rows");
     for sample in samples {

@@ -41,19 +41,19 @@ pub const fn check<E: Migrates>() {
             (E::ESCAPE, <E::Old>::ESCAPE),
             (Escape::Encode, Escape::Encode) | (Escape::Reject, Escape::Reject)
         ),
-        "`migrate_from`: both types treat text in keys alike, so both or neither have `escape = encode`"
+        "`migrate_from`: only one of the two types has `escape = encode`; set it on both or on neither"
     );
     let new = [E::PARTITION_KEY, row_template::<E>()];
     assert!(
         determine(&new, &<E::Old>::PARTITION_KEY) && determine(&new, &row_template::<E::Old>()),
-        "`migrate_from`: the new canonical key does not tell each field of the old one, so two entities could meet \
-         at one key; name each field of the old key in it, as `{{field}}`, `{{field:0N}}`, or a component with `asc`, \
-         `desc` or `biased`. A key that a function writes (`with`) can be the new one, not the old one"
+        "`migrate_from`: the new canonical key lacks a field of the old one, so two entities could get the same \
+         key; write each field of the old key in it, as `{{field}}`, `{{field:0N}}`, or a component with `asc`, \
+         `desc` or `biased`. A function (`with`) may write the new key, but not the old one"
     );
     let one_table = same_table::<E>();
     assert!(
         E::GUARDS.is_empty() && <E::Old>::GUARDS.is_empty() || one_table && same_partition::<E>(),
-        "`migrate_from`: `unique` is checked within a partition, and the two types have not the same one; remove it \
+        "`migrate_from`: `unique` is checked within a partition, but the partitions of the two types differ; remove it \
          for the migration, or keep the PartitionKey"
     );
     assert!(

@@ -44,7 +44,7 @@ impl TableName {
         }
     }
 
-    /// Checks that tables of periods can have names of that base: with the digits of a period behind it.
+    /// Checks that tables of periods can have names of that base: with the digits of a period after it.
     pub(crate) fn checked_base(self, digits: usize) -> Result<Self, TableNameError> {
         if self.0.ends_with(|letter: char| letter.is_ascii_digit()) {
             let rule = "end it with a letter, because the digits of a period follow";

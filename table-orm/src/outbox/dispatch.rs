@@ -36,7 +36,7 @@ impl<E: TableEntity> Outbox<E> {
     ///   that come again may come after later ones. Partitions have no order among them.
     /// - **By one process**: it takes a lease on each partition. Any number of processes may run this.
     ///
-    /// When the handler fails, the event stays, and those behind it in the partition wait: for 1 second, then
+    /// When the handler fails, the event stays, and those after it in the partition wait: for 1 second, then
     /// twice as long after each failure, up to 5 minutes. Calls during that time leave the partition alone.
     ///
     /// Run it again and again, as a job or in a loop. A partition with events costs one query, the write of

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// The error of a handler.
 pub type HandlerError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why an event, and those behind it, stay in the outbox.
+/// Why an event, and those after it, stay in the outbox.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DispatchError {

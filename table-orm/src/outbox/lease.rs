@@ -4,7 +4,7 @@
 //! - The row is written under the version that was read. Events are removed in a transaction that writes
 //!   it, so only the process that has the lease removes any.
 //! - Times are those of the service's clock: when the row was written, and when the service last answered.
-//!   A clock decides only who may try. What is handed on, and in which order, depends on none.
+//!   A clock decides only who may try. No clock decides what is handed on, or in which order.
 
 use crate::entity::{DynamicEntity, LEASE};
 use crate::error::Result;

@@ -75,7 +75,11 @@ impl DispatchReport {
     }
 
     /// Counts what happened in one partition, or that the scan for them ended early.
-    #[allow(unused_variables, clippy::unused_self, reason = "without the features, nobody is told")]
+    #[allow(
+        unused_variables,
+        clippy::unused_self,
+        reason = "without the features, nothing is reported"
+    )]
     pub(super) fn show(&self, table: &str) {
         #[cfg(feature = "tracing")]
         for failure in &self.failures {

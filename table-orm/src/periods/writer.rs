@@ -1,12 +1,13 @@
 //! A writer into the tables of periods.
 //!
-//! Invariants: an entity is taken by the writer of its period's table. A writer is let go only when what it took is
-//! written, and its report is kept.
+//! Invariants: an entity is taken by the writer of its period's table, and a table has at most one. A writer is let go
+//! only when what it took is written. What could not be written stays in its writer, and in the journal, until the
+//! next report.
 
-use super::{Bucketed, Periods};
+use super::{Bucketed, Period, Periods};
 use crate::error::{Result, WriterError};
-use crate::model::TableName;
-use crate::repo::{OpenWriter, Writer, WriterReport};
+use crate::model::{DateTime, TableName};
+use crate::repo::{OpenWriter, Repo, Writer, WriterReport};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -46,13 +47,13 @@ impl<E: Bucketed + 'static> Periods<E> {
     /// The same with settings, such as `|writer| writer.every(Duration::from_secs(10)).upserts()`. They count for
     /// each period by itself: the buffer is one for each of the [`OPEN_PERIODS`].
     ///
-    /// A [journal](OpenWriter::journal) keeps the entities of a period until a writer of that period is opened: after
-    /// a crash, open one by [`at`](Self::at)`(period).writer()` for each period that may have left some.
+    /// One [journal](OpenWriter::journal) keeps the entities of all periods. After a crash,
+    /// [`recover`](PeriodsWriter::recover) writes what it has of any period.
     pub fn writer_with(
         &self,
         settings: impl Fn(OpenWriter<E>) -> OpenWriter<E> + Send + Sync + 'static,
     ) -> PeriodsWriter<E> {
-        let open = Open { writers: BTreeMap::new(), sent: 0, report: None, is_closed: false };
+        let open = Open { writers: BTreeMap::new(), used: 0, report: None, is_closed: false };
         let (periods, settings) = (self.clone(), Arc::new(settings));
         PeriodsWriter { periods, settings, open: Arc::new(Mutex::new(open)) }
     }
@@ -71,12 +72,20 @@ pub struct PeriodsWriter<E> {
 
 /// The writers of the last periods.
 struct Open<E> {
-    /// Each with the number of the last entity that it took.
-    writers: BTreeMap<TableName, (Writer<E>, u64)>,
-    sent: u64,
+    writers: BTreeMap<TableName, PeriodWriter<E>>,
+    used: u64,
     /// What was written and let go since the last report.
     report: Option<WriterReport<E>>,
     is_closed: bool,
+}
+
+/// The writer of a period.
+struct PeriodWriter<E> {
+    writer: Writer<E>,
+    /// The number of the last call that used it.
+    last: u64,
+    /// Whether it holds nothing but failures, which the next report has.
+    has_failed: bool,
 }
 
 impl<E: Bucketed + 'static> PeriodsWriter<E> {
@@ -91,23 +100,75 @@ impl<E: Bucketed + 'static> PeriodsWriter<E> {
             return Err(WriterError::Closed.into());
         }
         let repo = self.periods.of(&entity);
-        let table = repo.table().clone();
-        open.sent += 1;
-        let now = open.sent;
-        if !open.writers.contains_key(&table) {
-            if open.writers.len() >= OPEN_PERIODS {
-                open.let_go().await?;
-            }
-            let writer = (self.settings)(repo.writer()).await?;
-            open.writers.insert(table.clone(), (writer, now));
+        self.writer_of(&mut open, &repo).await?.send(entity).await
+    }
+
+    /// Writes what an ended process left in the [journal](OpenWriter::journal) of the settings, for each period that
+    /// has entities there. Returns what was written, and what could not be written, since the last report.
+    ///
+    /// Call it when the app starts. [`send`](Self::send) alone writes what was left of the periods of its entities.
+    ///
+    /// ```
+    /// # use table_orm::{TableEntity, Tables};
+    /// # use time::OffsetDateTime;
+    /// # #[derive(Debug, TableEntity)]
+    /// # #[table(name = "readings", partition = "{sensor}", row = "{at}", bucket(month, at))]
+    /// # struct Reading { sensor: String, at: OffsetDateTime }
+    /// # #[cfg(feature = "embedded")]
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use table_orm::embedded::EmbeddedStore;
+    /// # let readings = Tables::in_memory()?.periods::<Reading>();
+    /// # let directory = tempfile::tempdir()?;
+    /// let file = EmbeddedStore::open(directory.path().join("journal.redb"))?;
+    /// let writer = readings.writer_with(move |writer| writer.journal(file.clone()));
+    /// writer.recover().await?.all()?;
+    /// let at = OffsetDateTime::now_utc();
+    /// writer.send(Reading { sensor: "roof".into(), at }).await?; // on the disk
+    /// writer.close().await?.all()?; // in the table
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(feature = "embedded"))]
+    /// # fn main() {}
+    /// ```
+    ///
+    /// # Errors
+    /// - [`WriterError::Journal`] while the journal has an entry that cannot be read as an `E`.
+    /// - [`WriterError::NoRuntime`] outside of a tokio runtime, [`WriterError::Closed`] when the writer is closed.
+    /// - When the journal cannot be read.
+    pub async fn recover(&self) -> Result<WriterReport<E>> {
+        let mut open = self.open.lock().await;
+        if open.is_closed {
+            return Err(WriterError::Closed.into());
         }
-        match open.writers.get_mut(&table) {
-            Some((writer, last)) => {
-                *last = now;
-                writer.send(entity).await
-            }
-            None => Ok(()),
+        let any = (self.settings)(self.periods.at(DateTime::MIN).writer());
+        let bucket = Periods::<E>::BUCKETING.bucket();
+        for table in any.tables_in_journal().await? {
+            let Some(period) = Period::of_table(bucket, &self.periods.base, &table) else {
+                continue;
+            };
+            // It reads the journal as it is opened.
+            self.writer_of(&mut open, &self.periods.repo(period)).await?;
         }
+        open.flush().await
+    }
+
+    /// The writer of a period's table, which is the last that was used from now on.
+    async fn writer_of(&self, open: &mut Open<E>, repo: &Repo<E>) -> Result<Writer<E>> {
+        let table = repo.table();
+        open.used += 1;
+        let now = open.used;
+        if let Some(known) = open.writers.get_mut(table) {
+            (known.last, known.has_failed) = (now, false);
+            return Ok(known.writer.clone());
+        }
+        while open.writers.values().filter(|one| !one.has_failed).count() >= OPEN_PERIODS {
+            open.let_go().await?;
+        }
+        let writer = (self.settings)(repo.writer()).await?;
+        let known = PeriodWriter { writer: writer.clone(), last: now, has_failed: false };
+        open.writers.insert(table.clone(), known);
+        Ok(writer)
     }
 
     /// Writes everything that was taken before. Returns what was written, and what could not be written, since the
@@ -141,22 +202,32 @@ impl<E: Bucketed + 'static> PeriodsWriter<E> {
 }
 
 impl<E: Bucketed + 'static> Open<E> {
-    /// Writes what the writer took that was idle longest, and lets it go.
+    /// Writes what the writer took that was idle longest, and lets it go. Its failures stay in it, and in its
+    /// journal, until the next report.
     async fn let_go(&mut self) -> Result<()> {
-        let idle = self.writers.iter().min_by_key(|(_, (_, last))| *last);
-        let Some((table, (writer, _))) = idle else { return Ok(()) };
-        let (table, report) = (table.clone(), writer.flush().await?);
+        let holding = self.writers.iter_mut().filter(|(_, one)| !one.has_failed);
+        let Some((table, idle)) = holding.min_by_key(|(_, one)| one.last) else { return Ok(()) };
+        if !idle.writer.finish().await? {
+            idle.has_failed = true;
+            return Ok(());
+        }
+        let (table, report) = (table.clone(), idle.writer.flush().await?);
         self.add(report);
         self.writers.remove(&table);
         Ok(())
     }
 
     async fn flush(&mut self) -> Result<WriterReport<E>> {
-        let writers: Vec<_> = self.writers.values().map(|(writer, _)| writer.clone()).collect();
+        let writers: Vec<_> = self.writers.values().map(|one| one.writer.clone()).collect();
+        // A failure leaves the journal when the report is taken, which then waits for nothing more.
+        for writer in &writers {
+            writer.finish().await?;
+        }
         for writer in writers {
             let report = writer.flush().await?;
             self.add(report);
         }
+        self.writers.retain(|_, one| !one.has_failed);
         Ok(self.report.take().unwrap_or_default())
     }
 

@@ -92,7 +92,10 @@ impl Add for Bounds {
 
     fn add(self, other: Self) -> Self {
         let most = self.most.zip(other.most);
-        Self { least: self.least + other.least, most: most.map(|(one, two)| one + two) }
+        Self {
+            least: self.least.saturating_add(other.least),
+            most: most.map(|(one, two)| one.saturating_add(two)),
+        }
     }
 }
 
@@ -207,7 +210,7 @@ impl Cost {
         }
         match (query.keys.class(), &query.filter) {
             (QueryClass::Point, None) => Self::point_queries(Bounds::exactly(1)),
-            // An empty page may have another behind it.
+            // An empty page may have another after it.
             (QueryClass::Point, Some(_)) => {
                 Self { rows_read: Bounds::up_to(1), ..Self::transactions(Bounds::from(1)) }
             }

@@ -48,21 +48,21 @@ impl TableClient {
         !self.reported.is_empty() && rows.any(|operation| self.is_reported(&operation.row_key))
     }
 
-    /// The types that may have such a canonical row: several, where the rows' `kind` tells them apart.
+    /// The types that may have such a canonical row: several, where the rows' `kind` distinguishes them.
     fn reported_types(&self, row_key: &str) -> impl Iterator<Item = &ReportedType> {
         self.reported.iter().filter(move |reported| reported.is_canonical(row_key))
     }
 
-    /// Whether the event of a write depends on the stored row. A write under a condition tells by itself
+    /// Whether the event of a write depends on the stored row. A write under a condition shows by itself
     /// what it does.
     pub(super) fn reads_for_event(&self, operation: &Operation) -> bool {
         self.reported_types(&operation.row_key).any(|reported| {
-            let tells = match &operation.action {
+            let shows = match &operation.action {
                 Action::InsertOrReplace(_) | Action::InsertOrMerge(_) => false,
                 Action::Merge(..) => !reported.values.after,
                 Action::Insert(_) | Action::Replace(..) | Action::Delete(_) => true,
             };
-            reported.values.before || reported.is_marked || !tells
+            reported.values.before || reported.is_marked || !shows
         })
     }
 
@@ -187,7 +187,7 @@ impl TableClient {
         Ok(next)
     }
 
-    /// The inserts of events with the next numbers, behind the write that takes these. `is_behind` says that there
+    /// The inserts of events with the next numbers, after the write that takes these. `is_behind` says that there
     /// was an event under such a number: another program deleted the row with the number, or brought
     /// back an old one.
     pub(super) async fn numbered(
@@ -217,7 +217,7 @@ pub(super) fn is_number_taken(error: &Error) -> bool {
 }
 
 /// Whether the operation changes nothing: it fails unless the row has a version.
-fn requires_only(operation: &Operation) -> Result<bool> {
+pub(super) fn requires_only(operation: &Operation) -> Result<bool> {
     Ok(match &operation.action {
         Action::Merge(set, IfMatch::ETag(_)) => {
             read_row::<DynamicEntity>(0, set)?.properties.is_empty()

@@ -82,10 +82,11 @@ impl TableClient {
         (!self.large.is_empty()).then_some(Step::DeleteValues { table, rows: None, cost })
     }
 
-    /// The touches of a batch, and the values that it replaces, as far as a transaction has room for their deletes.
+    /// The touches of a batch, and the values that it replaces, as far as a transaction has room for their deletes
+    /// beside the totals and events that may follow.
     fn values(&self, batch: &Batch) -> Result<(Vec<Operation>, Vec<Reference>)> {
         let (touches, mut replaced) = (self.touches(batch)?, self.replaced_values(batch)?);
-        let taken = batch.operations.len() + touches.len();
+        let taken = batch.operations.len() + touches.len() + self.most_following(batch);
         replaced.truncate(self.store().transaction_operations().saturating_sub(taken));
         Ok((touches, replaced))
     }

@@ -14,7 +14,7 @@ pub(crate) struct MeasuredBatch {
     pub room: usize,
     /// The most operations that one request can have together.
     pub most: usize,
-    /// The operations that a request needs for each entity beside its own.
+    /// The operations that a request needs for it beside its own: for totals, events and large values.
     pub more: usize,
     /// The UTF-16 units that they add to the text of a row that the request has once, as an intent.
     pub units: usize,
@@ -32,11 +32,9 @@ impl TableClient {
         let bytes = |operations| self.store().commit_bytes(&self.table, partition_key, operations);
         let frame = bytes(&[]);
         let bytes = bytes(operations).saturating_sub(frame);
-        // The head of the outbox, and an event of each entity.
-        let events = usize::from(!self.reported.is_empty());
-        let of_all = events + self.summed.iter().map(|summed| summed.shared).sum::<usize>();
+        let of_all = self.following_all();
         let values = self.value_operations(&batch).map_or(0, |values| values.len());
-        let more = values + events + self.summed.iter().map(|summed| summed.each).sum::<usize>();
+        let more = values + self.following_each(&batch);
         let room = MAX_TRANSACTION_BYTES.saturating_sub(frame + of_all * TOTAL_BYTES);
         let bytes = bytes + more * TOTAL_BYTES + self.most_value_bytes(&batch);
         let most = self.store().transaction_operations().saturating_sub(of_all);

@@ -31,7 +31,6 @@
 //! - Only this module sends requests about rows to a store. The one exception are scans, which read pages
 //!   themselves.
 
-mod accompanied;
 mod alive;
 mod attempts;
 mod canonical_key;
@@ -51,6 +50,7 @@ mod step;
 mod step_cost;
 mod sums;
 mod table_client;
+mod totals_and_events;
 mod within;
 
 pub use attempts::CONFLICT_RETRY_TIME;

@@ -3,7 +3,7 @@
 //! Nothing is sent from here. A pointer is written, kept fresh and deleted by the room `register`.
 //!
 //! Invariants:
-//! - Work joins a pointer only within [`STANDS`] after the pointer was last sent, by this machine's clock. Later
+//! - Work joins a pointer only within [`VALID_FOR`] after the pointer was last sent, by this machine's clock. Later
 //!   work claims it, and writes it again before it begins.
 //! - A pointer is deleted only when all work that joined or claimed it has [ended](Cover::end). Its name is not
 //!   used again then. If one piece of work was dropped instead, the pointer is left, and later work gets a
@@ -18,8 +18,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-/// How long a pointer that was written covers new work, and how long it stands after the last work.
-pub(crate) const STANDS: Duration = Duration::from_secs(60);
+/// How long a pointer that was written covers new work, and how long it is kept after the last work.
+pub(crate) const VALID_FOR: Duration = Duration::from_secs(60);
 
 /// The registers of the tables of a connection.
 #[derive(Debug, Default)]
@@ -32,8 +32,8 @@ impl Registers {
         if registers.iter().any(|register| register.is_of(home) && register.table == *table) {
             return;
         }
-        let standing = Mutex::default();
-        let register = Register { home: home.clone(), table: table.clone(), standing };
+        let current = Mutex::default();
+        let register = Register { home: home.clone(), table: table.clone(), current };
         registers.retain(|register| !register.is_of(home));
         registers.push(Arc::new(register));
     }
@@ -56,7 +56,7 @@ pub(crate) struct Register {
     pub home: TableName,
     /// The table of the pointers.
     pub table: TableName,
-    standing: Mutex<BTreeMap<Place, Arc<Pointer>>>,
+    current: Mutex<BTreeMap<Place, Arc<Pointer>>>,
 }
 
 /// A partition with unfinished work of a kind.
@@ -107,12 +107,12 @@ impl Register {
         self.home.as_str().eq_ignore_ascii_case(home.as_str())
     }
 
-    /// Covers work by the pointer that stands, if it may.
+    /// Covers work by the current pointer, if it may.
     pub fn join(&self, place: &Place, timer: Timer) -> Option<Cover> {
-        let standing = lock(&self.standing);
-        let pointer = standing.get(place)?;
+        let current = lock(&self.current);
+        let pointer = current.get(place)?;
         let mut state = lock(&pointer.state);
-        let is_fresh = state.sent.is_some_and(|sent| timer.now() < sent + STANDS);
+        let is_fresh = state.sent.is_some_and(|sent| timer.now() < sent + VALID_FOR);
         if state.is_left || !is_fresh {
             return None;
         }
@@ -120,10 +120,10 @@ impl Register {
         Some(Cover::of(pointer, timer))
     }
 
-    /// Covers work by the pointer that stands, or a new one with that name. It is still to be written.
+    /// Covers work by the current pointer, or a new one with that name. It is still to be written.
     pub fn claim(&self, place: &Place, name: String, timer: Timer) -> Cover {
-        let standing = lock(&self.standing);
-        let pointer = standing.get(place).filter(|pointer| !lock(&pointer.state).is_left);
+        let current = lock(&self.current);
+        let pointer = current.get(place).filter(|pointer| !lock(&pointer.state).is_left);
         let new = || Pointer { place: place.clone(), name, state: Mutex::default() };
         let pointer = pointer.cloned().unwrap_or_else(|| Arc::new(new()));
         // Counted before it is written: it must not be deleted meanwhile.
@@ -134,12 +134,12 @@ impl Register {
     /// The pointer of a cover was written; the request was sent at that time. With `keep`, it also covers later
     /// work. Returns whether it has not been kept so far.
     pub fn written(&self, cover: &Cover, sent: Duration, keep: bool) -> bool {
-        let mut standing = lock(&self.standing);
+        let mut current = lock(&self.current);
         let pointer = &cover.pointer;
         let is_kept = |other: &Arc<Pointer>| Arc::ptr_eq(other, pointer);
-        let is_new = !standing.get(&pointer.place).is_some_and(is_kept);
+        let is_new = !current.get(&pointer.place).is_some_and(is_kept);
         if keep && is_new {
-            standing.insert(pointer.place.clone(), Arc::clone(pointer));
+            current.insert(pointer.place.clone(), Arc::clone(pointer));
         }
         let mut state = lock(&pointer.state);
         state.sent = state.sent.max(Some(sent));
@@ -155,22 +155,22 @@ impl Register {
 
     /// Nobody keeps the pointer any more. Later work gets another one.
     pub fn leave(&self, pointer: &Arc<Pointer>) {
-        let mut standing = lock(&self.standing);
+        let mut current = lock(&self.current);
         lock(&pointer.state).is_left = true;
-        Self::forget(&mut standing, pointer);
+        Self::forget(&mut current, pointer);
     }
 
-    fn forget(standing: &mut BTreeMap<Place, Arc<Pointer>>, pointer: &Arc<Pointer>) {
-        if standing.get(&pointer.place).is_some_and(|other| Arc::ptr_eq(other, pointer)) {
-            standing.remove(&pointer.place);
+    fn forget(current: &mut BTreeMap<Place, Arc<Pointer>>, pointer: &Arc<Pointer>) {
+        if current.get(&pointer.place).is_some_and(|other| Arc::ptr_eq(other, pointer)) {
+            current.remove(&pointer.place);
         }
     }
 
     /// What to do with a pointer now. Forgets one that is to be deleted or left.
     pub fn next(&self, pointer: &Arc<Pointer>, now: Duration) -> Next {
-        let mut standing = lock(&self.standing);
+        let mut current = lock(&self.current);
         let state = lock(&pointer.state);
-        let until = |since: Duration| (since + STANDS).saturating_sub(now);
+        let until = |since: Duration| (since + VALID_FOR).saturating_sub(now);
         let next = match (state.covers, state.is_left) {
             (0, true) => Next::Leave,
             (0, false) if until(state.idle_since).is_zero() && state.stays => Next::Leave,
@@ -181,7 +181,7 @@ impl Register {
                 return if wait.is_zero() { Next::Write } else { Next::Wait(wait) };
             }
         };
-        Self::forget(&mut standing, pointer);
+        Self::forget(&mut current, pointer);
         next
     }
 }
@@ -240,7 +240,7 @@ mod tests {
     fn register() -> (Register, Place) {
         let [home, table] = ["orders", "ordersDue"].map(TableName::checked);
         let place = Place { kind: "Order".to_owned(), partition_key: "acme".to_owned() };
-        (Register { home, table, standing: Mutex::default() }, place)
+        (Register { home, table, current: Mutex::default() }, place)
     }
 
     #[test]
@@ -253,7 +253,7 @@ mod tests {
         first.end();
         drop(first);
         // Its time is over, and later work claims it at the last moment.
-        let later = 3 * STANDS;
+        let later = 3 * VALID_FOR;
         let second = register.claim(&place, "2".to_owned(), timer);
         assert_eq!(second.pointer.name, "1");
         assert_eq!(register.next(&pointer, later), Next::Write);
@@ -277,7 +277,7 @@ mod tests {
         assert!(register.join(&place, timer).is_none());
         second.iter().for_each(Cover::end);
         drop(second);
-        assert_eq!(register.next(&pointer, 3 * STANDS), Next::Leave);
+        assert_eq!(register.next(&pointer, 3 * VALID_FOR), Next::Leave);
     }
 
     #[test]
@@ -293,7 +293,7 @@ mod tests {
         second.iter().for_each(Cover::end);
         drop(second);
         assert_eq!(register.claim(&place, "2".to_owned(), timer).stay().pointer.name, "1");
-        assert_eq!(register.next(&pointer, timer.now() + 3 * STANDS), Next::Leave);
+        assert_eq!(register.next(&pointer, timer.now() + 3 * VALID_FOR), Next::Leave);
         assert_eq!(register.claim(&place, "3".to_owned(), timer).stay().pointer.name, "3");
     }
 }

@@ -142,7 +142,7 @@ pub enum Step {
         cost: Cost,
     },
     /// The requests that reserve values which are unique over all partitions: the insert of a ticket beside the
-    /// entity, and of a guard row for each value. The transaction behind it deletes the ticket, in the version
+    /// entity, and of a guard row for each value. The transaction after it deletes the ticket, in the version
     /// that the answer to its insert states.
     Reserve {
         /// The tables and the PartitionKeys of the guard rows.

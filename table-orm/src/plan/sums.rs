@@ -20,8 +20,8 @@ impl TableClient {
         self.summed_types(row_key).next().is_some()
     }
 
-    /// The types that may have such a canonical row: several, where the rows' `kind` tells them apart.
-    fn summed_types(&self, row_key: &str) -> impl Iterator<Item = &SummedType> + Clone {
+    /// The types that may have such a canonical row: several, where the rows' `kind` distinguishes them.
+    pub(super) fn summed_types(&self, row_key: &str) -> impl Iterator<Item = &SummedType> + Clone {
         self.summed.iter().filter(move |summed| summed.is_canonical(row_key))
     }
 

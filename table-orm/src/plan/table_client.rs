@@ -359,7 +359,7 @@ impl TableClient {
         Err(self.rejected(&batch.partition_key, "", None, cause))
     }
 
-    /// How long ago that was, by the service's clock. By this machine's where the store tells no time: then the
+    /// How long ago that was, by the service's clock. By this machine's where the store gives no time: then the
     /// store is in this process, or its clock is unknown.
     pub fn age(&self, then: DateTime) -> Duration {
         self.store().service_time().unwrap_or_else(DateTime::now).since(then)

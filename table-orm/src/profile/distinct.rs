@@ -8,7 +8,7 @@ use super::report::Distinct;
 use crate::figures::DistinctSketch;
 use std::collections::HashSet;
 
-/// The most values that are told apart.
+/// The most values that are distinguished.
 pub(super) const MOST: u64 = 100;
 
 /// A count of different values.

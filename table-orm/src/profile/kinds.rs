@@ -14,7 +14,7 @@ use crate::model::{ACROSS_GUARD, DateTime, Edm, KIND, MOVED_TO, TableName, reser
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// The most beginnings of RowKeys that are told apart.
+/// The most beginnings of RowKeys that are counted each by itself.
 const MOST_SHAPES: usize = 60;
 /// The most letters of a beginning that names a kind of row.
 const MOST_LETTERS: usize = 24;

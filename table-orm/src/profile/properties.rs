@@ -9,7 +9,7 @@ use crate::model::{Edm, EdmType, Printable, order, property_size};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-/// The most names that are told apart: twice as many as one entity can have.
+/// The most names that are counted each by itself: twice as many as one entity can have.
 const MOST_NAMES: usize = 504;
 /// The most characters of a constant value that are kept.
 const SHOWN: usize = 40;

@@ -157,7 +157,7 @@ pub enum RowRole {
     Moved,
     /// Bytes of a large value.
     LargeValue,
-    /// A row of none of the types that the profile knows.
+    /// A row of a type that the profile does not know.
     Other,
 }
 

@@ -140,10 +140,7 @@ impl ProfileReport {
         more(f, self.properties.len())?;
         if self.other_properties > 0 {
             let others = grouped(self.other_properties);
-            writeln!(
-                f,
-                "  and {others} values under other names, which are too many to tell apart"
-            )?;
+            writeln!(f, "  and {others} values under other names, which are too many to list")?;
         }
         Ok(())
     }

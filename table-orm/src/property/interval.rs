@@ -67,7 +67,7 @@ pub struct Place {
 
 impl Place {
     fn of<const SLOTS: usize>(number: i64) -> Option<Self> {
-        const { assert!(SLOTS > 0, "a row of a series has a slot") }
+        const { assert!(SLOTS > 0, "a row of a series has at least one slot") }
         let number = usize::try_from(number).ok()?;
         Some(Self { row: u32::try_from(number / SLOTS).ok()?, slot: number % SLOTS })
     }
@@ -86,7 +86,7 @@ pub type Days = Every<86_400>;
 
 impl<const SECONDS: u32> Every<SECONDS> {
     const TICKS: i64 = {
-        assert!(SECONDS > 0, "a period has at least a second");
+        assert!(SECONDS > 0, "a period has at least one second");
         SECONDS as i64 * 10_000_000
     };
 }

@@ -179,7 +179,7 @@ impl Reference {
     /// What the ids of an entity's values begin with.
     pub fn owner(partition_key: &str, row_key: &str) -> String {
         let mut digest = Digest::default();
-        // The length tells where one key ends.
+        // The length shows where one key ends.
         digest.add(format!("{}:{partition_key}{row_key}", order::len(partition_key)).as_bytes());
         let mut digits = digest.finish();
         digits.truncate(OWNER_DIGITS);

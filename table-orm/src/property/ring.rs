@@ -30,7 +30,7 @@ use std::marker::PhantomData;
 ///
 /// The derive gives the patch a setter with the suffix `_at`, which writes one slot and its stamp in one request, and
 /// reads nothing. Such a write does not know what the slot has. A value that arrives `N` or more periods late would
-/// overwrite a newer one: that period then has no value. [`is_late`](Self::is_late) tells such values apart before
+/// overwrite a newer one: that period then has no value. [`is_late`](Self::is_late) finds such values before
 /// they are sent. [`put`](Self::put), with `update`, never overwrites a newer value.
 ///
 /// ```
@@ -54,7 +54,7 @@ pub struct Ring<T, const N: usize, P> {
 
 impl<T, const N: usize, P> Default for Ring<T, N, P> {
     fn default() -> Self {
-        const { assert!(N > 0, "a ring has a slot") }
+        const { assert!(N > 0, "a ring has at least one slot") }
         Self { slots: (0..N).map(|_| None).collect(), period: PhantomData }
     }
 }
@@ -145,11 +145,11 @@ impl<T, const N: usize, P: Interval> Ring<T, N, P> {
 }
 
 impl<T, const N: usize> Ring<T, N, Numbered> {
-    /// Puts the value behind the newest one, and returns its number: 0 in an empty ring. It takes the slot of the
+    /// Puts the value after the newest one, and returns its number: 0 in an empty ring. It takes the slot of the
     /// value `N` numbers before.
     ///
     /// Call it in an [`update`](crate::Repo::update), which reads the newest number: so two writers never use one.
-    /// Returns `None`, and puts nothing, behind `i64::MAX`.
+    /// Returns `None`, and puts nothing, after `i64::MAX`.
     ///
     /// ```
     /// use table_orm::property::{Numbered, Ring};

@@ -248,12 +248,15 @@ impl ProjectedSeries {
         from: usize,
         to: usize,
     ) -> Self {
-        assert!(from < to, "these slots are none; write `slots(a..b)` with `a` less than `b`");
+        assert!(
+            from < to,
+            "the range of slots is empty; write `slots(a..b)` with `a` less than `b`"
+        );
         assert!(to <= S::SLOTS.most(), "the series has no such slots; its slots start at 0");
         assert!(
             T::SLOTS.most() == to - from,
-            "the field has another number of slots than the range; make it `[Option<T>; N]` with as \
-             many as the range holds"
+            "the field and the range differ in their number of slots; make the field `[Option<T>; \
+             N]`, with the number of slots in the range"
         );
         Self { property, length: false, slots: S::SLOTS, from, to }
     }

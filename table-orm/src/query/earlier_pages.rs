@@ -109,7 +109,7 @@ pub(super) fn write_text(bytes: &mut Vec<u8>, text: Option<&str>, base: Option<&
     bytes.extend_from_slice(rest);
 }
 
-/// Reads a text back; `None` for bytes that are none.
+/// Reads a text back; `None` for bytes that are not such a text.
 pub(super) fn read_text(bytes: &mut &[u8], base: Option<&str>) -> Option<Option<String>> {
     let Some((shared, rest)) = split_text(bytes)? else { return Some(None) };
     let shared = base.unwrap_or_default().as_bytes().get(..shared)?;

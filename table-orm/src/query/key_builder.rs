@@ -35,7 +35,7 @@ impl KeyBuilder {
         Self { partition_key, row_key, error: None }
     }
 
-    /// Appends the next component, and the literal `then` behind it.
+    /// Appends the next component, and the literal `then` after it.
     #[must_use]
     pub fn part<X, T: KeyPart<X>>(
         mut self,
@@ -177,11 +177,11 @@ impl KeyBuilder {
     }
 
     /// The rows whose next component is text that starts with `prefix`. `then` is the literal
-    /// behind the component.
+    /// after the component.
     ///
     /// # Errors
     /// When a key cannot hold one of the values: the first such error. When the prefix could run into
-    /// the literal behind the component: [`KeyFault::Separator`].
+    /// the literal after the component: [`KeyFault::Separator`].
     pub fn starts_with<X, T: TextPart<X>>(
         self,
         component: &'static str,

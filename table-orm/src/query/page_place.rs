@@ -1,7 +1,7 @@
 //! Where a page of a query is, and where the pages beside it are.
 //!
 //! Invariant: pages that follow each other share no key, forward and back: a page that is reached from
-//! behind ends before the first key of the page that was left, whatever was written in between.
+//! after ends before the first key of the page that was left, whatever was written in between.
 
 use super::earlier_pages::{
     EarlierPages, read_continuation, read_text, write_continuation, write_text,

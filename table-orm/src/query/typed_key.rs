@@ -53,7 +53,7 @@ impl<S> RowKey<S> {
         Self { key, state: PhantomData }
     }
 
-    /// The rows whose next component starts with `prefix`. `then` is the literal behind it.
+    /// The rows whose next component starts with `prefix`. `then` is the literal after it.
     pub fn starts_with<X, T, R>(
         self,
         component: &'static str,
@@ -87,7 +87,7 @@ impl<S> fmt::Debug for RowKey<S> {
     }
 }
 
-/// What generated code does with a component and the literal `then` behind it.
+/// What generated code does with a component and the literal `then` after it.
 ///
 /// Generated code always names it as `<T as Part<X>>`, so a type that keys cannot hold is one
 /// compile error, however many keys it is part of.

@@ -47,7 +47,7 @@ pub struct DeleteTable<E> {
 
 impl<E: TableEntity> DeleteTable<E> {
     /// Leaves the rows of the type in other tables. They then belong to no entity: queries return them, and a guard
-    /// that is left keeps nobody away from its value. Delete these tables too, or the rows by
+    /// that is left blocks nobody from taking its value. Delete these tables too, or the rows by
     /// [`retire`](Repo::retire).
     pub const fn leave_foreign_rows(mut self) -> Self {
         self.leaves_foreign_rows = true;

@@ -6,10 +6,12 @@ use crate::entity::{
 };
 use crate::error::Result;
 use crate::key::KeyError;
+use crate::model::Metadata;
 use crate::plan::{Plan, Step, TableClient};
 use crate::query::{KeyRange, RowQuery};
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -203,13 +205,23 @@ impl<T> fmt::Debug for Answer<T> {
     }
 }
 
-/// The query, limited to the properties that a `T` is read from, and those that tell own rows.
+/// The query, limited to the properties that a `T` is read from, and those that show whether a row is the type's own.
 pub(super) fn reading<T: ReadRow>(query: RowQuery, own: &OwnRows) -> RowQuery {
-    let select = T::select().map(|mut names| {
+    selecting(query, T::select(), T::METADATA, own)
+}
+
+/// The query, limited to these properties and those that tell own rows.
+pub(super) fn selecting(
+    query: RowQuery,
+    select: Option<Vec<Cow<'static, str>>>,
+    metadata: Metadata,
+    own: &OwnRows,
+) -> RowQuery {
+    let select = select.map(|mut names| {
         names.extend(own.beside(&names));
         names
     });
-    RowQuery { select, metadata: T::METADATA, ..query }
+    RowQuery { select, metadata, ..query }
 }
 
 async fn read_point<R, T>(client: &TableClient, keys: KeyRange) -> Result<Option<T>>

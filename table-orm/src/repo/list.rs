@@ -105,7 +105,7 @@ impl<R, C, T> Clone for List<R, C, T> {
 }
 
 impl<R: Row, C, T> List<R, C, T> {
-    fn map(self, change: impl FnOnce(Listing) -> Listing) -> Self {
+    fn with(self, change: impl FnOnce(Listing) -> Listing) -> Self {
         Self { listing: change(self.listing), read: PhantomData }
     }
 
@@ -139,7 +139,7 @@ impl<R: Row, C, T> List<R, C, T> {
     pub fn filter<I: IntoCondition>(self, condition: impl FnOnce(R::Columns) -> I) -> Self {
         let entity = self.listing.client.context.entity;
         let condition = condition(R::COLUMNS).into_condition().of(entity).map_err(Invalid::from);
-        self.map(|listing| listing.filter(condition))
+        self.with(|listing| listing.filter(condition))
     }
 
     /// Reads only the fields of `P`, a struct with `#[derive(Projection)]`. Fields that the row stores
@@ -215,11 +215,11 @@ impl<R: Row, C, T> List<R, C, T> {
     /// # }
     /// ```
     pub fn skip_unreadable(self, on_skip: impl Fn(&PropertyError) + Send + Sync + 'static) -> Self {
-        self.map(|listing| listing.skip_unreadable(on_skip))
+        self.with(|listing| listing.skip_unreadable(on_skip))
     }
 
     pub(super) fn skipping(self, skip: SkipUnreadable) -> Self {
-        self.map(|listing| listing.skipping(skip))
+        self.with(|listing| listing.skipping(skip))
     }
 
     /// Reads at most `rows` rows in all, and asks the store for no more.
@@ -243,7 +243,7 @@ impl<R: Row, C, T> List<R, C, T> {
     /// # }
     /// ```
     pub fn take(self, rows: usize) -> Self {
-        self.map(|listing| listing.take(rows))
+        self.with(|listing| listing.take(rows))
     }
 
     /// Reads from the primary location, whatever the connection's [`ReadFrom`](crate::layer::ReadFrom).
@@ -263,7 +263,7 @@ impl<R: Row, C, T> List<R, C, T> {
     /// # }
     /// ```
     pub fn from_primary(self) -> Self {
-        self.map(|listing| Listing { from_primary: true, ..listing })
+        self.with(|listing| Listing { from_primary: true, ..listing })
     }
 
     /// Returns whether the query matches a row: reads one row, without its properties.

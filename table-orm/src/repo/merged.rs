@@ -7,7 +7,7 @@ use super::pages::RowStream;
 use crate::error::{Error, Result};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
-/// The next row of a stream, and the stream behind it.
+/// The next row of a stream, and the stream after it.
 struct StreamHead<T, K> {
     key: K,
     row: T,

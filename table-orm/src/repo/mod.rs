@@ -1,6 +1,5 @@
 //! The typed calls on one table. Each returns a value that sends nothing until it is awaited.
 
-mod ahead;
 mod append;
 mod bulk;
 #[cfg(feature = "cache")]
@@ -28,12 +27,14 @@ mod load_unique;
 mod loaded_set;
 mod maintenance;
 mod many_pages;
+mod mapped;
 mod merge;
 mod merged;
 mod over_stored;
 mod pages;
 mod patch;
 mod purge;
+mod read_ahead;
 mod register;
 mod save;
 mod sequence;
@@ -89,6 +90,7 @@ pub(crate) use maintenance::{FormerMarks, FormerProperties};
 pub use maintenance::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use maintenance::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
 pub use many_pages::ManyPages;
+pub use mapped::MappedList;
 pub use merge::Merge;
 pub(crate) use pages::{PageReader, until_error};
 pub use pages::{Pages, RowPage, RowStream};

@@ -1,10 +1,13 @@
 //! The answers of a query, page by page or row by row.
 
-use super::ahead::PageAhead;
-use crate::entity::{OwnRows, ReadRow, RowHead, SkipUnreadable, cut_page, first_head, read_rows};
+use super::read_ahead::PageAhead;
+use crate::entity::{
+    MapRows, OwnRows, PageRows, ReadRow, RowHead, SkipUnreadable, cut_page, first_head, read_page,
+};
 use crate::error::{Error, Result};
 use crate::model::{Continuation, MAX_PAGE_ROWS};
 use crate::plan::{Plan, Step, TableClient};
+use crate::property::PropertyError;
 use crate::query::{PagePlace, PageStart, PageToken, RowQuery, fingerprint};
 use crate::store::Page;
 use bytes::Bytes;
@@ -75,8 +78,18 @@ pub struct Pages<T> {
 #[derive(Debug)]
 pub(crate) struct PageReader<T> {
     own: OwnRows,
-    read: ReadPage<T>,
+    read: PageRead<T>,
 }
+
+#[derive(Debug)]
+enum PageRead<T> {
+    By(ReadPage<T>),
+    /// All rows of the page.
+    Whole(ReadWhole<T>),
+    Mapped(MapRows<T>),
+}
+
+type ReadWhole<T> = fn(&OwnRows, &[u8]) -> Result<PageRows<T>, PropertyError>;
 
 /// Reads at most a number of rows of a page, the last argument. Returns whether these are all.
 type ReadPage<T> = fn(&OwnRows, &[u8], Option<&SkipUnreadable>, usize) -> Result<(Vec<T>, bool)>;
@@ -89,15 +102,38 @@ impl<T> PageReader<T> {
 
     /// Reads pages with `read`, which is given the own rows.
     pub const fn of(own: OwnRows, read: ReadPage<T>) -> Self {
-        Self { own, read }
+        Self { own, read: PageRead::By(read) }
+    }
+
+    /// Reads all own rows of a page with `read`.
+    pub const fn whole(own: OwnRows, read: ReadWhole<T>) -> Self {
+        Self { own, read: PageRead::Whole(read) }
+    }
+
+    /// Reads what a function makes of each own row.
+    pub const fn mapped(own: OwnRows, map: MapRows<T>) -> Self {
+        Self { own, read: PageRead::Mapped(map) }
+    }
+
+    fn read(
+        &self,
+        own: &OwnRows,
+        page: &[u8],
+        skip: Option<&SkipUnreadable>,
+        most: usize,
+    ) -> Result<(Vec<T>, bool)> {
+        match &self.read {
+            PageRead::By(read) => read(own, page, skip, most),
+            PageRead::Whole(read) => Ok(read(own, page)?.at_most(most, skip)?),
+            PageRead::Mapped(map) => Ok(map.read(own, page)?.at_most(most, skip)?),
+        }
     }
 }
 
 impl<T: ReadRow> PageReader<T> {
     /// Reads a `T` from each own row.
     pub fn each(own: OwnRows) -> Self {
-        let read: ReadPage<T> = |own, page, skip, most| Ok(read_rows(own, page, skip, most)?);
-        Self::of(own, read)
+        Self::whole(own, read_page)
     }
 }
 
@@ -301,7 +337,7 @@ impl<T> Pages<T> {
         let cut = cut_page(page.body, from.as_ref(), before.as_ref())?;
         let (reader, most) = (&self.reader, self.left.unwrap_or(usize::MAX));
         let own = self.client.alive(reader.own);
-        let (items, whole) = (reader.read)(&own, &cut.body, self.skip.as_ref(), most)?;
+        let (items, whole) = reader.read(&own, &cut.body, self.skip.as_ref(), most)?;
         self.left_out |= !whole;
         if let Some(left) = &mut self.left {
             *left -= items.len();
@@ -411,7 +447,7 @@ impl<T> RowStream<T> {
     }
 }
 
-/// The items up to the first error, with it. Nothing is asked for behind it.
+/// The items up to the first error, with it. Nothing is asked for after it.
 pub(crate) fn until_error<T: Send + 'static>(
     items: impl Stream<Item = Result<T>> + Send + 'static,
 ) -> impl Stream<Item = Result<T>> + Send + 'static {

@@ -19,6 +19,8 @@ pub(super) const RESTS: u32 = 12;
 const FAILED: f64 = 0.01;
 /// How late the last answer may be: this part of the step, and at least this long.
 const LATE: (f64, Duration) = (0.1, Duration::from_secs(1));
+/// The part of its time that a step has at least.
+const LEAST_TIME: f64 = 1.0 / 3.0;
 /// The part of what was taken that is held next.
 const LESS: f64 = 0.99;
 
@@ -35,6 +37,7 @@ pub(super) struct Climb<'s> {
     pub growth: f64,
     pub step_time: Duration,
     pub hold_time: Duration,
+    pub enough_calls: Option<u32>,
     pub most_requests: u64,
     pub most_time: Duration,
     pub started: Instant,
@@ -109,6 +112,14 @@ impl Climb<'_> {
         phase
     }
 
+    /// How long that many calls a second are sent.
+    fn time(&self, kind: StepKind, rate: f64) -> Duration {
+        let whole = if kind == StepKind::Ramp { self.step_time } else { self.hold_time };
+        let enough =
+            self.enough_calls.map_or(1.0, |calls| f64::from(calls) / (rate * whole.as_secs_f64()));
+        whole.mul_f64(enough.clamp(LEAST_TIME, 1.0))
+    }
+
     /// Sends calls at a rate, in entities a second, and adds the step to the phase.
     async fn step<'p>(
         &mut self,
@@ -116,8 +127,8 @@ impl Climb<'_> {
         kind: StepKind,
         offered: f64,
     ) -> Result<&'p Step, Ending> {
-        let time = if kind == StepKind::Ramp { self.step_time } else { self.hold_time };
         let rate = offered / self.entities_per_call;
+        let time = self.time(kind, rate);
         let planned = rate * time.as_secs_f64();
         if self.requests as f64 + planned * self.requests_per_call > self.most_requests as f64 {
             return Err(Ending::MostRequests);

@@ -71,6 +71,7 @@ pub struct Stress {
     pub(super) most_in_all: f64,
     pub(super) step_time: Duration,
     pub(super) hold_time: Duration,
+    pub(super) enough_calls: Option<u32>,
     pub(super) rest: Duration,
     pub(super) in_flight: usize,
     pub(super) most_requests: u64,
@@ -111,6 +112,7 @@ impl Stress {
             most_in_all: 1.5 * f64::from(ACCOUNT_TARGET),
             step_time: Duration::from_secs(10),
             hold_time: Duration::from_secs(30),
+            enough_calls: None,
             rest: Duration::from_secs(5),
             in_flight: 1024,
             most_requests: 5_000_000,
@@ -242,6 +244,14 @@ impl Stress {
     /// Sets how long the highest rate has to be kept; 30 s by default.
     pub const fn hold_time(mut self, time: Duration) -> Self {
         self.hold_time = time;
+        self
+    }
+
+    /// Ends each rate early, once it has had that many calls, but not before a third of its time. On virtual time,
+    /// calls are what takes time: with 5,000, a [`SimulatedService`](super::SimulatedService) is found to keep the
+    /// same rates. By default each rate has its whole time, as a real service may take a burst for some seconds.
+    pub const fn enough_calls(mut self, calls: u32) -> Self {
+        self.enough_calls = Some(calls);
         self
     }
 

@@ -52,6 +52,9 @@ impl Driver {
         let mut answers = Answers::default();
         let (mut sent, mut is_stopped) = (0, false);
         while sent < planned {
+            while let Some(answer) = calls.try_join_next() {
+                answers.add(answer.ok());
+            }
             let now = Instant::now();
             while sent < planned && calls.len() < self.in_flight && due(sent) <= now {
                 self.start(&mut calls, due(sent));

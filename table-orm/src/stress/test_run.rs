@@ -114,6 +114,7 @@ impl Run {
             growth: stress.growth,
             step_time: stress.step_time,
             hold_time: stress.hold_time,
+            enough_calls: stress.enough_calls,
             most_requests: stress.most_requests,
             most_time: stress.most_time,
             started,
@@ -135,15 +136,12 @@ impl Run {
                 break;
             }
         }
-        let tested = |scope: TargetScope| {
-            let phase = phases.iter().find(|phase| scope.is_of(phase.partitions));
-            phase.map(|phase| phase.sustained)
-        };
+        let tested = |scope: TargetScope| phases.iter().find(|phase| scope.is_of(phase.partitions));
         let verdict = |target: Target| {
-            let tested = tested(target.scope);
-            Verdict::new(target, tested)
+            let phase = tested(target.scope);
+            Verdict::new(target, phase)
         };
-        let in_partition = tested(TargetScope::Partition).flatten();
+        let in_partition = tested(TargetScope::Partition).and_then(|phase| phase.sustained);
         Ok(StressReport {
             store: store_name(&*self.patient),
             table: self.table.to_string(),

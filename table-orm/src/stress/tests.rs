@@ -93,6 +93,25 @@ fn a_target_is_met_from_95_percent_and_shards_are_rounded_up() {
 }
 
 #[test]
+fn enough_calls_find_the_same_rates_sooner() {
+    let seconds = Duration::from_secs;
+    let stress = |rate| short(rate).partitions(4).step_time(seconds(10)).hold_time(seconds(30));
+    // Calls of one entity, and a few calls of many entities.
+    let large = |stress: Stress| stress.rows(10).mix(Mix::empty().range_reads(1.0, 10));
+    for (rate, sooner) in [(400, true), (20, false)] {
+        let stress = || if sooner { stress(rate) } else { large(stress(rate)) };
+        let whole = on_virtual_time(stress().run()).unwrap();
+        let early = on_virtual_time(stress().enough_calls(1000).run()).unwrap();
+        for (one, other) in whole.phases.iter().zip(&early.phases) {
+            let of = |phase: &super::Phase| phase.sustained.unwrap().entities_per_second;
+            assert_near(of(other), of(one));
+        }
+        assert_eq!(2 * early.requests < whole.requests, sooner, "{early}");
+        assert!(early.seconds <= whole.seconds);
+    }
+}
+
+#[test]
 fn hours_of_load_take_seconds() {
     let hours = Duration::from_secs(crate::dose::dose(1, 24) * 3600);
     // 8 KiB count 8 entities each.
@@ -268,6 +287,23 @@ fn the_table_is_new_and_is_deleted_however_the_test_ends() {
         assert!(kept.table_left.is_some() && kept.to_string().contains(&kept.table));
         assert_eq!(tables.list().await.unwrap()[0].as_str(), kept.table);
     });
+}
+
+#[test]
+fn a_test_that_ended_before_it_kept_a_rate_says_nothing_of_a_target() {
+    let met = |report: &StressReport| -> Vec<_> {
+        report.verdicts.iter().map(|verdict| verdict.is_met).collect()
+    };
+    // In the first step, and after a step that the service did not keep.
+    let stress = || short(100).partitions(1).first_rate(200.0);
+    for seconds in [8, 11] {
+        let stopped = async || stress().until(sleep(Duration::from_secs(seconds))).run().await;
+        let report = on_virtual_time(stopped()).unwrap();
+        assert!(report.is_stopped && report.phases[0].sustained.is_none(), "{report}");
+        assert_eq!(met(&report), [None; 3], "{report}");
+    }
+    let report = on_virtual_time(stress().most_time(Duration::from_secs(12)).run()).unwrap();
+    assert_eq!((report.phases[0].ending, met(&report)), (Ending::MostTime, vec![None; 3]));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::model::DateTime;
 use std::fmt;
 use std::sync::Arc;
 
-/// A clock that tells dates.
+/// A clock that gives the date and the time.
 #[derive(Clone)]
 pub(crate) enum WallClock {
     /// This machine's.

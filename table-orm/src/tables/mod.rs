@@ -412,7 +412,7 @@ impl Tables {
     }
 
     /// Deletes a table with all its rows. It does not know the types of the table, so it leaves their rows in other
-    /// tables without a word: [`Repo::delete_table`] knows.
+    /// tables, and does not report them: [`Repo::delete_table`] does.
     ///
     /// ```
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {

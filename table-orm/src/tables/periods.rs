@@ -52,7 +52,7 @@ impl Tables {
     ///
     /// # Errors
     /// [`Error::TableName`](crate::Error::TableName) when `base` ends with a digit, or is too long for the digits
-    /// of a period behind it.
+    /// of a period after it.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};

@@ -81,6 +81,19 @@ impl Tables {
     /// Imports the rows of a text that [`export`](Self::export) wrote.
     ///
     /// These rows are written as they are. [`Repo::import`](crate::Repo::import) keeps the index rows of entities in step.
+    ///
+    /// ```
+    /// # use table_orm::Tables;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let tables = Tables::in_memory()?;
+    /// # tables.create(&"readings".parse()?).await?;
+    /// let text = r#"{"PartitionKey":"roof","RowKey":"00001","Celsius":20.5}"#;
+    /// let imported = tables.import("readings".parse()?).read_from(text.as_bytes()).await?;
+    /// assert_eq!(imported.rows, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn import<'a>(&self, table: TableName) -> Import<'a, Table> {
         Import::new(self.table(table))
     }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a record is read back as the row it was written from, value for value and type for type.
 //! A property that a row lacks is an empty field, an empty text is `""`. Own code, because readers of
-//! CSV do not tell the two apart.
+//! CSV do not distinguish the two.
 
 use crate::entity::{DynamicEntity, RowHead};
 use crate::error::TransferError;
@@ -201,7 +201,7 @@ fn fields(record: &str) -> Result<Vec<Option<String>>, &'static str> {
     }
 }
 
-/// A field behind its opening quote, and the text behind it.
+/// A field after its opening quote, and the text after it.
 fn quoted_field(quoted: &str) -> Result<(Option<String>, &str), &'static str> {
     let mut text = String::new();
     let mut rest = quoted;

@@ -59,7 +59,7 @@ impl<'p> SasParameters<'p> {
             Some(table) => signature::table_sas(account.account(), table, value),
             None => signature::account_sas(account.account(), value),
         };
-        if value("sv") < OLDEST_VERSION || !is_signed(account, &text, value("sig")) {
+        if !is_version(value("sv")) || !is_signed(account, &text, value("sig")) {
             return Err(failed);
         }
         self.check_client(client)?;
@@ -71,6 +71,13 @@ impl<'p> SasParameters<'p> {
             (self.get(partition).map(str::to_owned), self.get(row).map(str::to_owned))
         };
         let keys = KeyLimits { first: end("spk", "srk"), last: end("epk", "erk") };
+        // A RowKey without its PartitionKey is no end of a range.
+        if [&keys.first, &keys.last]
+            .iter()
+            .any(|(partition, row)| row.is_some() && partition.is_none())
+        {
+            return Err(failed);
+        }
         match self.get("si") {
             Some(policy) => Ok(Access::ByPolicy(TableGrantRequest {
                 table,
@@ -103,8 +110,11 @@ impl<'p> SasParameters<'p> {
 
     /// Checks the protocol and the address of the client.
     fn check_client(&self, client: Client) -> Result<(), ServiceError> {
-        if self.get("spr").is_some_and(|protocols| protocols == "https") && !client.https {
-            return Err(ServiceError::PROTOCOL_MISMATCH);
+        match self.get("spr") {
+            Some("https") if !client.https => return Err(ServiceError::PROTOCOL_MISMATCH),
+            None | Some("https" | "https,http") => {}
+            // HTTP alone is no value of the service.
+            Some(_) => return Err(ServiceError::AUTHENTICATION_FAILED),
         }
         match self.get("sip") {
             Some(addresses) if !is_from(addresses, client.address) => {
@@ -148,6 +158,10 @@ impl Stated {
             _ => Err(ServiceError::AUTHENTICATION_FAILED),
         }
     }
+}
+
+fn is_version(text: &str) -> bool {
+    text.len() == OLDEST_VERSION.len() && instant::parse(text).is_some() && text >= OLDEST_VERSION
 }
 
 /// Whether a client has one of the addresses: `168.1.5.60` or `168.1.5.60-168.1.5.70`.

@@ -20,23 +20,44 @@ pub(crate) struct Part {
     pub(crate) content_id: Option<String>,
 }
 
+/// The requests in a body.
+#[derive(Debug)]
+pub(crate) enum BatchContent {
+    /// One request outside a change set.
+    Single(Box<Part>),
+    /// Those of the first change set.
+    ChangeSet {
+        parts: Vec<Part>,
+        /// How many other change sets follow.
+        others: usize,
+    },
+}
+
 /// Reads the requests in a body with that `Content-Type`. Their number is not checked here.
-pub(crate) fn parts(content_type: &str, body: &Bytes) -> Result<Vec<Part>, ServiceError> {
+pub(crate) fn read(content_type: &str, body: &Bytes) -> Result<BatchContent, ServiceError> {
     let boundary = boundary(content_type).ok_or(ServiceError::MEDIA_TYPE_NOT_SUPPORTED)?;
-    let mut requests = Vec::new();
+    let (mut change_sets, mut singles) = (Vec::new(), Vec::new());
     for section in sections(body, boundary)? {
         let (headers, content) = head(&section)?;
         match headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()) {
             Some(kind) if kind.to_ascii_lowercase().starts_with("multipart/mixed") => {
                 let inner = self::boundary(kind).ok_or_else(malformed)?;
-                for section in sections(&content, inner)? {
-                    requests.push(request(&section)?);
-                }
+                let parts = sections(&content, inner)?;
+                change_sets.push(parts.iter().map(request).collect::<Result<Vec<_>, _>>()?);
             }
-            _ => requests.push(request(&section)?),
+            _ => singles.push(request(&section)?),
         }
     }
-    Ok(requests)
+    let Some(single) = singles.pop() else {
+        let mut change_sets = change_sets.into_iter();
+        let parts = change_sets.next().unwrap_or_default();
+        return Ok(BatchContent::ChangeSet { parts, others: change_sets.len() });
+    };
+    if singles.is_empty() && change_sets.is_empty() {
+        Ok(BatchContent::Single(Box::new(single)))
+    } else {
+        Err(ServiceError::invalid("A query is the only request of its batch."))
+    }
 }
 
 fn malformed() -> ServiceError {
@@ -94,12 +115,9 @@ fn request(section: &Bytes) -> Result<Part, ServiceError> {
     let (outer, content) = head(section)?;
     let (line, rest) = first_line(&content);
     let line = str::from_utf8(line).map_err(|_| malformed())?;
-    let mut words = line.split(' ');
-    let (Some(method), Some(target), Some(version), None) =
-        (words.next(), words.next(), words.next(), words.next())
-    else {
-        return Err(malformed());
-    };
+    // Some clients send keys with spaces as they are.
+    let (method, rest_of_line) = line.split_once(' ').ok_or_else(malformed)?;
+    let (target, version) = rest_of_line.rsplit_once(' ').ok_or_else(malformed)?;
     let method = Method::from_bytes(method.as_bytes()).map_err(|_| malformed())?;
     if !version.starts_with("HTTP/1.") || target.is_empty() {
         return Err(malformed());
@@ -115,7 +133,7 @@ fn request(section: &Bytes) -> Result<Part, ServiceError> {
 /// The most headers of one part.
 const MAX_HEADERS: usize = 64;
 
-/// Splits headers from the body behind the empty line.
+/// Splits headers from the body after the empty line.
 fn head(section: &Bytes) -> Result<(HeaderMap, Bytes), ServiceError> {
     let mut headers = HeaderMap::new();
     let mut rest: &[u8] = section;
@@ -157,14 +175,22 @@ mod tests {
         DELETE http://h/acc/People(PartitionKey='p',RowKey='r') HTTP/1.1\r\nIf-Match: *\r\n\r\n\r\n\
         --changeset_2--\r\n--batch_1--\r\n";
 
-    fn read(text: &str) -> Result<Vec<Part>, ServiceError> {
-        parts(TYPE, &Bytes::copy_from_slice(text.as_bytes()))
+    fn read(text: &str) -> Result<BatchContent, ServiceError> {
+        super::read(TYPE, &Bytes::copy_from_slice(text.as_bytes()))
+    }
+
+    /// Returns the requests of the only change set.
+    fn change_set(text: &str) -> Vec<Part> {
+        match read(text).unwrap() {
+            BatchContent::ChangeSet { parts, others: 0 } => parts,
+            content => panic!("{content:?}"),
+        }
     }
 
     #[test]
     fn crlf_and_lf_are_equal() {
         for text in [TWO.to_owned(), TWO.replace("\r\n", "\n")] {
-            let read = read(&text).unwrap();
+            let read = change_set(&text);
             assert_eq!(read.len(), 2);
             assert_eq!((&*read[0].target, &read[0].method), ("http://h/acc/People", &Method::POST));
             assert_eq!(read[0].body, "{\"A\":\"\\n--x\"}");
@@ -179,8 +205,8 @@ mod tests {
     fn an_empty_change_set_has_no_requests() {
         let text =
             "--batch_1\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c--\r\n--batch_1--";
-        assert_eq!(read(text).unwrap().len(), 0);
-        assert_eq!(read("--batch_1--").unwrap().len(), 0);
+        assert_eq!(change_set(text).len(), 0);
+        assert_eq!(change_set("--batch_1--").len(), 0);
     }
 
     #[test]
@@ -200,7 +226,7 @@ mod tests {
             assert_eq!(read(text).unwrap_err().code, "InvalidInput", "{text}");
         }
         for kind in ["", "application/json", "multipart/mixed", "multipart/mixed; boundary="] {
-            let error = parts(kind, &Bytes::from_static(TWO.as_bytes())).unwrap_err();
+            let error = super::read(kind, &Bytes::from_static(TWO.as_bytes())).unwrap_err();
             assert_eq!(error.status, 415, "{kind}");
         }
     }
@@ -213,7 +239,7 @@ mod tests {
                 if byte < 128 { text[at] = byte } else { text.truncate(at.max(1)); }
                 if text.len() < TWO.len() { break }
             }
-            let _ = parts(TYPE, &text.into());
+            let _ = super::read(TYPE, &text.into());
         }
     }
 }

@@ -4,8 +4,11 @@ use crate::message::Response;
 use uuid::Uuid;
 
 /// Writes the answer with the responses of a change set: one for each operation, or the one of the
-/// operation that failed.
-pub(crate) fn change_set(responses: &[(Option<String>, Response)]) -> Response {
+/// operation that failed. Each of `others` is the response to another change set.
+pub(crate) fn change_set(
+    responses: &[(Option<String>, Response)],
+    others: &[Response],
+) -> Response {
     let (batch, changes) = (Uuid::new_v4(), Uuid::new_v4());
     let mut body = format!(
         "--batchresponse_{batch}\r\n\
@@ -16,8 +19,12 @@ pub(crate) fn change_set(responses: &[(Option<String>, Response)]) -> Response {
         body.extend_from_slice(format!("--changesetresponse_{changes}\r\n").as_bytes());
         push(&mut body, content_id.as_deref(), response);
     }
-    let end = format!("--changesetresponse_{changes}--\r\n--batchresponse_{batch}--\r\n");
-    body.extend_from_slice(end.as_bytes());
+    body.extend_from_slice(format!("--changesetresponse_{changes}--\r\n").as_bytes());
+    for response in others {
+        body.extend_from_slice(format!("--batchresponse_{batch}\r\n").as_bytes());
+        push(&mut body, None, response);
+    }
+    body.extend_from_slice(format!("--batchresponse_{batch}--\r\n").as_bytes());
     answer(batch, body)
 }
 
@@ -37,22 +44,22 @@ fn answer(batch: Uuid, body: Vec<u8>) -> Response {
 
 fn push(body: &mut Vec<u8>, content_id: Option<&str>, response: &Response) {
     let status = http::StatusCode::from_u16(response.status).unwrap_or_default();
-    let mut head =
-        "Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n".to_owned();
-    head.push_str(&format!(
-        "HTTP/1.1 {} {}\r\n",
-        status.as_u16(),
-        status.canonical_reason().unwrap_or("")
-    ));
+    let mut line = |texts: &[&str]| {
+        texts.iter().for_each(|text| body.extend_from_slice(text.as_bytes()));
+        body.extend_from_slice(b"\r\n");
+    };
+    line(&["Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n"]);
+    line(&["HTTP/1.1 ", status.as_str(), " ", status.canonical_reason().unwrap_or("")]);
     if let Some(id) = content_id {
-        head.push_str(&format!("Content-ID: {id}\r\n"));
+        line(&["Content-ID: ", id]);
     }
-    head.push_str("X-Content-Type-Options: nosniff\r\nCache-Control: no-cache\r\nDataServiceVersion: 3.0;\r\n");
+    line(&[
+        "X-Content-Type-Options: nosniff\r\nCache-Control: no-cache\r\nDataServiceVersion: 3.0;",
+    ]);
     for (name, value) in &response.headers {
-        head.push_str(&format!("{}: {value}\r\n", canonical(name)));
+        line(&[canonical(name), ": ", value]);
     }
-    body.extend_from_slice(head.as_bytes());
-    body.extend_from_slice(b"\r\n");
+    line(&[]);
     body.extend_from_slice(&response.body);
     body.extend_from_slice(b"\r\n");
 }

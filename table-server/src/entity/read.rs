@@ -1,9 +1,8 @@
 //! The body of an insert, update or merge.
 
-use super::value;
+use super::value::{self, StoredProperty};
 use crate::error::ServiceError;
 use bytes::Bytes;
-use std::collections::HashMap;
 use table_orm::azure::protocol::json::{self, RawMember};
 
 /// The entity of a request.
@@ -38,23 +37,25 @@ impl<'a> EntityBody<'a> {
 
     /// Returns the row as a store takes it, under these keys.
     pub(crate) fn row(&self, partition_key: &str, row_key: &str) -> Result<Bytes, ServiceError> {
-        let declared: HashMap<&str, &str> = self
-            .members
-            .iter()
-            .filter_map(|member| Some((member.annotated()?, member.value)))
-            .collect();
+        // Sorted, as a body may have any number.
+        let mut declared: Vec<_> =
+            self.members.iter().filter_map(|member| Some((member.annotated()?, member))).collect();
+        declared.sort_unstable_by_key(|(name, _)| *name);
+        let declared = |name: &str| {
+            let at = declared.binary_search_by_key(&name, |(known, _)| *known).ok()?;
+            Some(declared[at].1)
+        };
         let mut row = Vec::with_capacity(512);
         json::write_keys(&mut row, partition_key, row_key);
         for member in self.members.iter().filter(|member| is_property(member)) {
             let name = &*member.name;
-            let Some(property) = value::read(name, member.value, declared.get(name).copied())?
-            else {
-                continue;
-            };
-            json::write_member(&mut row, name, &property.value);
-            if let Some(edm) = property.annotation {
-                let annotation = format!("{name}@odata.type");
-                json::write_member(&mut row, &annotation, &format!("\"{edm}\""));
+            let declared = declared(name);
+            let property =
+                value::read(name, member.value, declared.map(|declared| declared.value))?;
+            let Some(StoredProperty { value, is_annotated }) = property else { continue };
+            json::write_member(&mut row, name, &value);
+            if let Some(declared) = declared.filter(|_| is_annotated) {
+                json::write_member(&mut row, &declared.name, declared.value);
             }
         }
         row.push(b'}');

@@ -9,10 +9,10 @@ use table_orm::azure::protocol::instant;
 use table_orm::model::EdmType;
 use uuid::Uuid;
 
-/// The JSON text of a property's value, and its annotation, if JSON does not show the type.
+/// The JSON text of a property's value, and whether its type is stored because JSON does not show it.
 pub(super) struct StoredProperty<'a> {
     pub(super) value: Cow<'a, str>,
-    pub(super) annotation: Option<EdmType>,
+    pub(super) is_annotated: bool,
 }
 
 /// Reads a value, of the declared type if there is one. `None` for a null.
@@ -29,12 +29,12 @@ pub(super) fn read<'a>(
         return Err(ServiceError::invalid(message));
     }
     let Some(declared) = declared else {
-        return Ok(Some(StoredProperty { value: Cow::Borrowed(value), annotation: None }));
+        return Ok(Some(StoredProperty { value: Cow::Borrowed(value), is_annotated: false }));
     };
-    let declared: Option<String> = serde_json::from_str(declared).ok();
-    let edm = declared.and_then(|declared| EdmType::from_name(&declared)).ok_or_else(|| {
-        ServiceError::invalid(format!("The type of the property `{name}` is not supported."))
-    })?;
+    let edm =
+        quoted(declared).and_then(|declared| EdmType::from_name(&declared)).ok_or_else(|| {
+            ServiceError::invalid(format!("The type of the property `{name}` is not supported."))
+        })?;
     converted(value, edm).map(Some).ok_or_else(|| {
         ServiceError::invalid(format!(
             "The value of the property `{name}` is not of the type {edm}."
@@ -72,11 +72,15 @@ fn converted(value: &str, edm: EdmType) -> Option<StoredProperty<'_>> {
         }
         _ => (unchanged, false),
     };
-    Some(StoredProperty { value, annotation: (!shown).then_some(edm) })
+    Some(StoredProperty { value, is_annotated: !shown })
 }
 
-fn quoted(value: &str) -> Option<String> {
-    if value.starts_with('"') { serde_json::from_str(value).ok() } else { None }
+/// Returns the text of a JSON string.
+pub(super) fn quoted(value: &str) -> Option<Cow<'_, str>> {
+    match value.strip_prefix('"')?.strip_suffix('"')? {
+        inner if inner.contains('\\') => serde_json::from_str(value).ok().map(Cow::Owned),
+        inner => Some(Cow::Borrowed(inner)),
+    }
 }
 
 fn is_special(text: &str) -> bool {

@@ -1,9 +1,11 @@
 //! Entities in answers.
 //!
-//! Invariant: values are written as the store returned them, byte for byte; the level decides only
-//! about what is written beside them.
+//! Invariant: values are written as the store returned them, byte for byte, but whole Doubles, which end in
+//! `.0`; the level decides only about what is written beside them. A type is written where JSON does not show it.
 
+use super::value;
 use crate::media::MetadataLevel;
+use std::borrow::Cow;
 use table_orm::ETag;
 use table_orm::azure::protocol::json::{self, RawMember};
 use table_orm::azure::protocol::percent_encode;
@@ -18,9 +20,12 @@ pub(crate) struct EntityAddress<'a> {
 }
 
 impl EntityAddress<'_> {
-    /// Returns the part of an entity's address behind the endpoint.
+    /// Returns the part of an entity's address after the endpoint.
     pub(crate) fn path(&self, partition_key: &str, row_key: &str) -> String {
-        let quoted = |key: &str| percent_encode(&key.replace('\'', "''"));
+        let quoted = |key: &str| match key.contains('\'') {
+            true => percent_encode(&key.replace('\'', "''")),
+            false => percent_encode(key),
+        };
         let (partition_key, row_key) = (quoted(partition_key), quoted(row_key));
         format!("{}(PartitionKey='{partition_key}',RowKey='{row_key}')", self.table)
     }
@@ -79,13 +84,13 @@ impl EntityWriter<'_> {
     }
 
     /// Appends one entity and returns its keys.
-    fn write(
+    fn write<'r>(
         &self,
-        row: &str,
+        row: &'r str,
         etag: Option<&ETag>,
         context: Option<&str>,
         out: &mut Vec<u8>,
-    ) -> serde_json::Result<Keys> {
+    ) -> serde_json::Result<Keys<'r>> {
         let mut members = Vec::with_capacity(24);
         json::visit_members(row, |member| members.push(member))?;
         let keys = Keys::of(&members);
@@ -98,12 +103,12 @@ impl EntityWriter<'_> {
             self.write_metadata(&members, &keys, etag, &mut object);
         }
         match self.select {
-            None => members.iter().filter(|member| is_value(member)).for_each(|member| {
-                self.write_property(member, &members, &mut object);
+            None => (0..members.len()).filter(|at| is_value(&members[*at])).for_each(|at| {
+                self.write_property(at, &members, &mut object);
             }),
             Some(names) => names.iter().for_each(|name| {
-                match members.iter().find(|member| member.name == **name) {
-                    Some(member) => self.write_property(member, &members, &mut object),
+                match members.iter().position(|member| member.name == **name) {
+                    Some(at) => self.write_property(at, &members, &mut object),
                     // An entity that lacks a selected property returns it as null.
                     None => object.raw(name, "null"),
                 }
@@ -116,7 +121,7 @@ impl EntityWriter<'_> {
     fn write_metadata(
         &self,
         members: &[RawMember<'_>],
-        keys: &Keys,
+        keys: &Keys<'_>,
         etag: Option<&ETag>,
         object: &mut Object<'_>,
     ) {
@@ -142,41 +147,50 @@ impl EntityWriter<'_> {
         }
     }
 
-    fn write_property(
-        &self,
-        member: &RawMember<'_>,
-        members: &[RawMember<'_>],
-        object: &mut Object<'_>,
-    ) {
-        let name = &*member.name;
-        if self.level != MetadataLevel::None {
-            let annotation = members.iter().find(|other| other.annotated() == Some(name));
-            if let Some(annotation) = annotation.filter(|found| found.value != "\"Edm.String\"") {
-                object.raw(&annotation.name, annotation.value);
-            } else if self.level == MetadataLevel::Full && name == "Timestamp" {
-                object.text("Timestamp@odata.type", "Edm.DateTime");
+    fn write_property(&self, at: usize, members: &[RawMember<'_>], object: &mut Object<'_>) {
+        let RawMember { name, value } = &members[at];
+        let is_text = value.starts_with('"');
+        if is_text && self.level != MetadataLevel::None {
+            match annotation(members, at).filter(|found| found.value != "\"Edm.String\"") {
+                Some(annotation) => object.raw(&annotation.name, annotation.value),
+                None if self.level == MetadataLevel::Full && name == "Timestamp" => {
+                    object.text("Timestamp@odata.type", "Edm.DateTime");
+                }
+                None => {}
             }
         }
-        object.raw(name, member.value);
+        object.raw(name, value);
+        let is_whole = !is_text && !value.contains(['.', 'e', 'E']);
+        let is_double =
+            || annotation(members, at).is_some_and(|found| found.value == "\"Edm.Double\"");
+        if is_whole && is_double() {
+            object.out.extend_from_slice(b".0");
+        }
     }
 }
 
-/// The keys of a row, empty if the store left them out.
-struct Keys {
-    partition_key: String,
-    row_key: String,
+/// Returns the type of a member, which mostly follows it.
+fn annotation<'m, 'r>(members: &'m [RawMember<'r>], at: usize) -> Option<&'m RawMember<'r>> {
+    let annotates = |other: &&RawMember<'_>| other.annotated() == Some(&*members[at].name);
+    members.get(at + 1).filter(annotates).or_else(|| members.iter().find(annotates))
 }
 
-impl Keys {
-    fn of(members: &[RawMember<'_>]) -> Self {
+/// The keys of a row, empty if the store left them out.
+struct Keys<'r> {
+    partition_key: Cow<'r, str>,
+    row_key: Cow<'r, str>,
+}
+
+impl<'r> Keys<'r> {
+    fn of(members: &[RawMember<'r>]) -> Self {
         let key = |name| value_of(members, name).unwrap_or_default();
         Self { partition_key: key("PartitionKey"), row_key: key("RowKey") }
     }
 }
 
-fn value_of(members: &[RawMember<'_>], name: &str) -> Option<String> {
+fn value_of<'r>(members: &[RawMember<'r>], name: &str) -> Option<Cow<'r, str>> {
     let member = members.iter().find(|member| member.name == name)?;
-    serde_json::from_str(member.value).ok()
+    value::quoted(member.value)
 }
 
 /// Whether a member is a property with its value, and no metadata.
@@ -192,17 +206,20 @@ struct Object<'o> {
 
 impl Object<'_> {
     fn raw(&mut self, name: &str, value: &str) {
+        self.name(name);
+        self.out.extend_from_slice(value.as_bytes());
+    }
+
+    fn text(&mut self, name: &str, value: &str) {
+        self.name(name);
+        json::write_string(self.out, value);
+    }
+
+    fn name(&mut self, name: &str) {
         if !std::mem::take(&mut self.is_first) {
             self.out.push(b',');
         }
         json::write_string(self.out, name);
         self.out.push(b':');
-        self.out.extend_from_slice(value.as_bytes());
-    }
-
-    fn text(&mut self, name: &str, value: &str) {
-        let mut quoted = Vec::with_capacity(value.len() + 2);
-        json::write_string(&mut quoted, value);
-        self.raw(name, &String::from_utf8_lossy(&quoted));
     }
 }

@@ -77,7 +77,7 @@ impl Execution<'_> {
     /// Builds the response to a write that took effect.
     pub(super) fn written(
         &self,
-        written: &Written,
+        written: &Written<'_>,
         etag: Option<&ETag>,
         level: MetadataLevel,
     ) -> Result<Response, ServiceError> {
@@ -85,8 +85,8 @@ impl Execution<'_> {
             let response = Response::empty(204);
             return Ok(etag.map_or(response.clone(), |etag| response.with("etag", etag.as_str())));
         };
-        let writer = self.writer(&written.table, level, None);
-        let path = writer.address.path(&written.partition_key, &written.row_key);
+        let writer = self.writer(written.table, level, None);
+        let path = writer.address.path(written.partition_key, &written.row_key);
         let location = format!("{}/{path}", self.address.endpoint);
         let response = if written.preference == Preference::NoContent {
             Response::empty(204).with("dataserviceid", &*location)
@@ -101,19 +101,19 @@ impl Execution<'_> {
 }
 
 /// What the response to a write repeats.
-pub(super) struct Written {
-    table: TableName,
-    partition_key: String,
+pub(super) struct Written<'w> {
+    table: &'w TableName,
+    partition_key: &'w str,
     row_key: String,
     preference: Preference,
     /// The row of an insert.
     inserted: Option<bytes::Bytes>,
 }
 
-impl Written {
+impl<'w> Written<'w> {
     pub(super) fn of(
-        table: &TableName,
-        partition_key: &str,
+        table: &'w TableName,
+        partition_key: &'w str,
         operation: &table_orm::store::Operation,
         preference: Preference,
     ) -> Self {
@@ -121,8 +121,7 @@ impl Written {
             Action::Insert(row) => Some(row.clone()),
             _ => None,
         };
-        let (partition_key, row_key) = (partition_key.to_owned(), operation.row_key.clone());
-        Self { table: table.clone(), partition_key, row_key, preference, inserted }
+        Self { table, partition_key, row_key: operation.row_key.clone(), preference, inserted }
     }
 }
 

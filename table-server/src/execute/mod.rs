@@ -42,7 +42,7 @@ impl Execution<'_> {
             }
             Operation::Write { write, level } => self.write(write, level).await,
             // Boxed, because a transaction may hold a query.
-            Operation::Batch(parts) => Box::pin(self.batch(parts)).await,
+            Operation::Batch(content) => Box::pin(self.batch(content)).await,
             Operation::GetProperties => Ok(self.get_properties()),
             Operation::SetProperties => self.set_properties().await,
             Operation::GetStats => self.get_stats(),

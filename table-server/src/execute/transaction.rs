@@ -2,8 +2,8 @@
 
 use super::Execution;
 use super::entities::Written;
-use crate::address::Address;
-use crate::batch::{self, Part};
+use crate::address::{Address, Resource};
+use crate::batch::{self, BatchContent, Part};
 use crate::error::ServiceError;
 use crate::media::MetadataLevel;
 use crate::message::{Request, Response};
@@ -14,25 +14,22 @@ use table_orm::model::MAX_TRANSACTION_OPERATIONS;
 use table_orm::store::Batch;
 
 impl Execution<'_> {
-    /// Carries out the requests of a batch: writes as one transaction, or one query.
+    /// Carries out the requests of a batch: those of a change set as one transaction, or one query.
     ///
     /// A request that is refused is answered within the batch.
-    pub(super) async fn batch(&self, mut parts: Vec<Part>) -> Result<Response, ServiceError> {
-        let is_query =
-            |part: &Part| meant_method(&part.method, &part.headers) == Ok(http::Method::GET);
-        if parts.iter().any(is_query) {
-            if parts.len() > 1 {
-                return Err(ServiceError::invalid("A query is the only request of its batch."));
+    pub(super) async fn batch(&self, content: BatchContent) -> Result<Response, ServiceError> {
+        let (parts, others) = match content {
+            BatchContent::Single(part) if is_query(&part) => return self.single_query(*part).await,
+            BatchContent::Single(_) => {
+                return Err(ServiceError::invalid("A write is in a change set of its batch."));
             }
-            return match parts.pop() {
-                Some(part) => self.single_query(part).await,
-                None => Err(ServiceError::INVALID_INPUT),
-            };
-        }
+            BatchContent::ChangeSet { parts, others } => (parts, vec![second_change_set(); others]),
+        };
         let ids: Vec<_> = parts.iter().map(|part| part.content_id.clone()).collect();
         match self.transaction(&parts).await {
             Ok(responses) => {
-                Ok(batch::change_set(&ids.into_iter().zip(responses).collect::<Vec<_>>()))
+                let responses: Vec<_> = ids.into_iter().zip(responses).collect();
+                Ok(batch::change_set(&responses, &others))
             }
             Err(error) if error.is_lost() || error.status >= 500 || error.status == 413 => {
                 Err(error)
@@ -41,7 +38,8 @@ impl Execution<'_> {
                 let index = error.operation.unwrap_or_default();
                 let error = error.clone().because(format!("{index}:{}", error.message));
                 let response = respond::json_error(&error, &respond::RequestId::new());
-                Ok(batch::change_set(&[(ids.get(index).cloned().flatten(), response)]))
+                let id = ids.get(index).cloned().flatten();
+                Ok(batch::change_set(&[(id, response)], &others))
             }
         }
     }
@@ -71,12 +69,11 @@ impl Execution<'_> {
         }
         let written: Vec<_> = writes
             .iter()
-            .map(|write| {
-                Written::of(&write.table, &partition_key, &write.operation, write.preference)
-            })
+            .map(|write| Written::of(&table, &partition_key, &write.operation, write.preference))
             .collect();
         let operations = writes.into_iter().map(|write| write.operation).collect();
-        let etags = self.store.commit(&table, Batch { partition_key, operations }).await?;
+        let batch = Batch { partition_key: partition_key.clone(), operations };
+        let etags = self.store.commit(&table, batch).await?;
         let results = written.iter().zip(&etags).zip(levels);
         results
             .map(|((written, etag), level)| self.written(written, etag.as_ref(), level))
@@ -85,12 +82,24 @@ impl Execution<'_> {
 
     /// Reads one write, and checks that the caller may do it.
     fn part(&self, part: &Part) -> Result<(EntityWrite, MetadataLevel), ServiceError> {
-        let address = self.part_address(part)?;
+        if is_query(part) {
+            return Err(ServiceError::invalid("A query is no part of a change set."));
+        }
+        let resource = self.part_resource(part)?;
         let method = meant_method(&part.method, &part.headers)?;
-        let write = EntityWrite::read(&method, &address.resource, &part.headers, &part.body)?;
+        let write = EntityWrite::read(&method, &resource, &part.headers, &part.body)?;
         self.grant.check(&write.need())?;
         let level = MetadataLevel::read(None, &part.headers).unwrap_or_default();
         Ok((write, level))
+    }
+
+    /// Reads what a part addresses, which mostly is below the endpoint of the batch.
+    fn part_resource(&self, part: &Part) -> Result<Resource, ServiceError> {
+        let path = part.target.strip_prefix(&*self.address.endpoint);
+        match path.and_then(|path| path.strip_prefix('/')) {
+            Some(path) => Resource::of(path.split('?').next().unwrap_or_default()),
+            None => self.part_address(part).map(|address| address.resource),
+        }
     }
 
     /// Reads the URL of a part: absolute, or a path.
@@ -100,8 +109,9 @@ impl Execution<'_> {
             Some((_, rest)) => rest.split_at(rest.find('/').unwrap_or(rest.len())),
             None => ("", target),
         };
-        let host =
-            if host.is_empty() { self.request.header("host").unwrap_or_default() } else { host };
+        if host.is_empty() {
+            return self.address.relative(path);
+        }
         let address = Address::read(self.request.client.https, host, path)?;
         if address.account == self.address.account {
             Ok(address)
@@ -136,4 +146,15 @@ impl Execution<'_> {
             }
         }
     }
+}
+
+fn is_query(part: &Part) -> bool {
+    meant_method(&part.method, &part.headers) == Ok(http::Method::GET)
+}
+
+/// The response to a change set behind the first (service documentation, "Performing entity group
+/// transactions").
+fn second_change_set() -> Response {
+    let error = ServiceError::invalid("The batch has more than one change set.");
+    respond::json_error(&error, &respond::RequestId::new())
 }

@@ -36,7 +36,7 @@ impl<'t> Lexer<'t> {
         &self.text[self.at..]
     }
 
-    /// Returns the next token, and moves behind it; `None` at the end.
+    /// Returns the next token, and moves past it; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Token<'t>>, FilterError> {
         let rest = self.rest();
         let rest = rest.trim_start();

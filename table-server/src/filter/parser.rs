@@ -127,7 +127,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Moves behind the next token if it is this word.
+    /// Moves past the next token if it is this word.
     fn takes_word(&mut self, word: &str) -> Result<bool, FilterError> {
         let before = self.lexer.clone();
         let found = matches!(self.lexer.next()?, Some(Token::Word(found)) if found == word);

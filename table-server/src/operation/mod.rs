@@ -11,7 +11,7 @@ pub(crate) use write::EntityWrite;
 
 use crate::access::{Need, Permissions, Scope};
 use crate::address::{Resource, table_name, wrong_keys};
-use crate::batch::{self, Part};
+use crate::batch::{self, BatchContent};
 use crate::error::ServiceError;
 use crate::media::{MetadataLevel, Preference};
 use crate::message::Request;
@@ -50,7 +50,7 @@ pub(crate) enum Operation {
         write: EntityWrite,
         level: MetadataLevel,
     },
-    Batch(Vec<Part>),
+    Batch(BatchContent),
     GetProperties,
     SetProperties,
     GetStats,
@@ -116,7 +116,7 @@ impl Operation {
             }
             (Resource::Batch, Verb::Insert) => {
                 let media_type = request.header("content-type").unwrap_or_default();
-                Self::Batch(batch::parts(media_type, &request.body)?)
+                Self::Batch(batch::read(media_type, &request.body)?)
             }
             (Resource::BelowTable { table, .. }, verb) => {
                 below_table(table, &verb, &request.headers)?

@@ -78,8 +78,67 @@ async fn one_query_may_be_alone_in_a_batch() {
     assert!(
         text(&answer).contains("HTTP/1.1 200 OK") && text(&answer).contains("\"RowKey\":\"a\"")
     );
-    let mixed = commit(&client, &[insert("p", "b"), get.to_owned()]).await;
-    assert_eq!((mixed.status, count(&client).await), (400, 1));
+    let change_set = body(&[insert("p", "b")]);
+    let mixed = change_set.replace("--b--", &format!("--b\r\n\r\n{get}\r\n--b--"));
+    let two = alone.replace("--b--", &format!("--b\r\n\r\n{get}\r\n--b--"));
+    for body in [mixed, two] {
+        let answer = client.send("POST", "/$batch", &[TYPE], &body).await;
+        assert_eq!((answer.status, count(&client).await), (400, 1));
+    }
+    for operations in [vec![get.to_owned()], vec![insert("p", "b"), get.to_owned()]] {
+        let last = operations.len() - 1;
+        let answer = commit(&client, &operations).await;
+        let refused = format!("{last}:A query is no part of a change set.");
+        assert!(text(&answer).contains(&refused), "{}", text(&answer));
+        assert_eq!(count(&client).await, 1);
+    }
+}
+
+#[tokio::test]
+async fn only_the_first_change_set_is_carried_out() {
+    let client = Client::with_people().await;
+    let other = |row| body(&[insert("p", row)]).replace("--b--\r\n", "");
+    let three = format!("{}{}{}", other("a"), other("b"), body(&[insert("p", "c")]));
+    for (rows, status) in [(1, "201 Created"), (1, "409 Conflict")] {
+        let answer = client.send("POST", "/$batch", &[TYPE], &three).await;
+        assert_eq!(answer.status, 202);
+        let statuses: Vec<_> = text(&answer)
+            .split("HTTP/1.1 ")
+            .skip(1)
+            .map(|part| part.lines().next().unwrap())
+            .collect();
+        assert_eq!(statuses, [status, "400 Bad Request", "400 Bad Request"]);
+        assert_eq!(count(&client).await, rows);
+    }
+}
+
+/// As the Python client before `azure-data-tables` sends them.
+#[tokio::test]
+async fn a_request_of_a_batch_may_leave_out_the_account_and_have_spaces_in_its_keys() {
+    let client = Client::with_people().await;
+    let write = |start: &str| {
+        format!("PUT {start}/People(PartitionKey='p q',RowKey='it''s') HTTP/1.1\n\n{{}}")
+    };
+    for start in ["", "/devstoreaccount1", "http://127.0.0.1/devstoreaccount1"] {
+        let answer = commit(&client, &[write(start)]).await;
+        assert!(text(&answer).contains("HTTP/1.1 204 No Content"), "{}", text(&answer));
+    }
+    let row = client.send("GET", "/People(PartitionKey='p%20q',RowKey='it''s')", &[], "").await;
+    assert_eq!((row.status, count(&client).await), (200, 1));
+    for start in ["/otheraccount", "http://127.0.0.1", "People"] {
+        let answer = commit(&client, &[write(start)]).await;
+        assert!(text(&answer).contains("HTTP/1.1 400"), "{}", text(&answer));
+    }
+}
+
+#[tokio::test]
+async fn a_write_outside_a_change_set_is_refused() {
+    let client = Client::with_people().await;
+    let alone =
+        format!("--b\r\nContent-Type: application/http\r\n\r\n{}\r\n--b--", insert("p", "a"));
+    let answer = client.send("POST", "/$batch", &[TYPE], &alone).await;
+    assert_eq!((answer.status, code(&answer)), (400, "InvalidInput".into()));
+    assert_eq!(count(&client).await, 0);
 }
 
 #[tokio::test]
@@ -100,7 +159,9 @@ async fn a_signature_is_checked_for_each_operation() {
     assert!(text(&denied).contains("AuthorizationPermissionMismatch"));
     let get = "GET http://127.0.0.1/devstoreaccount1/People() HTTP/1.1\r\nAccept: application/json\r\n\r\n"
         .to_owned();
-    assert_eq!(code(&send(vec![get]).await), "AuthorizationPermissionMismatch");
+    let alone = format!("--b\r\nContent-Type: application/http\r\n\r\n{get}\r\n--b--\r\n");
+    let query = client.answer(request("POST", &format!("/$batch?{sas}"), &[TYPE], &alone)).await;
+    assert_eq!(code(&query), "AuthorizationPermissionMismatch");
     assert_eq!(count(&client).await, 1);
 }
 

@@ -36,7 +36,7 @@ impl Client {
         client
     }
 
-    /// Sends a signed request to a path behind the account's.
+    /// Sends a signed request to a path after the account's.
     pub async fn send(
         &self,
         method: &str,

@@ -7,6 +7,8 @@ mod access;
 mod batches;
 mod browsers;
 mod client;
+mod filters;
 mod hostile;
 mod requests;
 mod running;
+mod signatures;

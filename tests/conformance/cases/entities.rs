@@ -2,6 +2,7 @@
 
 use crate::subject::Subject;
 use futures_util::TryStreamExt as _;
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 use support::reference::{Distance, EVENT};
 use table_orm::property::PropertyError;
@@ -38,6 +39,17 @@ pub struct Finisher {
 #[projection(of = Finisher)]
 pub struct NameOnly {
     pub name: String,
+}
+
+/// Texts of the page, and values of other types.
+#[derive(Projection)]
+#[projection(of = Finisher, borrow)]
+pub struct Line<'a> {
+    pub bib: u32,
+    pub name: Cow<'a, str>,
+    pub city: Option<Cow<'a, str>>,
+    pub fee: f64,
+    pub registered_at: OffsetDateTime,
 }
 
 fn runner(bib: u32, name: &str, age: u8) -> Finisher {
@@ -102,6 +114,34 @@ pub async fn are_found_by_range_filter_and_projection(subject: Subject) {
     assert_eq!(all.try_collect::<Vec<_>>().await.unwrap().len(), 30);
     let half = Finisher::partition(EVENT, Distance::Half);
     assert_eq!(repo.list(half.by_bib()).count().await.unwrap(), 0);
+}
+
+pub async fn are_mapped_with_texts_of_the_page(subject: Subject) {
+    let repo = repo(&subject);
+    // JSON has escapes for some of the characters.
+    let names = ["Ann", "O'Brien", "Zoë \"Z\" Ö", "日本 \\ 𐍈"];
+    let key = ["Ann", "O'Brien", "Zoë Z", "日本 𐍈"];
+    for (bib, (name, key)) in (0..).zip(names.into_iter().zip(key)) {
+        repo.insert(&Finisher { city: Some(name.to_owned()), ..runner(bib, key, 40) })
+            .await
+            .unwrap();
+    }
+    let race = Finisher::partition(EVENT, Distance::Full);
+    let owned = |line: Line<'_>| {
+        let Line { bib, name, city, fee, registered_at } = line;
+        (bib, name.into_owned(), city.map(Cow::into_owned), fee, registered_at)
+    };
+    let mapped = repo.list(race.by_bib()).map::<Line<'_>, _>(owned).collect().await.unwrap();
+    let read = repo.list(race.by_bib()).collect().await.unwrap();
+    let expected = read.into_iter().map(|runner| {
+        let Finisher { bib, name, city, fee, registered_at, .. } = runner;
+        (bib, name, city, fee, registered_at)
+    });
+    let expected: Vec<_> = expected.collect();
+    assert_eq!(expected.iter().map(|row| row.2.as_deref().unwrap()).collect::<Vec<_>>(), names);
+    assert_eq!(mapped, expected);
+    let scan = repo.scan(ScanPermit::because("a test")).ordered(true);
+    assert_eq!(scan.map::<Line<'_>, _>(owned).collect().await.unwrap(), expected);
 }
 
 pub async fn move_their_rows_when_saved(subject: Subject) {

@@ -17,6 +17,7 @@ mod outbox;
 mod pages;
 mod periods;
 mod profile;
+mod rolling;
 mod rows;
 mod sequences;
 mod sums;
@@ -57,6 +58,7 @@ cases! {
     across: values_have_one_holder_among_32_contenders, values_go_from_entity_to_entity;
     elements: have_rows_that_come_and_go_with_them, fill_a_transaction_and_no_more;
     entities: are_stored_under_every_key_and_read_back, are_found_by_range_filter_and_projection,
+        are_mapped_with_texts_of_the_page,
         move_their_rows_when_saved, are_listed_with_their_versions,
         are_not_loaded_from_under_another_key,
         are_not_loaded_through_a_row_that_was_left_behind, are_projected_to_slots_of_a_series,
@@ -87,6 +89,7 @@ cases! {
         leaves_out_rows_that_begin_as_helper_rows;
     transfer: out_and_back_changes_no_bit;
     periods: have_a_table_once_several_writers_began, are_read_in_order_and_dropped_whole;
+    rolling: series_show_each_value_for_its_period_only, series_go_on_in_the_next_row;
     profile: counts_rows_and_their_sizes_alike_in_every_store;
     eventual: tickets_are_consumed_together_with_upserts_and_deletes,
         a_refused_transaction_names_the_ticket_or_the_row_that_is_not_there,

@@ -4,7 +4,7 @@ use super::repo;
 use std::borrow::Cow;
 use support::recorder::recorded;
 use table_orm::property::PropertyFault;
-use table_orm::{DynamicEntity, Error, KeyPart, Projection, TableEntity, Tables};
+use table_orm::{DynamicEntity, Error, KeyPart, Projection, Repo, ScanPermit, TableEntity, Tables};
 use time::OffsetDateTime;
 use time::macros::{date, datetime};
 
@@ -262,4 +262,112 @@ async fn a_series_is_projected_whole_or_in_part() {
     assert_eq!(record.take().queries.remove(0).select, None);
     let scanned = repo.scan(table_orm::ScanPermit::because("test")).project::<Morning>();
     assert_eq!(scanned.collect().await.unwrap(), [expected]);
+}
+
+#[derive(Debug, TableEntity)]
+#[table(name = "notes", partition = "{owner}")]
+#[row(by_id, key = "ID:{id:05}")]
+#[row(by_title, key = "TITLE:{title}__{id:05}", include())]
+struct Note {
+    owner: String,
+    id: u32,
+    title: String,
+    text: Option<String>,
+    #[table(json)]
+    tags: Vec<String>,
+}
+
+#[derive(Projection)]
+#[projection(of = Note, borrow)]
+struct Text<'a> {
+    owner: Cow<'a, str>,
+    title: Cow<'a, str>,
+    text: Option<Cow<'a, str>>,
+    #[projection(json)]
+    tags: Vec<String>,
+}
+
+#[derive(Projection)]
+#[projection(of = Note, borrow)]
+struct Title<'a> {
+    owner: Cow<'a, str>,
+    id: u32,
+    title: Cow<'a, str>,
+}
+
+async fn notes(texts: &[(&str, Option<&str>)]) -> (Repo<Note>, support::recorder::Record) {
+    let (tables, record) = recorded();
+    let repo = tables.repo::<Note>();
+    repo.create_table().await.unwrap();
+    for (id, (title, text)) in (0..).zip(texts) {
+        let (title, text) = ((*title).to_owned(), text.map(str::to_owned));
+        let tags = vec!["a".to_owned()];
+        repo.insert(&Note { owner: "ann".into(), id, title, text, tags }).await.unwrap();
+    }
+    (repo, record)
+}
+
+#[tokio::test]
+async fn texts_without_escapes_are_slices_of_the_page() {
+    let (repo, record) =
+        notes(&[("plain", Some("é 日本")), ("none", None), ("two", Some("a\nb"))]).await;
+    let is_borrowed = |text: &Cow<'_, str>| matches!(text, Cow::Borrowed(_));
+    record.take();
+    let rows = repo.list(Note::partition("ann")).map::<Text<'_>, _>(move |row| {
+        assert!(is_borrowed(&row.owner) && is_borrowed(&row.title));
+        assert_eq!(row.tags, ["a"]);
+        row.text.map(|text| (is_borrowed(&text), text.into_owned()))
+    });
+    let texts = rows.collect().await.unwrap();
+    assert_eq!(texts, [Some((true, "é 日本".to_owned())), None, Some((false, "a\nb".to_owned()))]);
+    let select = record.take().queries.remove(0).select.unwrap();
+    assert_eq!(select, ["PartitionKey", "RowKey", "Owner", "Title", "Text", "Tags", "Moved_To"]);
+}
+
+#[tokio::test]
+async fn a_borrowed_text_that_no_property_holds_is_read_from_the_key() {
+    let (repo, _) = notes(&[("b", None), ("a", None)]).await;
+    let by_title = Note::partition("ann").by_title();
+    let row = |row: Title<'_>| format!("{} {} {}", row.owner, row.id, row.title);
+    let rows = repo.list(by_title).map::<Title<'_>, _>(row);
+    assert_eq!(rows.clone().collect().await.unwrap(), ["ann 1 a", "ann 0 b"]);
+    assert_eq!(rows.clone().first().await.unwrap().as_deref(), Some("ann 1 a"));
+    assert!(rows.one().await.is_err());
+}
+
+#[tokio::test]
+async fn a_value_that_is_no_text_is_the_error_of_its_row() {
+    let (tables, _) = recorded();
+    let repo = tables.repo::<Note>();
+    repo.create_table().await.unwrap();
+    let rows = tables.table(repo.table().clone());
+    let row = |id: u32| DynamicEntity::new("ann", format!("ID:{id:05}")).with("Owner", "ann");
+    rows.insert(&row(1).with("Title", 7).with("Id", 1_i64)).await.unwrap();
+    rows.insert(&row(2).with("Title", "two").with("Id", 2_i64)).await.unwrap();
+    let list = repo.list(Note::partition("ann"));
+    let error = list.clone().map::<Title<'_>, _>(|row| row.id).collect().await.unwrap_err();
+    let Error::Property(error) = error else { panic!("{error}") };
+    assert_eq!((&*error.row_key, &*error.property), ("ID:00001", "Title"));
+    let list = list.skip_unreadable(|error| assert_eq!(error.row_key, "ID:00001"));
+    assert_eq!(list.map::<Title<'_>, _>(|row| row.id).collect().await.unwrap(), [2]);
+}
+
+#[tokio::test]
+async fn pages_and_scans_have_what_was_made_of_each_row() {
+    let (repo, _) = notes(&[("a", None), ("b", None), ("c", None)]).await;
+    let list = repo.list(Note::partition("ann")).map::<Title<'_>, _>(|row| row.title.len());
+    let mut pages = list.pages(2);
+    let first = pages.next().await.unwrap().unwrap();
+    assert_eq!(first.items, [1, 1]);
+    assert_eq!(pages.next().await.unwrap().unwrap().items, [1]);
+    let scan = || repo.scan(ScanPermit::because("a test"));
+    let scan = || scan().map::<Title<'_>, _>(|row| row.id).take(2).ordered(true);
+    assert_eq!(scan().collect().await.unwrap(), [0, 1]);
+    assert_eq!(scan().pages(1).next().await.unwrap().unwrap().items, [0]);
+    let mut found = Vec::new();
+    let report = scan().on_page(|page| {
+        found.extend(page.rows);
+        async { Ok::<_, Error>(()) }
+    });
+    assert_eq!((report.await.unwrap().rows, found), (2, vec![0, 1]));
 }

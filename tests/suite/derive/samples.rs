@@ -39,7 +39,7 @@ struct Sample {
     letter: char,
     flag: bool,
     name: String,
-    /// Has another sample than `name`, which holds the separator behind it.
+    /// Has another sample than `name`, which holds the separator after it.
     word: String,
     #[table(max_len = 2)]
     code: String,

@@ -6,6 +6,7 @@ mod on_demand;
 mod ranges;
 mod retention;
 mod routes;
+mod traffic;
 mod writer;
 
 use std::sync::{Arc, Mutex};

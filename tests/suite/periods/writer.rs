@@ -1,9 +1,11 @@
 //! A writer into the tables of periods.
 
 use super::{Reading, in_memory, instant, reading};
+use std::sync::Arc;
 use std::time::Duration;
+use table_orm::embedded::EmbeddedStore;
 use table_orm::model::DateTime;
-use table_orm::periods::OPEN_PERIODS;
+use table_orm::periods::{OPEN_PERIODS, PeriodsWriter};
 use table_orm::repo::WriterError;
 use table_orm::{Error, Tables};
 
@@ -73,4 +75,52 @@ async fn settings_count_for_each_period_and_a_closed_writer_takes_nothing() {
     let late = other.send(in_month(3, 2)).await.unwrap_err();
     assert!(matches!(late, Error::Writer(WriterError::Closed)), "{late}");
     assert!(matches!(other.close().await, Err(Error::Writer(WriterError::Closed))));
+}
+
+fn with_journal(store: &Arc<EmbeddedStore>, journal: &EmbeddedStore) -> PeriodsWriter<Reading> {
+    let (readings, journal) = (Tables::new(store.clone()).periods(), journal.clone());
+    readings
+        .writer_with(move |writer| writer.every(Duration::from_secs(3600)).journal(journal.clone()))
+}
+
+/// Ends the tasks of a writer, as the end of its process does.
+fn in_a_process_that_ends(work: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(work);
+}
+
+#[test]
+fn what_an_ended_process_left_of_any_period_is_written_by_the_next_one() {
+    let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+    let journal = EmbeddedStore::in_memory().unwrap();
+    let months = 2 * u32::try_from(OPEN_PERIODS).unwrap();
+    in_a_process_that_ends(async {
+        let readings = Tables::new(store.clone()).periods::<Reading>();
+        readings.insert(&Reading { celsius: 1.0, ..in_month(1, 0) }).await.unwrap();
+        let writer = with_journal(&store, &journal);
+        for month in 1..=months {
+            for id in 0..3 {
+                writer.send(in_month(month, id)).await.unwrap();
+            }
+        }
+    });
+    in_a_process_that_ends(async {
+        let readings = Tables::new(store.clone()).periods::<Reading>();
+        let all = readings.during(instant("2026-01-01")..=instant("2026-12-31"));
+        let stored = all.list(Reading::partition("roof").by_id()).count().await.unwrap();
+        // The first months had to make room for the last ones.
+        assert_eq!(stored, (months as usize - OPEN_PERIODS) * 3);
+        let writer = with_journal(&store, &journal);
+        let report = writer.recover().await.unwrap();
+        // The one of January that exists was not handed back before the process ended.
+        assert_eq!(report.failures.len(), 1);
+        assert_eq!(report.failures[0].entities, [in_month(1, 0)]);
+        assert_eq!(all.list(Reading::partition("roof").by_id()).count().await.unwrap(), 3 * 8);
+        assert_eq!(writer.recover().await.unwrap().failures.len(), 0);
+        writer.close().await.unwrap().all().unwrap();
+    });
+    in_a_process_that_ends(async {
+        let report = with_journal(&store, &journal).recover().await.unwrap();
+        assert_eq!((report.written.entities, report.failures.len()), (0, 0));
+    });
 }

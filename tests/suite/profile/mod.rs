@@ -2,6 +2,7 @@
 
 mod components;
 mod kinds;
+mod random;
 mod tables;
 
 use table_orm::profile::{KindProfile, ProfileReport, RowRole};

@@ -363,6 +363,14 @@ async fn a_mistyped_template_is_reported() {
     let drop = async |template: &str| {
         let former = FormerRow::new("by_state", template).unwrap().property("Club");
         let report = runners.drop_row(former, permit()).dry_run().await;
+        let text = report.to_string();
+        let (read, rows) = (report.progress.read, report.progress.rows);
+        assert!(text.starts_with(&format!("would delete {rows} of {read} rows")), "{text}");
+        let is_strange = !report.unknown_components.is_empty() || read == 0;
+        assert_eq!(text.contains("WARNING"), is_strange, "{text}");
+        for name in &report.unknown_components {
+            assert!(text.contains(&format!("WARNING: {{{name}}} is no component")), "{text}");
+        }
         (report.progress.read, report.progress.rows, report.unknown_components)
     };
     let unknown = |name: &str| vec![name.to_owned()];

@@ -82,7 +82,7 @@ impl Growing {
         Err(too_slow())
     }
 
-    /// Where each account goes on: as the token says, if no slot has moved since; else behind the last row.
+    /// Where each account goes on: as the token says, if no slot has moved since; else after the last row.
     fn positions(&self, seen: &Seen, query: &RowQuery, token: Option<&Token>) -> Vec<Position> {
         let mut positions = match token {
             Some(token)

@@ -58,7 +58,7 @@ fn read_clock(text: &str) -> Option<Time> {
     let two = |part: &str| u8::try_from(number(part, 2)?).ok();
     let (hour, minute) = (two(parts.next()?)?, two(parts.next()?)?);
     let second = parts.next().map_or(Some(0), two)?;
-    // Digits behind the seventh are cut off, as by .NET.
+    // Digits after the seventh are cut off, as by .NET.
     let fraction = fraction.get(..7).unwrap_or(fraction);
     let ticks =
         number(fraction, fraction.len())? * 10_u32.pow(7 - u32::try_from(fraction.len()).ok()?);

@@ -8,7 +8,7 @@ use crate::codec::is_property_name;
 use crate::query::Filter;
 use crate::store::{ErrorCode, StoreError};
 
-/// The parameters behind a path.
+/// The parameters after a path.
 pub(super) struct Parameters<'t> {
     target: &'t mut String,
     separator: char,

@@ -99,7 +99,7 @@ impl HttpClient for Http {
 
 /// The error of a connection or an answer that did not come in time.
 #[derive(Debug, thiserror::Error)]
-#[error("not within {0:?}")]
+#[error("took longer than {0:?}")]
 struct Late(Duration);
 
 /// Builds the error of a request that a policy has changed into one that the service cannot take.

@@ -148,3 +148,13 @@ async fn a_point_query_returns_the_selected_members() {
         None
     );
 }
+
+#[tokio::test]
+async fn a_name_that_is_sent_with_escapes_is_stored_and_found_without() {
+    let people = fixture().await;
+    people.insert("p", "r", r#"{"PartitionKey":"p","Row\u004bey":"r","\u0042":5}"#).await;
+    assert_eq!(people.properties("p", "r").await.as_deref(), Some(r#"{"B":5}"#));
+    let filter = crate::query::Filter::compare("B", crate::query::Comparison::Equal, 5);
+    let query = RowQuery { filter: Some(filter), ..people.query(partition("p")) };
+    assert_eq!(people.keys(query).await.0.len(), 1);
+}

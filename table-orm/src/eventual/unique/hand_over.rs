@@ -4,7 +4,7 @@
 //! a guard that was made with the ticket is named by a row of the entity's partition, whoever ends the ticket, and
 //! whoever ends in between: one ticket may have guards of several values, and who ends it may know of one.
 //!
-//! The intent has the name of the ticket behind its own start, so the reserver finds it, whoever put it there. A
+//! The intent has the name of the ticket after its own start, so the reserver finds it, whoever put it there. A
 //! late request can bring a ticket back that went already. Where the intent of the first time is still there, the
 //! one of the second time has a new name.
 

@@ -3,7 +3,7 @@
 //! A value has a *guard*: the row `UNQ` in the partition `UNQ:<name>:<value>`. It holds the key of the entity
 //! that it was reserved for, and the name of the ticket it was reserved with. **A value is taken if and only if
 //! its guard names an entity whose canonical row has the value.** A guard alone says nothing, so one that an
-//! ended process left keeps nobody away.
+//! ended process left blocks nobody.
 //!
 //! To take a value:
 //! 1. Insert a *ticket* with a new name beside the entity. It lists the values.
@@ -29,7 +29,7 @@
 //!
 //! One exception: a request that writes a guard after its ticket is gone. The intent in place of the ticket stays
 //! until its reserver clears it, who does so only if each of its requests was answered, or until a sweep. A
-//! guard that is written after the sweep is named by nobody. It keeps nobody away; `verify_guards` finds it.
+//! guard that is written after the sweep is named by nobody. It blocks nobody; `verify_guards` finds it.
 
 mod contend;
 mod guard;

@@ -10,7 +10,7 @@ use crate::eventual::unique_value::UniqueValue;
 impl Guards {
     /// Makes the guards of the values of an entity name it, or that of the `only` value if it has that. Returns
     /// how many did not. Writes nothing else: a
-    /// writer that gives a value up meanwhile leaves a guard that keeps nobody away.
+    /// writer that gives a value up meanwhile leaves a guard that blocks nobody.
     ///
     /// # Errors
     /// [`Error::UniqueViolation`](crate::Error::UniqueViolation) when another entity has one of the values.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const DURATION: &str = "db.client.operation.duration";
 
-/// Tells the recorder the unit of the histogram.
+/// Gives the recorder the unit of the histogram.
 pub(super) fn describe() {
     metrics::describe_histogram!(
         DURATION,

@@ -55,7 +55,7 @@
 //! `db.operation.name` and, where the span has them, `db.collection.name`, `db.namespace`,
 //! `db.query.summary`, `table_orm.pattern`, `db.response.status_code`, `error.type`, `server.address` and
 //! `server.port`.
-//! Tell your exporter its buckets: [`DURATION_BUCKETS`].
+//! Give your exporter its buckets: [`DURATION_BUCKETS`].
 //!
 //! The counters `table_orm.calls`, `table_orm.errors`, `table_orm.requests`, `table_orm.retries`,
 //! `table_orm.throttles`, `table_orm.rows.returned`, `table_orm.rows.scanned`, `table_orm.bytes.sent` and
@@ -122,7 +122,7 @@ fn is_observed() -> bool {
 struct Observed {
     store: Arc<dyn Store>,
     backend: Backend,
-    /// Recorders may be installed after the layer, so they are told of the histogram at the first call.
+    /// Recorders may be installed after the layer, so the first call describes the histogram to them.
     #[cfg(feature = "metrics")]
     described: Once,
 }

@@ -6,7 +6,7 @@
 //! the retry cost, and one that succeeds at once pays in [`SUCCESS`]. So of an outage the service sees at
 //! first the retries of a full bucket, and then each call once.
 //!
-//! Throttling costs nothing: it tells that the service is there and protects itself, and
+//! Throttling costs nothing: it shows that the service is there and protects itself, and
 //! [`Rate`](crate::layer::Rate) slows down by it.
 
 use crate::store::StoreError;

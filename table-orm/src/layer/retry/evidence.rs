@@ -94,7 +94,7 @@ pub(super) fn is_stored(action: &Action, row: Option<&StoredRow>) -> bool {
         |body: &[u8]| read_row::<DynamicEntity>(0, body).ok().map(|row| row.properties);
     let stored = row.and_then(|row| properties(&row.body));
     stored.zip(properties(sent)).is_some_and(|(stored, sent)| {
-        // As literals, because a number that is none does not equal itself.
+        // As literals, because NaN does not equal itself.
         let literal = |value: &Edm| (value.edm_type(), value.to_string());
         stored.len() == sent.len()
             && stored.iter().zip(&sent).all(|((name, value), (other_name, other))| {

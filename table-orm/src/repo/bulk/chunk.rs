@@ -12,6 +12,8 @@ pub(in crate::repo) struct Chunk<E> {
     pub sizes: Vec<usize>,
     pub batch: Batch,
     bytes: usize,
+    /// The operations that a request needs beside those of the batch.
+    more: usize,
     /// The UTF-16 units of the text of its intent.
     units: usize,
     /// Whether it has as many operations as the store takes.
@@ -24,7 +26,7 @@ impl<E> Chunk<E> {
     pub fn new(partition_key: String) -> Self {
         let batch = Batch { partition_key, operations: Vec::new() };
         let (entities, sizes, keys) = (Vec::new(), Vec::new(), Vec::new());
-        Self { entities, sizes, batch, bytes: 0, units: 0, is_full: false, keys }
+        Self { entities, sizes, batch, bytes: 0, more: 0, units: 0, is_full: false, keys }
     }
 
     /// A chunk of one entity.
@@ -78,7 +80,7 @@ impl<E> Chunk<E> {
     pub fn takes(&self, measured: &MeasuredBatch) -> bool {
         let MeasuredBatch { batch, bytes, room, most, more, units, units_room } = measured;
         let (here, operations) = (&self.batch.operations, &batch.operations);
-        let more = more * (self.entities.len() + 1);
+        let more = self.more + more;
         here.is_empty()
             || here.len() + operations.len() + more <= *most
                 && self.bytes + bytes <= *room
@@ -91,10 +93,12 @@ impl<E> Chunk<E> {
             measured;
         self.bytes += bytes;
         self.units += units;
+        self.more += more;
         self.sizes.push(operations.len());
         self.entities.push(entity);
         self.batch.operations.extend(operations);
-        self.is_full = self.operations() + more * (self.entities.len() + 1) >= most;
+        // One like the last does not fit.
+        self.is_full = self.operations() + self.more + more >= most;
     }
 
     /// Makes the operations of its entities anew.

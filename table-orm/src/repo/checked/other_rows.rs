@@ -113,7 +113,7 @@ where
         while let Some(answer) = answers.try_next().await? {
             confirmed.extend(answer);
             answered += 1;
-            // An entity whose first row was stale stands behind others.
+            // An entity whose first row was stale stands after others.
             let next = places.get(answered).copied().unwrap_or(usize::MAX);
             if confirmed.len() >= most && confirmed.range(..next).count() >= most {
                 break;

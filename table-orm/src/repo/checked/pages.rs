@@ -96,7 +96,7 @@ where
     /// Continues after the page that returned `token`. The next call fails with
     /// [`Error::Token`](crate::Error::Token) when the token belongs to another query.
     ///
-    /// An entity of several rows comes once in the pages that one value reads. It may come again behind a
+    /// An entity of several rows comes once in the pages that one value reads. It may come again after a
     /// token.
     pub fn resume(self, token: PageToken) -> Self {
         let source = match self.source {

@@ -18,6 +18,27 @@ impl<E: TableEntity> Repo<E> {
     /// If the value was replaced since the entity was read, this reads the entity again, and returns the bytes of the
     /// new value; `None` when the entity was deleted.
     ///
+    /// ```
+    /// # use table_orm::property::Large;
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, PartialEq, TableEntity)]
+    /// # #[table(name = "films", partition = "{studio}", row = "FILM:{id:05}")]
+    /// # struct Film { studio: String, id: u32, #[table(overflow)] trailer: Large }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let films = Tables::in_memory()?.repo::<Film>();
+    /// # films.create_table().await?;
+    /// # let key = Film::partition("A24").row().id(1);
+    /// let mut upload = films.upload(&key)?;
+    /// upload.add(vec![7; 100_000]).await?;
+    /// let film = Film { studio: "A24".into(), id: 1, trailer: upload.finish().await? };
+    /// films.insert(&film).await?;
+    /// let bytes = films.read_large(&film, |film| &film.trailer).await?;
+    /// assert_eq!(bytes.map(|bytes| bytes.len()), Some(100_000));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`LargeValueError::Damaged`] when rows of the value are missing or have other bytes.
     pub async fn read_large<L: Overflowing>(
@@ -45,6 +66,31 @@ impl<E: TableEntity> Repo<E> {
     /// value. The last item comes after the hash of all bytes was checked.
     ///
     /// If the value was replaced before the first item, this is the new value, as in [`read_large`](Self::read_large).
+    ///
+    /// ```
+    /// # use table_orm::property::Large;
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, PartialEq, TableEntity)]
+    /// # #[table(name = "films", partition = "{studio}", row = "FILM:{id:05}")]
+    /// # struct Film { studio: String, id: u32, #[table(overflow)] trailer: Large }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let films = Tables::in_memory()?.repo::<Film>();
+    /// # films.create_table().await?;
+    /// # let key = Film::partition("A24").row().id(1);
+    /// let mut upload = films.upload(&key)?;
+    /// upload.add(vec![7; 100_000]).await?;
+    /// let film = Film { studio: "A24".into(), id: 1, trailer: upload.finish().await? };
+    /// films.insert(&film).await?;
+    /// let mut pieces = films.stream_large(&film, |film| &film.trailer);
+    /// let mut length = 0;
+    /// while let Some(bytes) = pieces.next().await? {
+    ///     length += bytes.len();
+    /// }
+    /// assert_eq!(length, 100_000);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// An item is an error when the value was replaced after the first item, [`LargeValueError::Replaced`], or is

@@ -112,6 +112,25 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// One query, two point queries for each value, and two transactions or more for each that it removes.
     ///
+    /// ```
+    /// # use table_orm::property::Large;
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, PartialEq, TableEntity)]
+    /// # #[table(name = "films", partition = "{studio}", row = "FILM:{id:05}")]
+    /// # struct Film { studio: String, id: u32, #[table(overflow)] trailer: Large }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let films = Tables::in_memory()?.repo::<Film>();
+    /// # films.create_table().await?;
+    /// # let key = Film::partition("A24").row().id(1);
+    /// let mut upload = films.upload(&key)?;
+    /// upload.add(vec![7; 100_000]).await?;
+    /// upload.finish().await?; // and no entity is stored with it
+    /// assert_eq!(films.remove_unused_values(&key).await?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// When the store rejects a request. Values may be left then; the same call goes on.
     pub async fn remove_unused_values<Q>(&self, key: Q) -> Result<usize>

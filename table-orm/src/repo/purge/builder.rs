@@ -69,7 +69,7 @@ impl<E: TableEntity> Repo<E> {
 
 impl<E: TableEntity> Purge<E> {
     /// Deletes only what expired at this instant or earlier, so that entities can be read for some time with
-    /// [`including_expired`](Repo::including_expired). A later instant than the clock's is the clock's.
+    /// [`including_expired`](Repo::including_expired). An instant later than the clock's counts as the clock's.
     pub const fn before(mut self, instant: DateTime) -> Self {
         self.before = Some(instant);
         self

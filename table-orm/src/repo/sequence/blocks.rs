@@ -84,7 +84,7 @@ impl Sequence {
         loop {
             let was_kept = known.is_some();
             match self.take_block(key, known.take()).await {
-                // Another process has written the row since: a read tells how.
+                // Another process has written the row since: a read shows how.
                 Err(error) if was_kept && is_race(&error, key) => {}
                 Err(error) if is_race(&error, key) && attempts.next().await => {}
                 Err(error) => return Err(error),

@@ -112,7 +112,7 @@ impl Sequence {
             if !is_lost && !Self::is_lost_race(&error, key) {
                 return Err(first_error(&mut lost, error));
             }
-            // A version that was kept may be an old one: a read tells, without a wait.
+            // A version that was kept may be an old one: a read shows it, without a wait.
             in_time = was_kept && !is_lost || attempts.next().await;
             if is_lost {
                 lost.push(Lost { taking, intents, error });

@@ -53,6 +53,37 @@ impl<E: TableEntity> Repo<E> {
 
     /// Starts a transaction that reads before it writes, in this table, by a function with an error type of
     /// the app's own. Otherwise as [`Tables::try_transaction_with`](crate::Tables::try_transaction_with).
+    ///
+    /// ```
+    /// # use table_orm::{EntityKeys, Error, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "stock", partition = "{shop}", row = "{sku}")]
+    /// # struct Item { shop: String, sku: String, count: u32 }
+    /// #[derive(Debug, thiserror::Error)]
+    /// enum OrderError {
+    ///     #[error("sold out")]
+    ///     SoldOut,
+    ///     #[error(transparent)]
+    ///     Store(#[from] Error),
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let stock = Tables::in_memory()?.repo::<Item>();
+    /// # stock.create_table().await?;
+    /// let tea = Item { shop: "north".into(), sku: "tea".into(), count: 0 };
+    /// stock.insert(&tea).await?;
+    /// let taken = stock.try_transaction_with(tea.partition(), async |tx| {
+    ///     let stored = tx.load(tea.key()).await?;
+    ///     let mut item = stored.filter(|item| item.count > 0).ok_or(OrderError::SoldOut)?;
+    ///     item.count -= 1;
+    ///     tx.save(item);
+    ///     Ok::<_, OrderError>(())
+    /// });
+    /// assert!(matches!(taken.await, Err(OrderError::SoldOut)));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn try_transaction_with<'a, Q, T, X, F>(
         &self,
         partition: Q,

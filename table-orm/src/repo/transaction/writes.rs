@@ -23,8 +23,8 @@ use std::{fmt, mem};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Room {
-    /// Operations: one for each row that is written. Less those that may be needed for
-    /// [totals](crate::Sum) and [events](crate::outbox).
+    /// Operations: one for each row that is written. Less those that the transaction may need for
+    /// [totals](crate::Sum), [events](crate::outbox) and [large values](crate::property::Large), which `plan` shows.
     pub operations: usize,
     /// Bytes of the request, of the 4 MiB that the service takes.
     pub bytes: usize,
@@ -138,13 +138,9 @@ impl<'a> Writes<'a> {
         let mut batch = self.batch.clone();
         // A transaction whose intent is too large fails when it is committed.
         let _ = self.intents.append_to(&self.client, &mut batch);
-        let sender = self.intents.sender(&self.client);
-        // They are of all members together, and `more` is of each.
-        let values = sender.value_operations(&batch).map_or(0, |values| values.len());
-        let measured = sender.measure(batch);
-        let taken = self.len() + values + (measured.more - values) * self.members.len();
+        let measured = self.intents.sender(&self.client).measure(batch);
         Room {
-            operations: measured.most.saturating_sub(taken),
+            operations: measured.most.saturating_sub(self.len() + measured.more),
             bytes: measured.room.saturating_sub(measured.bytes),
         }
     }

@@ -6,6 +6,7 @@ use super::lanes::Ticket;
 use super::run::WriterRun;
 use crate::entity::TableEntity;
 use crate::error::{Result, WriterError};
+use crate::model::TableName;
 use crate::plan::TableClient;
 use crate::repo::Repo;
 use crate::repo::bulk::{BatchPolicy, DEFAULT_PARALLELISM};
@@ -133,6 +134,14 @@ impl<E: TableEntity + 'static> OpenWriter<E> {
     pub fn journal(mut self, store: impl Store + 'static) -> Self {
         self.journal = Some(Arc::new(store));
         self
+    }
+
+    /// The tables whose entities of this type are in its journal.
+    pub(crate) async fn tables_in_journal(&self) -> Result<Vec<TableName>> {
+        match &self.journal {
+            Some(store) => Journal::tables::<E>(Arc::clone(store)).await,
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Inserts or replaces the entities, in place of inserting them.

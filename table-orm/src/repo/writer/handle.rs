@@ -65,6 +65,8 @@ pub(super) enum Message<E> {
     /// A `send` waits for room.
     Pressed,
     Flush(oneshot::Sender<()>),
+    /// A flush that takes no report.
+    Finish(oneshot::Sender<()>),
     Close(oneshot::Sender<()>),
 }
 
@@ -256,13 +258,24 @@ impl<E: TableEntity + 'static> Writer<E> {
         self.ask(Message::Close).await
     }
 
+    /// Writes everything that was taken before. Returns whether no failure is to be reported. One that is stays in
+    /// the journal until a call takes the report.
+    pub(crate) async fn finish(&self) -> Result<bool> {
+        self.wait(Message::Finish).await?;
+        Ok(self.inlet.unreported().has_no_failures())
+    }
+
+    async fn wait(&self, question: impl FnOnce(oneshot::Sender<()>) -> Message<E>) -> Result<()> {
+        let (sender, done) = oneshot::channel();
+        self.tell(question(sender))?;
+        done.await.map_err(|_| WriterError::Closed.into())
+    }
+
     async fn ask(
         &self,
         question: impl FnOnce(oneshot::Sender<()>) -> Message<E>,
     ) -> Result<WriterReport<E>> {
-        let (sender, done) = oneshot::channel();
-        self.tell(question(sender))?;
-        done.await.map_err(|_| WriterError::Closed)?;
+        self.wait(question).await?;
         let mut unreported = self.inlet.unreported();
         self.inlet.buffer.set_unclaimed(0);
         Ok(unreported.take())

@@ -4,12 +4,14 @@
 //! back. Entries are read back in the order in which they were made. An entry without all its rows is one that
 //! was not taken yet, or is being removed.
 
-use crate::entity::{DynamicEntity, Row, TableEntity, read_row};
+use crate::entity::{DynamicEntity, Row, RowHead, TableEntity, read_row, split_page};
 use crate::error::{Error, Result, WriterError};
 use crate::model::{Edm, TableName};
 use crate::plan::Connection;
+use crate::query::{KeyRange, RowQuery, Span};
 use crate::repo::{Table, create_table_if_not_exists};
 use crate::store::Store;
+use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -58,6 +60,27 @@ impl Journal {
             entries.push((entry, entity.map_err(|error| journal.unusable(entry, error.into()))?));
         }
         Ok((journal, entries))
+    }
+
+    /// The tables whose entities of type `E` have entries in a file: one request for each.
+    pub async fn tables<E: TableEntity>(store: Arc<dyn Store>) -> Result<Vec<TableName>> {
+        let rows = Table::new(Arc::new(Connection::new(store)), TableName::checked(TABLE));
+        create_table_if_not_exists(&rows.client).await?;
+        let (mut tables, mut after) = (Vec::new(), Bound::Unbounded);
+        loop {
+            let partition = Span::Between(after, Bound::Unbounded);
+            let query = rows.client.query(KeyRange { partition, row: Span::All });
+            let mut pages = rows.client.pages(RowQuery { top: Some(1), ..query });
+            let RowHead { partition_key, .. } = loop {
+                let Some(page) = pages.next().await? else { return Ok(tables) };
+                if let Some(row) = split_page(&page)?.into_iter().next() {
+                    break read_row(0, row.get().as_bytes())?;
+                }
+            };
+            let table = partition_key.strip_suffix(E::NAME).and_then(|key| key.strip_suffix("__"));
+            tables.extend(table.and_then(|table| TableName::new(table).ok()));
+            after = Bound::Excluded(partition_key);
+        }
     }
 
     /// The entries that have all their rows. Removes the others.

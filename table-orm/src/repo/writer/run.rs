@@ -30,6 +30,14 @@ enum Event<E> {
     Closed,
 }
 
+/// A call that waits for the entities before an epoch.
+struct Flush {
+    epoch: u64,
+    done: oneshot::Sender<()>,
+    /// Whether it takes the report.
+    takes: bool,
+}
+
 /// A writer at work.
 pub(super) struct WriterRun<E> {
     inlet: Arc<Inlet<E>>,
@@ -42,7 +50,7 @@ pub(super) struct WriterRun<E> {
     /// How many entities of each epoch are neither written nor failed.
     open: BTreeMap<u64, usize>,
     /// The flushes that wait, each for the entities before its epoch.
-    flushes: VecDeque<(u64, oneshot::Sender<()>)>,
+    flushes: VecDeque<Flush>,
     /// The call that closes the writer.
     closing: Option<oneshot::Sender<()>>,
     /// Whether no message follows.
@@ -126,11 +134,8 @@ impl<E: TableEntity + 'static> WriterRun<E> {
                 lanes.push(entity, measured, ticket, now, alone);
             }
             Message::Pressed => {}
-            Message::Flush(report) => {
-                self.epoch += 1;
-                self.flushes.push_back((self.epoch, report));
-                lanes.flush(self.epoch);
-            }
+            Message::Flush(report) => self.flush(report, true, lanes),
+            Message::Finish(done) => self.flush(done, false, lanes),
             Message::Close(report) => {
                 // What is in the channel is still received.
                 self.messages.close();
@@ -139,14 +144,25 @@ impl<E: TableEntity + 'static> WriterRun<E> {
         }
     }
 
+    fn flush(&mut self, done: oneshot::Sender<()>, takes: bool, lanes: &mut Lanes<E>) {
+        self.epoch += 1;
+        self.flushes.push_back(Flush { epoch: self.epoch, done, takes });
+        lanes.flush(self.epoch);
+    }
+
     /// Answers the flushes whose entities are written or have failed.
     async fn report(&mut self) {
         let first = self.open.first_key_value().map(|(&epoch, _)| epoch);
-        while let Some((epoch, _)) = self.flushes.front()
+        while let Some(Flush { epoch, .. }) = self.flushes.front()
             && first.is_none_or(|first| first >= *epoch)
         {
-            let Some((_, report)) = self.flushes.pop_front() else { return };
-            self.hand_out(report).await;
+            match self.flushes.pop_front() {
+                Some(Flush { done, takes: true, .. }) => self.hand_out(done).await,
+                Some(Flush { done, .. }) => {
+                    let _ = done.send(());
+                }
+                None => {}
+            }
         }
     }
 

@@ -33,6 +33,10 @@ impl<E> Unreported<E> {
         self.bytes
     }
 
+    pub const fn has_no_failures(&self) -> bool {
+        self.failures.is_empty()
+    }
+
     /// Takes from the failures their entries in the journal.
     pub fn take_entries(&mut self) -> Vec<Entry> {
         let tickets = self.failures.iter_mut().flat_map(|(_, tickets)| tickets);

@@ -1,7 +1,6 @@
 //! The options of a scan, checked before the first request.
 
 use super::scan::{MAX_CONCURRENCY, Names, Scan};
-use crate::entity::ReadRow;
 use crate::error::{Error, Result, ScanError};
 use crate::key::forbidden_in;
 use crate::model::{MAX_COMPARISONS, MAX_PAGE_ROWS, PARTITION_KEY, ROW_KEY, order};
@@ -100,9 +99,9 @@ impl<T, R> Scan<T, R> {
     }
 }
 
-impl<T: ReadRow, R> Scan<T, R> {
+impl<T, R> Scan<T, R> {
     /// The first request. Later requests depend on the keys it finds. The plan is empty where the scan
-    /// begins [behind](Self::after) its last partition.
+    /// begins [after](Self::after) its last partition.
     ///
     /// # Errors
     /// [`Error::Scan`] if the options of the scan do not fit together.
@@ -117,7 +116,7 @@ impl<T: ReadRow, R> Scan<T, R> {
     pub(in crate::scan) fn selected(&self) -> Option<Names> {
         // The error is reported with the others.
         let given = self.query.as_ref().ok().and_then(|query| query.select.clone());
-        given.or_else(T::select).map(|mut names| {
+        given.or_else(self.reader.select).map(|mut names| {
             for key in [PARTITION_KEY, ROW_KEY] {
                 if !names.iter().any(|name| name == key) {
                     names.push(Cow::Borrowed(key));

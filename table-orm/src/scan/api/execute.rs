@@ -3,14 +3,12 @@
 use super::run::ScanRun;
 use super::scan::{Names, Scan};
 use super::stream::{ScanPage, ScanStream};
-use crate::entity::{ReadRow, SkipUnreadable};
+use crate::entity::SkipUnreadable;
 use crate::error::{Error, Result, RowCount};
 use crate::model::{Metadata, PARTITION_KEY, ROW_KEY};
 use crate::query::{RowQuery, fingerprint};
 use crate::scan::checkpoint::Saver;
-use crate::scan::engine::{
-    ReadRows, ScanReport, ScanSource, Shared, no_rows, partition_keys, typed_rows,
-};
+use crate::scan::engine::{ReadRows, ScanReport, ScanSource, Shared, no_rows, partition_keys};
 use futures_util::StreamExt as _;
 use futures_util::future::{Either, select};
 use futures_util::stream::FuturesOrdered;
@@ -27,7 +25,7 @@ impl<T, R> Scan<T, R> {
     /// [`Error::Scan`] if the options of the scan do not fit together; any error of the store.
     pub async fn count(self) -> Result<ScanReport> {
         let select = self.keys(&[PARTITION_KEY, ROW_KEY]);
-        let mut run = self.bare().run::<()>(Some(select), no_rows, None, false)?;
+        let mut run = self.bare().run::<()>(Some(select), ReadRows::By(no_rows), None, false)?;
         while run.next().await?.is_some() {}
         Ok(run.shared.report())
     }
@@ -70,10 +68,10 @@ impl<T, R> Scan<T, R> {
     #[must_use]
     pub fn partition_keys(self) -> ScanStream<String> {
         let select = self.keys(self.own.key_names());
-        ScanStream::rows(self.bare().run(Some(select), partition_keys, None, true))
+        ScanStream::rows(self.bare().run(Some(select), ReadRows::By(partition_keys), None, true))
     }
 
-    /// These properties, and those that tell own rows.
+    /// These properties, and those that show whether a row is the type's own.
     pub(super) fn keys(&self, names: &[&'static str]) -> Names {
         names.iter().copied().chain(self.own.marks()).map(Into::into).collect()
     }
@@ -109,10 +107,10 @@ impl<T, R> Scan<T, R> {
     }
 }
 
-impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
+impl<T: Send + 'static, R> Scan<T, R> {
     fn run_rows(self) -> Result<ScanRun<T>> {
-        let (select, skip) = (self.selected(), self.skip.clone());
-        self.run(select, typed_rows::<T>, skip, false)
+        let (select, skip, read) = (self.selected(), self.skip.clone(), self.reader.read.clone());
+        self.run(select, read, skip, false)
     }
 
     /// Streams the rows, while each worker reads a page or two ahead.
@@ -274,11 +272,12 @@ impl<T: ReadRow + Send + 'static, R> Scan<T, R> {
     /// [`Error::RowCount`] if there is no row, or more than one; otherwise as
     /// [`collect`](Self::collect).
     pub async fn one(self) -> Result<T> {
+        let entity = self.reader.name;
         let mut rows = self.take(2).collect().await?;
         let found = rows.len();
         match rows.pop() {
             Some(only) if found == 1 => Ok(only),
-            _ => Err(Error::RowCount(RowCount { entity: T::NAME, found })),
+            _ => Err(Error::RowCount(RowCount { entity, found })),
         }
     }
 }

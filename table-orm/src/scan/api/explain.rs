@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::model::{PARTITION_KEY, ROW_KEY};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::repo::Explained;
-use crate::scan::engine::{Alive, Position, bounds, whose_rows};
+use crate::scan::engine::{Alive, Position, ReadRows, bounds, whose_rows};
 
 /// What was counted over all pages of a scan.
 #[derive(Debug, Clone, Copy, Default)]
@@ -84,7 +84,8 @@ impl<T, R> Scan<T, R> {
 
     async fn counted(self) -> Result<Counted> {
         let select = self.keys(&[PARTITION_KEY, ROW_KEY]);
-        let mut run = self.bare().run::<bool>(Some(select), whose_rows, None, false)?;
+        let mut run =
+            self.bare().run::<bool>(Some(select), ReadRows::By(whose_rows), None, false)?;
         let mut counted = Counted::default();
         while let Some(page) = run.next().await? {
             counted.rows += page.rows.len() as u64;

@@ -1,13 +1,12 @@
 //! Scans as pages, for clients that request them one by one.
 
 use super::scan::Scan;
-use crate::entity::ReadRow;
 use crate::error::ScanError;
 use crate::plan::{Connection, TableClient};
-use crate::repo::{PageReader, Pages};
+use crate::repo::Pages;
 use std::sync::Arc;
 
-impl<T: ReadRow, R> Scan<T, R> {
+impl<T, R> Scan<T, R> {
     /// The rows in key order, in pages of at most `size` rows, 1 to 1000, each resumed by a token.
     /// Sends one request after the other, and ignores the scan's workers and checkpoint.
     pub fn pages(self, size: usize) -> Pages<T> {
@@ -21,10 +20,11 @@ impl<T: ReadRow, R> Scan<T, R> {
         client.expiry = self.alive.expiry();
         let (own, limit, skip) = (self.own, self.limit, self.skip.clone());
         let select = self.selected();
+        let reader = self.reader.clone().of_pages(own);
         let query = self.rules(select, false).and_then(|rules| match rules.after {
             None => Ok(rules.query),
             Some(_) => Err(ScanError::PagesAfter.into()),
         });
-        Pages::read_by(client, PageReader::each(own), query, limit, Some(size)).skipping(skip)
+        Pages::read_by(client, reader, query, limit, Some(size)).skipping(skip)
     }
 }

@@ -1,17 +1,17 @@
 //! A scan and its options.
 
 use crate::entity::{
-    DynamicEntity, FromRow, Invalid, OwnRows, ReadRow, Row, RowHead, SkipUnreadable,
+    BorrowedFrom, DynamicEntity, FromRow, Invalid, OwnRows, ReadRow, Row, RowHead, SkipUnreadable,
 };
 use crate::error::Result;
-use crate::model::{SYSTEM_PROPERTIES, TableName};
+use crate::model::{Metadata, SYSTEM_PROPERTIES, TableName};
 use crate::plan::TableClient;
 use crate::property::PropertyError;
 use crate::query::{
     Condition, Filter, IntoCondition, IntoSpan, KeyRange, RowQuery, ScanPermit, Span,
 };
 use crate::scan::checkpoint::Checkpoint;
-use crate::scan::engine::{Alive, Splitter};
+use crate::scan::engine::{Alive, RowReader, Splitter};
 use crate::store::Store;
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -114,7 +114,8 @@ pub struct Scan<T, R = Untyped> {
     /// The seed of random waits; `None` takes one from the system.
     pub(in crate::scan) seed: Option<u64>,
     pub(in crate::scan) reason: String,
-    pub(in crate::scan) read: PhantomData<fn() -> (T, R)>,
+    pub(in crate::scan) reader: RowReader<T>,
+    pub(in crate::scan) kind: PhantomData<fn() -> R>,
 }
 
 impl<T, R> Clone for Scan<T, R> {
@@ -130,6 +131,7 @@ impl<T, R> Clone for Scan<T, R> {
             alive: self.alive.clone(),
             checkpoint: self.checkpoint.clone(),
             reason: self.reason.clone(),
+            reader: self.reader.clone(),
             ..*self
         }
     }
@@ -181,7 +183,8 @@ impl<T: ReadRow, R> Scan<T, R> {
             checkpoint: None,
             seed: None,
             reason: permit.reason().to_owned(),
-            read: PhantomData,
+            reader: RowReader::typed(),
+            kind: PhantomData,
         }
     }
 }
@@ -385,12 +388,16 @@ impl<T, R> Scan<T, R> {
 
     /// Reads the rows as `U`, with what `U` needs to know of the properties' types.
     pub(crate) fn cast<U: ReadRow>(self) -> Scan<U, R> {
+        self.read_by(RowReader::typed(), U::METADATA)
+    }
+
+    fn read_by<U>(self, reader: RowReader<U>, metadata: Metadata) -> Scan<U, R> {
         Scan {
             store: self.store,
             table: self.table,
             entity: self.entity,
             own: self.own,
-            query: self.query.map(|query| RowQuery { metadata: U::METADATA, ..query }),
+            query: self.query.map(|query| RowQuery { metadata, ..query }),
             prefix: self.prefix,
             page_size: self.page_size,
             splitter: self.splitter,
@@ -406,7 +413,8 @@ impl<T, R> Scan<T, R> {
             checkpoint: self.checkpoint,
             seed: self.seed,
             reason: self.reason,
-            read: PhantomData,
+            reader,
+            kind: PhantomData,
         }
     }
 
@@ -434,6 +442,44 @@ impl<T, R: Row> Scan<T, R> {
     /// Reads only the fields of `P`, a struct with `#[derive(Projection)]`.
     pub fn project<P: FromRow<R>>(self) -> Scan<P, R> {
         self.cast()
+    }
+
+    /// Reads each row as `P`, whose texts are slices of the page, and keeps what `map` returns, as
+    /// [`List::map`](crate::repo::List::map) does. The workers call `map`, on several threads at once.
+    ///
+    /// They may call it several times for one row, as when two ranges meet in a page. Each row has one value
+    /// in the result all the same.
+    ///
+    /// ```
+    /// # use std::borrow::Cow;
+    /// # use table_orm::{Projection, ScanPermit, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "tracks", partition = "{album}", row = "{number:02}")]
+    /// # struct Track { album: String, number: u8, title: String }
+    /// #[derive(Projection)]
+    /// #[projection(of = Track, borrow)]
+    /// struct Title<'a> {
+    ///     title: Cow<'a, str>,
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tracks = Tables::in_memory()?.repo::<Track>();
+    /// # tracks.create_table().await?;
+    /// # for (album, title) in [("Blue", "All I Want"), ("Hejira", "Coyote")] {
+    /// #     tracks.insert(&Track { album: album.into(), number: 1, title: title.into() }).await?;
+    /// # }
+    /// let scan = tracks.scan(ScanPermit::because("statistics")).ordered(true);
+    /// let lengths = scan.map::<Title<'_>, _>(|row| row.title.len()).collect().await?;
+    /// assert_eq!(lengths, [10, 6]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn map<P: BorrowedFrom<R>, U>(
+        self,
+        map: impl Fn(P::Of<'_>) -> U + Send + Sync + 'static,
+    ) -> Scan<U, R> {
+        self.read_by(RowReader::mapped::<R, P>(map), Metadata::None)
     }
 }
 

@@ -87,7 +87,7 @@ impl<'a, T: Send> RangeReader<'a, T> {
             let behind = Position::after(&last);
             ended |= range.end.as_ref().is_some_and(|end| *end <= behind);
             range.committed = Some(behind);
-            let rows = (self.shared.read)(&self.shared.source.own(), &body)?;
+            let rows = self.shared.read.page(&self.shared.source.own(), &body)?;
             let rows = rows.first(keep, usize::MAX, self.shared.skip.as_ref())?;
             read = Some(ReadPage { rows, first, last, is_last: false });
         }
@@ -144,7 +144,7 @@ impl<'a, T: Send> RangeReader<'a, T> {
         Ok(places.into())
     }
 
-    /// Ends the range in the middle of what it has left, or behind its partition if no estimate finds the
+    /// Ends the range in the middle of what it has left, or after its partition if no estimate finds the
     /// middle. Returns the start of the part split off.
     ///
     /// An estimate knows only letters that were seen, and later keys may have others. So once in each

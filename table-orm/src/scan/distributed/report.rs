@@ -39,7 +39,7 @@ pub const MOST_LISTED: usize = 100;
 /// A range that was put aside after five claims without progress.
 ///
 /// It holds the rows of its table from `from` up to, but not including, `to`, in key order. A bound need
-/// not be the key of a row. A bound that ends in NUL, which no stored key holds, lies right behind the
+/// not be the key of a row. A bound that ends in NUL, which no stored key holds, lies directly after the
 /// key without the NUL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

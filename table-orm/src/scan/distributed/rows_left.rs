@@ -46,7 +46,7 @@ pub(super) fn rows_left(mut ranges: Vec<RangeRow>) -> Option<u64> {
 }
 
 impl KeyModels {
-    /// How much of the keys' line lies between the first two keys, and behind them.
+    /// How much of the keys' line lies between the first two keys, and after them.
     fn line(&self, from: &Pair, at: &Pair, to: Option<&Pair>) -> (f64, f64) {
         if from.0 == at.0 {
             let to = to.filter(|to| to.0 == at.0).map(|to| to.1.as_str());

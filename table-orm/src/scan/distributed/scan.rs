@@ -211,7 +211,7 @@ impl<T, R> DistributedScan<T, R> {
     }
 
     /// Opens the ranges again that were put aside for lack of progress. Returns their number. They
-    /// continue behind the last row that was handled. Workers that have ended since must be started
+    /// continue after the last row that was handled. Workers that have ended since must be started
     /// again.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use super::scan::DistributedScan;
 use super::split_policy::{IdleChecks, SplitPolicy};
 use crate::entity::{ReadRow, RowHead};
 use crate::error::{Error, Result};
-use crate::scan::engine::{Shared, typed_rows};
+use crate::scan::engine::Shared;
 use crate::sync::Random;
 use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
@@ -85,7 +85,8 @@ impl<T: ReadRow + Send + 'static, R> DistributedScan<T, R> {
         let concurrency = rules.workers;
         let random = Random::seeded(control.random.next());
         let skip = self.scan.skip.clone();
-        let shared = Shared::new(self.scan.source(), rules, typed_rows::<T>, skip, random);
+        let shared =
+            Shared::new(self.scan.source(), rules, self.scan.reader.read.clone(), skip, random);
         let worker = Worker {
             shared,
             splits: row.splits,

@@ -32,7 +32,7 @@ mod worker;
 pub(super) use alive::Alive;
 pub(super) use delivery::QueuedPage;
 pub(super) use key_model::is_split_char;
-pub(super) use page_rows::{ReadRows, no_rows, partition_keys, typed_rows, whose_rows};
+pub(super) use page_rows::{ReadRows, RowReader, no_rows, partition_keys, whose_rows};
 pub(super) use position::{Position, bounds, max, min, span};
 pub(super) use range::first_request;
 pub use report::ScanReport;

@@ -61,7 +61,7 @@ async fn page<T: Send>(shared: &Shared<T>, start: &Position) -> Result<Option<Po
         return Ok(None);
     };
     let page = fetch(shared, &request, partition.as_deref()).await?;
-    let mut read = (shared.read)(&shared.source.own(), &page.body)?;
+    let mut read = shared.read.page(&shared.source.own(), &page.body)?;
     let keys = PageKeys::new(&page.body, mem::take(&mut read.texts), read.unread());
     let committed = {
         let mut state = shared.lock();

@@ -99,7 +99,7 @@ fn surrogate_pairs_are_one_character() {
 
 #[test]
 fn a_prefix_beside_all_keys_finds_none() {
-    // Before, between and behind the partitions; longer than one; prefix of no partition.
+    // Before, between and after the partitions; longer than one; prefix of no partition.
     for prefix in ["Athens", "a", "m", "tokyo!", "tokyo2", "x", "~"] {
         for page in [1, 2, 1000] {
             let rows = [("boston", "1"), ("tokyo", "1")].map(|(pk, rk)| (pk.into(), rk.into()));
@@ -144,12 +144,12 @@ fn partition_keys_are_found_without_their_rows() {
         found
     });
     assert_eq!(found, (1..=6).map(|p| format!("heat{p}")).collect::<Vec<_>>());
-    // Each page of seven rows ends in the second partition, and skips to the one behind it.
+    // Each page of seven rows ends in the second partition, and skips to the one after it.
     assert_eq!(service.figures().rows, 3 * 7);
 }
 
 /// Every start of this word is a partition, the empty one too; so is each with another letter
-/// behind it, below and above the word's own.
+/// after it, below and above the word's own.
 const WORD: &str = "marathons";
 
 fn nested() -> Vec<Key> {
@@ -161,8 +161,8 @@ fn nested() -> Vec<Key> {
 
 #[test]
 fn bounds_and_prefixes_cut_each_other() {
-    // None, before all, at a partition or between two, behind all. So each pair is open, in order,
-    // empty or inverted, and lies before, across, inside or behind what a prefix selects.
+    // None, before all, at a partition or between two, after all. So each pair is open, in order,
+    // empty or inverted, and lies before, across, inside or after what a prefix selects.
     let bounds = [None, Some(""), Some("A"), Some("mar"), Some("marat5"), Some("maraw"), Some("n")];
     let open =
         |bound: Option<&str>| bound.map_or(Bound::Unbounded, |key| Bound::Excluded(key.to_owned()));

@@ -196,9 +196,10 @@ impl fmt::Display for Shards {
         let head_room = 100.0 * head_room;
         write!(
             f,
-            "A load of {} entities/s needs {least} partitions of {} each; with {head_room} % head room, \
+            "A load of {} entities/s needs {least} partition{} of {} each; with {head_room} % head room, \
              {with_head_room}",
             number(*load),
+            if *least == 1 { "" } else { "s" },
             number(*sustained)
         )
     }

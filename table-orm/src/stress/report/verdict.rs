@@ -1,6 +1,6 @@
 //! What was sustained, compared with targets and with a load.
 
-use super::figures::Sustained;
+use super::figures::{Ending, Phase, StepOutcome};
 use crate::layer::rate::{ACCOUNT_TARGET, OLDER_PARTITION_TARGET, PARTITION_TARGET};
 use serde::Serialize;
 
@@ -56,20 +56,27 @@ pub struct Verdict {
     /// What was sustained, in entities a second; `None` if nothing was sustained or tested.
     pub sustained: Option<f64>,
     /// Whether that is at least 95 % of the target: the search stops that near. `None` if the test
-    /// ended below the target, or did not test it.
+    /// ended before it could say, or did not test it.
     pub is_met: Option<bool>,
 }
 
 impl Verdict {
-    /// Compares what a phase sustained; `tested` is `None` without such a phase.
-    pub(in crate::stress) fn new(target: Target, tested: Option<Option<Sustained>>) -> Self {
-        let sustained = tested.flatten();
-        let is_met = match (tested, sustained) {
+    /// Compares what a phase sustained, if there was one.
+    pub(in crate::stress) fn new(target: Target, phase: Option<&Phase>) -> Self {
+        let least = MET * target.entities_per_second;
+        let sustained = phase.and_then(|phase| phase.sustained);
+        let is_met = match (phase, sustained) {
             (None, _) => None,
-            (Some(_), None) => Some(false),
-            (Some(_), Some(found)) => {
-                let is_met = found.entities_per_second >= MET * target.entities_per_second;
+            (_, Some(found)) => {
+                let is_met = found.entities_per_second >= least;
                 (is_met || !found.is_at_least).then_some(is_met)
+            }
+            // A test that was stopped, and one that kept the rate for a short time only, do not say.
+            (Some(phase), None) => {
+                let may_be_met = phase.steps.iter().any(|step| {
+                    step.outcome == StepOutcome::Kept && step.entities_per_second >= least
+                });
+                (phase.ending == Ending::NoRate && !may_be_met).then_some(false)
             }
         };
         Self { target, sustained: sustained.map(|found| found.entities_per_second), is_met }

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 ///
 /// Take it from the earlier declaration of the type ([`of`](Self::of)), from an earlier text of the
 /// [lock](crate::lock) ([`in_lock`](Self::in_lock)), or write its template ([`new`](Self::new)). The first two know
-/// which properties the row has and must have, so they tell rows of other types apart also where the keys do not.
+/// which properties the row has and must have, so they distinguish rows of other types even where the keys do not.
 ///
 /// ```
 /// use table_orm::TableEntity;
@@ -73,13 +73,13 @@ pub(crate) struct FormerMarks {
     pub escape: Escape,
 }
 
-/// A former row that cannot be looked for. Nothing was sent.
+/// A former row that cannot be searched for. Nothing was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormerRowError {
     /// Keys cannot be read by the template.
     #[error(
-        "{template:?} cannot be looked for: {reason}; write the template as the type declared it, such as \
+        "{template:?} cannot be searched for: {reason}; write the template as the type declared it, such as \
          \"STATE:{{state}}__{{bib:05}}\", or pass the earlier declaration of the type"
     )]
     Template {
@@ -90,7 +90,7 @@ pub enum FormerRowError {
     },
     /// The template begins as the keys of helper rows and guard rows do.
     #[error(
-        "{template:?} begins as the keys of guard rows and helper rows do, which are no index rows; `verify_guards` \
+        "{template:?} begins like the key of a guard row or helper row, which is not an index row; `verify_guards` \
          finds guards that are out of step"
     )]
     Reserved {
@@ -99,7 +99,7 @@ pub enum FormerRowError {
     },
     /// The text of the lock has no such row.
     #[error(
-        "the lock has no row `{row}` of `{entity}`: pass a text of the file from when the type had the row"
+        "the lock has no row `{row}` of `{entity}`: pass the text of a version of the file in which the type has the row"
     )]
     NotInLock {
         /// The entity's type name.

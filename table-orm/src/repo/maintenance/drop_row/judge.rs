@@ -99,7 +99,7 @@ impl<E: TableEntity> Judge<E> {
         Ok(self.fault(row)?.map_or(Verdict::Delete, Verdict::Keep))
     }
 
-    /// The components of the former row's template that are none of the type, and no field.
+    /// The components of the former row's template that are neither components nor fields of the type.
     pub fn unknown_components(&self) -> Vec<String> {
         let templates = (0..).map_while(template_at::<E>).map(|row| row.template());
         let templates = templates.chain(E::FOREIGN.iter().map(|row| row.partition_key));

@@ -39,6 +39,8 @@ pub struct DropRowReport {
     /// The components of the former row's template that are no component or property of the type: fields that it has
     /// lost, or whose property has another name, or names that are mistyped.
     pub unknown_components: Vec<String>,
+    /// Whether it deleted nothing, because it was a [`dry_run`](super::DropRow::dry_run).
+    pub is_dry_run: bool,
     /// The error that ended it before the last page. Resume at the token of `progress`.
     pub ended: Option<Error>,
 }
@@ -56,6 +58,34 @@ impl DropRowReport {
         self.progress.kept += 1;
         if self.kept.len() < MAX_KEPT_ROWS {
             self.kept.push(row);
+        }
+    }
+}
+
+/// Lines for people: what it did or would do, and what to look at before it is run.
+impl fmt::Display for DropRowReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let DropRowProgress { read, rows, kept, .. } = self.progress;
+        let verb = if self.is_dry_run { "would delete" } else { "deleted" };
+        write!(f, "{verb} {rows} of {read} rows that were read, and kept {kept}")?;
+        for component in &self.unknown_components {
+            write!(
+                f,
+                "\nWARNING: {{{component}}} is no component and no property of the type, so it takes any text in a \
+                 key; if it is mistyped, rows that were never written for this index may fit the template"
+            )?;
+        }
+        if read == 0 {
+            f.write_str(
+                "\nWARNING: no RowKey begins as the template does; is its first literal mistyped?",
+            )?;
+        }
+        for row in &self.kept {
+            write!(f, "\nkept {row}")?;
+        }
+        match &self.ended {
+            Some(error) => write!(f, "\nended before the last page: {error}"),
+            None => Ok(()),
         }
     }
 }

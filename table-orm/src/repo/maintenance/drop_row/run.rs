@@ -23,7 +23,9 @@ impl<'a, E: TableEntity + 'a> IntoFuture for DropRow<'a, E> {
 impl<E: TableEntity> DropRow<'_, E> {
     async fn run(mut self) -> DropRowReport {
         let unknown_components = self.judge.unknown_components();
-        let mut report = DropRowReport { unknown_components, ..DropRowReport::default() };
+        let is_dry_run = self.dry;
+        let mut report =
+            DropRowReport { unknown_components, is_dry_run, ..DropRowReport::default() };
         report.progress.token = self.pages.token.clone();
         if let Err(error) = self.pages(&mut report).await {
             report.ended = Some(error);

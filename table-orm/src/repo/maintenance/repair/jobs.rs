@@ -97,7 +97,7 @@ impl Job {
                     .collect());
             }
             Self::Value { finding } => unused_values::plan::<E>(client, &finding).await?,
-            // What settling writes follows from readings behind its tickets.
+            // What settling writes follows from readings after its tickets.
             Self::Elsewhere { .. } | Self::Guard { .. } | Self::Skip { .. } => Vec::new(),
         };
         Ok(batches.into_iter().map(|batch| (client.table.clone(), batch)).collect())

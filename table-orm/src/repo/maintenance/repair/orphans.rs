@@ -153,7 +153,7 @@ async fn decide<E: TableEntity>(
         });
     }
     // One read of the partition is exact if the row's key determines that of the canonical row.
-    // Otherwise an entity may move its canonical row behind the place of our read, and keep the index
+    // Otherwise an entity may move its canonical row after the place of our read, and keep the index
     // row; a second read finds it.
     let reads = if E::KEYS_FOLLOW_CANONICAL { 1 } else { 2 };
     for _ in 0..reads {

@@ -85,6 +85,24 @@ impl<E: TableEntity> Repo<E> {
 
     /// Does what [`verify_eventual`](Self::verify_eventual) does with all rows of kind `R`, such as
     /// `MemberByRoom`. Reads every row of their table, and is billed for it.
+    ///
+    /// ```
+    /// # use table_orm::{ScanPermit, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "members", partition = "{user}", row = "ROOM:{room}")]
+    /// # #[row(by_room, partition = "{room}", key = "USER:{user}", eventual)]
+    /// # struct Member { user: String, room: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let members = Tables::in_memory()?.repo::<Member>();
+    /// # members.create_table().await?;
+    /// members.insert(&Member { user: "ann".into(), room: "kitchen".into() }).await?;
+    /// let permit = ScanPermit::because("nightly check");
+    /// let report = members.verify_eventual_table::<MemberByRoom>(permit).await?;
+    /// assert!(report.findings.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn verify_eventual_table<R: RowOf<E>>(&self, permit: ScanPermit) -> VerifyEventual<R> {
         let keys = KeyRange { partition: Span::All, row: row_span::<R>() };
         VerifyEventual::new(self.client.clone(), Ok(keys), Some(permit.reason().to_owned()))

@@ -28,7 +28,7 @@ pub struct VerifyGuards<E> {
 impl<E: TableEntity> Repo<E> {
     /// Finds the guard rows of every `unique(.., across)` whose entity does not have the value.
     /// [`settle`](Self::settle) removes those that ended processes left; a request that takes effect later, and other
-    /// programs, leave some. They keep nobody away, and cost their storage.
+    /// programs, leave some. They block nobody, but cost storage.
     /// [`repair`](Self::repair) deletes them. [`verify`](Self::verify) finds the guards that an entity lacks.
     ///
     /// Reads every guard row, and the entity and the ticket that it names.

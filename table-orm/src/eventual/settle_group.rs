@@ -71,7 +71,7 @@ impl Settler<'_> {
         }
     }
 
-    /// Reads canonical rows. Returns the foreign rows that each tells of.
+    /// Reads canonical rows. Returns the foreign rows that each calls for.
     pub(super) async fn entities(
         &self,
         canonical: &BTreeSet<&str>,

@@ -8,7 +8,7 @@
 use super::attempts::{Attempts, RetryLimits};
 use super::canonical_key::CanonicalKey;
 use super::cost::{Bounds, Cost};
-use super::events::is_number_taken;
+use super::events::{is_number_taken, requires_only};
 use super::step::Step;
 use super::table_client::TableClient;
 use crate::codec::overlay;
@@ -40,6 +40,42 @@ impl TableClient {
         self.is_summed(row_key) || self.is_reported(row_key)
     }
 
+    /// The most operations that a transaction adds to those of a batch, for totals and events.
+    pub(super) fn most_following(&self, batch: &Batch) -> usize {
+        if self.is_accompanied(batch) {
+            self.following_all() + self.following_each(batch)
+        } else {
+            0
+        }
+    }
+
+    /// Those of them that a transaction has once: for totals of all entities, and the number of the next event.
+    pub(super) fn following_all(&self) -> usize {
+        let totals: usize = self.summed.iter().map(|summed| summed.shared).sum();
+        totals + usize::from(!self.reported.is_empty())
+    }
+
+    /// Those of them that each entity has: for totals of its groups, and its event.
+    pub(super) fn following_each(&self, batch: &Batch) -> usize {
+        let of = |operation: &Operation| {
+            // An operation that only requires a version changes no total, and makes no event.
+            if requires_only(operation).unwrap_or(false) {
+                return 0;
+            }
+            // An entity that comes or goes is in one group of each sum, and one that changes may move to another.
+            let groups = match operation.action {
+                Action::Insert(_) | Action::Delete(_) => 1,
+                _ => 2,
+            };
+            let totals = self.summed_types(&operation.row_key).map(|ty| groups * ty.groups).max();
+            totals.unwrap_or_default() + usize::from(self.is_reported(&operation.row_key))
+        };
+        if self.summed.is_empty() && self.reported.is_empty() {
+            return 0;
+        }
+        batch.operations.iter().map(of).sum()
+    }
+
     /// What is read for a batch before it is sent.
     pub(crate) fn read_first_of(&self, batch: &Batch) -> Option<Step> {
         let count = |has: fn(&Self, &str) -> bool| {
@@ -60,7 +96,7 @@ impl TableClient {
     /// reported, and with `reads` rows to read.
     fn read_first_for(&self, [summed, reported]: [usize; 2], reads: usize) -> Option<Step> {
         let (totals, events) = (summed > 0, reported > 0);
-        let each = self.summed.iter().map(|ty| ty.shared + ty.each * summed);
+        let each = self.summed.iter().map(|ty| ty.shared + 2 * ty.groups * summed);
         let changed: usize = if totals { each.sum() } else { 0 };
         let queries = Bounds::up_to((reads + changed + usize::from(events)) as u64);
         // The number of the next event, and the events.

@@ -8,7 +8,7 @@ use super::alphabet::alphabet;
 use super::shape::fits;
 use super::{KeyTemplate, Shape};
 
-/// The most pairs of states that are told apart; with more, the templates count as meeting.
+/// The most pairs of states that are distinguished; with more, the templates count as meeting.
 const MAX_PAIRS: usize = 1 << 18;
 /// The most pairs that wait.
 const MAX_WAITING: usize = 4096;
@@ -16,7 +16,7 @@ const MAX_WAITING: usize = 4096;
 const MAX_MOVES: usize = 256;
 
 /// A place in a template: within the literal at its start (segment 0), or within a component and
-/// the literal behind it.
+/// the literal after it.
 #[derive(Clone, Copy)]
 struct State {
     segment: usize,
@@ -48,7 +48,7 @@ impl Moves {
 impl KeyTemplate<'_> {
     /// Whether a key may exist that both templates [take](Self::takes). `false` is certain. `true` may be
     /// wrong for types that state no [shape](Shape), single characters, which count as text, codes and
-    /// numbers that contain the separator behind them, and templates of very many states.
+    /// numbers that contain the separator after them, and templates of very many states.
     #[must_use]
     pub const fn meets(&self, other: &KeyTemplate<'_>) -> bool {
         let (left, right) = (self.start.as_bytes(), other.start.as_bytes());
@@ -171,7 +171,7 @@ impl KeyTemplate<'_> {
         self.id(State { segment: self.parts.len() + 1, at: 0 }) + 1
     }
 
-    /// Where the key goes on behind a component that may end in this state.
+    /// Where the key goes on after a component that may end in this state.
     const fn behind(&self, State { segment, at }: State) -> Option<State> {
         let size = self.component_size(segment);
         let may_end = match self.shape(segment) {
@@ -228,7 +228,7 @@ impl KeyTemplate<'_> {
         moves.push(self.from(segment, next));
     }
 
-    /// The states behind the byte of each code that has it there. State 0 is before the codes; each
+    /// The states after the byte of each code that has it there. State 0 is before the codes; each
     /// code has a state for each of its bytes, and the last of them is the component's end.
     const fn step_code(
         &self,
@@ -277,7 +277,7 @@ const fn has_empty(texts: &[&str]) -> bool {
     false
 }
 
-/// How many bytes of the separator are matched behind this byte, when `at` were before it.
+/// How many bytes of the separator are matched after this byte, when `at` were before it.
 const fn matched(separator: &[u8], at: usize, byte: u8) -> usize {
     let mut length = at + 1;
     while length > 0 {
@@ -337,7 +337,7 @@ mod tests {
         ])
     }
 
-    /// A start, and components with the literals behind them.
+    /// A start, and components with the literals after them.
     fn template() -> impl Strategy<Value = (&'static str, Vec<TemplatePart>)> {
         let separator = select(vec!["_", "__", "a", "_a", "_0", "aa"]);
         let part = (shape(), separator, any::<bool>()).prop_map(|(shape, separator, adjoins)| {
@@ -425,7 +425,7 @@ mod tests {
         }
     }
 
-    /// A type that only `decode` tells from others.
+    /// A type that only `decode` distinguishes from others.
     struct Even;
 
     impl KeyPart for Even {

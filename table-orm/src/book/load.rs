@@ -1,0 +1,90 @@
+//! What each partition bears.
+//!
+//! Invariant: the rows of a step count for the partition that it names. A step that names none, such as one that
+//! writes what was read, counts for the partition before it. Where the answer to a read decides in which other
+//! partitions rows change, they count for none of them.
+
+use super::estimate::Estimate;
+use super::pattern::Pattern;
+use super::report::PartitionLoad;
+use crate::model::TableName;
+use crate::plan::{Plan, Step};
+use crate::query::Span;
+use std::collections::BTreeMap;
+
+/// A table and a PartitionKey.
+type Place = (String, String);
+
+/// The load of each partition that a pattern names, the highest first.
+pub(super) fn loads(patterns: &[(&Pattern, Vec<Estimate>)]) -> Vec<PartitionLoad> {
+    let mut loads = BTreeMap::<Place, BTreeMap<&str, f64>>::new();
+    for (pattern, steps) in patterns {
+        let spread = [pattern.partitions, pattern.partitions_elsewhere];
+        for (place, rows, is_elsewhere) in rows_by_place(&pattern.plan, steps) {
+            let load = pattern.per_second * rows / spread[usize::from(is_elsewhere)] as f64;
+            *loads.entry(place).or_default().entry(&pattern.name).or_default() += load;
+        }
+    }
+    let load = |((table, partition_key), of): (Place, BTreeMap<&str, f64>)| PartitionLoad {
+        table,
+        partition_key,
+        rows_per_second: of.values().sum(),
+        most_by: of
+            .iter()
+            .max_by(|(_, one), (_, other)| one.total_cmp(other))
+            .map_or_else(String::new, |(name, _)| (*name).to_owned()),
+    };
+    let mut loads: Vec<_> = loads.into_iter().map(load).collect();
+    loads.sort_by(|one, other| other.rows_per_second.total_cmp(&one.rows_per_second));
+    loads
+}
+
+/// The rows that a call reads and writes in each partition, and whether it is another one than that of the entity.
+fn rows_by_place(plan: &Plan, steps: &[Estimate]) -> Vec<(Place, f64, bool)> {
+    let mut here = plan.steps.iter().find_map(own);
+    let mut rows = Vec::new();
+    for (step, estimate) in plan.steps.iter().zip(steps) {
+        here = own(step).or(here);
+        let (others, of_others) = elsewhere(step, estimate.rows());
+        let of_each = of_others as f64 / others.len().max(1) as f64;
+        rows.extend(others.iter().map(|(table, key)| (place(table, key), of_each, true)));
+        let of_own = (estimate.rows() - of_others) as f64;
+        rows.extend(here.clone().map(|here| (here, of_own, false)));
+    }
+    rows
+}
+
+/// The partition that a step names as the one it reads or writes.
+fn own(step: &Step) -> Option<Place> {
+    let (table, key) = match step {
+        Step::Read { query, .. } => match &query.keys.partition {
+            Span::Exact(key) => (&query.table, key),
+            _ => return None,
+        },
+        Step::Write { table, partition_key, .. }
+        | Step::CommitReads { table, partition_key, .. } => (table, partition_key),
+        Step::Commit { table, batch } => (table, &batch.partition_key),
+        _ => return None,
+    };
+    Some(place(table, key))
+}
+
+fn place(table: &TableName, key: &str) -> Place {
+    (table.as_str().to_owned(), key.to_owned())
+}
+
+/// The partitions with rows that follow the entity, and how many rows of the step are there. A guard row has a
+/// partition of its own, which is never hot.
+fn elsewhere(step: &Step, rows: u64) -> (&[(TableName, String)], u64) {
+    match step {
+        Step::MakeTickets { partitions } => (partitions, rows),
+        // But for the delete of the intent.
+        Step::SettleWithTickets { partitions, .. } => (partitions, rows.saturating_sub(1)),
+        // But for the read of the canonical row, too.
+        Step::Settle { partitions, .. } => (partitions, rows.saturating_sub(2)),
+        Step::Reserve { guards } | Step::Release { guards } => {
+            (&[], rows.min(2 * guards.len() as u64))
+        }
+        _ => (&[], 0),
+    }
+}

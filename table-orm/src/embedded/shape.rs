@@ -1,0 +1,275 @@
+//! The text of a row's JSON object between its values: the names and types of its properties, which most rows of
+//! a table have in common.
+//!
+//! Invariants: a shape and the values of a row make up its object, byte for byte. A shape is kept for as
+//! long as a row has it.
+
+use crate::model::{PARTITION_KEY, ROW_KEY, TYPE_ANNOTATION};
+use memchr::memchr2;
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
+use std::{iter, mem};
+
+/// What a shape leaves out. A byte that JSON text cannot have marks its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Gap {
+    PartitionKey,
+    RowKey,
+    Value,
+}
+
+impl Gap {
+    const ALL: [Self; 3] = [Self::PartitionKey, Self::RowKey, Self::Value];
+
+    fn marked_by(byte: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(byte)).copied()
+    }
+}
+
+/// The value of a member in a shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part<'s> {
+    Text(&'s [u8]),
+    Gap(Gap),
+}
+
+/// An object, from behind its brace, without the values.
+#[derive(Debug)]
+struct Shape {
+    text: Box<[u8]>,
+    /// Where the gaps are in the text.
+    gaps: Box<[u32]>,
+}
+
+/// A shape, found by its text. Clones share it.
+#[derive(Debug, Clone)]
+pub(crate) struct SharedShape(Arc<Shape>);
+
+impl SharedShape {
+    fn new(text: &[u8]) -> Self {
+        let gap =
+            |(at, byte): (usize, &u8)| Gap::marked_by(*byte).and_then(|_| u32::try_from(at).ok());
+        let gaps = text.iter().enumerate().filter_map(gap).collect();
+        Self(Arc::new(Shape { text: text.into(), gaps }))
+    }
+
+    /// Returns the length of the text.
+    pub(crate) fn len(&self) -> usize {
+        self.0.text.len()
+    }
+
+    /// Calls `on_gap` with the text before each gap, and returns the text behind the last.
+    #[inline(always)]
+    pub(crate) fn pieces(&self, mut on_gap: impl FnMut(&[u8], Gap)) -> &[u8] {
+        let Shape { text, gaps } = &*self.0;
+        let mut from = 0;
+        for &at in gaps {
+            let at = at as usize;
+            on_gap(&text[from..at], Gap::marked_by(text[at]).unwrap_or(Gap::Value));
+            from = at + 1;
+        }
+        &text[from..]
+    }
+
+    /// Returns the names of the members, and their values, in order.
+    pub(crate) fn members(&self) -> impl Iterator<Item = (&[u8], Part<'_>)> {
+        let text = &*self.0.text;
+        members(text).map(|(name, value)| match Gap::marked_by(text[value.start]) {
+            Some(gap) => (name, Part::Gap(gap)),
+            None => (name, Part::Text(&text[value])),
+        })
+    }
+}
+
+impl Borrow<[u8]> for SharedShape {
+    fn borrow(&self) -> &[u8] {
+        &self.0.text
+    }
+}
+
+impl Ord for SharedShape {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.text.cmp(&other.0.text)
+    }
+}
+
+impl PartialOrd for SharedShape {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for SharedShape {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.text == other.0.text
+    }
+}
+
+impl Eq for SharedShape {}
+
+/// The shapes of a table's rows: mostly few, so they are found sooner in order than by a hash.
+#[derive(Debug, Default)]
+pub(crate) struct Shapes {
+    all: BTreeSet<SharedShape>,
+    /// Where the text of a row's shape is written to.
+    text: Vec<u8>,
+}
+
+impl Shapes {
+    /// Returns the shape of a normalised object, and calls `on_value` with each value that is left out and is no
+    /// key.
+    pub(crate) fn of(&mut self, object: &[u8], mut on_value: impl FnMut(&[u8])) -> SharedShape {
+        let mut text = mem::take(&mut self.text);
+        text.clear();
+        let mut from = 1;
+        for (name, value) in members(object) {
+            let gap = if name == PARTITION_KEY.as_bytes() {
+                Gap::PartitionKey
+            } else if name == ROW_KEY.as_bytes() {
+                Gap::RowKey
+            } else if name.ends_with(TYPE_ANNOTATION.as_bytes()) {
+                continue;
+            } else {
+                on_value(&object[value.clone()]);
+                Gap::Value
+            };
+            text.extend_from_slice(&object[from..value.start]);
+            text.push(gap as u8);
+            from = value.end;
+        }
+        text.extend_from_slice(&object[from..]);
+        let shape = self.shared(&text);
+        self.text = text;
+        shape
+    }
+
+    fn shared(&mut self, text: &[u8]) -> SharedShape {
+        if let Some(shape) = self.all.get(text) {
+            return shape.clone();
+        }
+        let shape = SharedShape::new(text);
+        self.all.insert(shape.clone());
+        shape
+    }
+
+    /// Gives a row's shape back, which is dropped if no other row has it.
+    pub(crate) fn release(&mut self, shape: SharedShape) {
+        const OF_ROW_AND_SET: usize = 2;
+        if Arc::strong_count(&shape.0) == OF_ROW_AND_SET {
+            self.all.remove(&shape);
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+}
+
+/// Returns the members of a normalised object: the name of each, and where its value is.
+fn members(object: &[u8]) -> impl Iterator<Item = (&[u8], Range<usize>)> {
+    let mut at = 0;
+    iter::from_fn(move || {
+        let name = find(object, at, |byte| byte == b'"')? + 1;
+        let name = name..string_end(object, name)?;
+        let start = find(object, name.end + 1, |byte| byte != b':' && !is_space(byte))?;
+        at = match object[start] {
+            b'"' => string_end(object, start + 1)? + 1,
+            _ => find(object, start, |byte| matches!(byte, b',' | b'}') || is_space(byte))?,
+        };
+        Some((&object[name], start..at))
+    })
+}
+
+fn find(text: &[u8], from: usize, is_found: impl Fn(u8) -> bool) -> Option<usize> {
+    Some(from + text.get(from..)?.iter().position(|byte| is_found(*byte))?)
+}
+
+/// Returns where the quote is that ends a string.
+fn string_end(text: &[u8], mut from: usize) -> Option<usize> {
+    loop {
+        let at = from + memchr2(b'"', b'\\', text.get(from..)?)?;
+        if text[at] == b'"' {
+            return Some(at);
+        }
+        from = at + 2;
+    }
+}
+
+const fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the object of a shape with these values, and these texts for the keys.
+    fn filled(shape: &SharedShape, values: &[String]) -> String {
+        let mut object = b"{".to_vec();
+        let mut values = values.iter();
+        let rest = shape.pieces(|text, gap| {
+            object.extend_from_slice(text);
+            let value = match gap {
+                Gap::PartitionKey => "\"p\"",
+                Gap::RowKey => "\"r\"",
+                Gap::Value => values.next().unwrap(),
+            };
+            object.extend_from_slice(value.as_bytes());
+        });
+        object.extend_from_slice(rest);
+        String::from_utf8(object).unwrap()
+    }
+
+    #[test]
+    fn a_shape_and_its_values_are_the_object() {
+        let mut shapes = Shapes::default();
+        for object in [
+            r#"{"PartitionKey":"p","RowKey":"r"}"#,
+            r#"{"RowKey":"r","S":"a\"b\\","PartitionKey":"p","T":""}"#,
+            r#"{ "PartitionKey" : "p" , "RowKey":"r", "L@odata.type" : "Edm.Int64" ,"L":"5" , "D" : 1e3 }"#,
+            r#"{"PartitionKey":"p","RowKey":"r","B":true,"É":"{,}:","W":"x","W@odata.type":"Edm.Binary"}"#,
+        ] {
+            let mut values = Vec::new();
+            let shape = shapes.of(object.as_bytes(), |value| {
+                values.push(String::from_utf8(value.to_vec()).unwrap());
+            });
+            assert_eq!(filled(&shape, &values), object);
+            assert_eq!(shape.len(), shape.0.text.len());
+        }
+    }
+
+    #[test]
+    fn only_types_are_left_in_a_shape() {
+        let object = br#"{"PartitionKey":"p","RowKey":"r","L":"5","L@odata.type":"Edm.Int64"}"#;
+        let shape = Shapes::default().of(object, |value| assert_eq!(value, b"\"5\""));
+        let members: Vec<_> = shape.members().collect();
+        let expected: [(&[u8], Part<'_>); 4] = [
+            (b"PartitionKey", Part::Gap(Gap::PartitionKey)),
+            (b"RowKey", Part::Gap(Gap::RowKey)),
+            (b"L", Part::Gap(Gap::Value)),
+            (b"L@odata.type", Part::Text(b"\"Edm.Int64\"")),
+        ];
+        assert_eq!(members, expected);
+    }
+
+    #[test]
+    fn a_shape_is_shared_and_lasts_as_long_as_a_row_has_it() {
+        let mut shapes = Shapes::default();
+        let mut of = |object: &str| shapes.of(object.as_bytes(), |_| ());
+        let (one, same) = (of(r#"{"A":1,"B":"x"}"#), of(r#"{"A":22,"B":"yy"}"#));
+        let other = of(r#"{"A":1,"C":"x"}"#);
+        assert!(Arc::ptr_eq(&one.0, &same.0));
+        assert_eq!(shapes.len(), 2);
+        shapes.release(one);
+        assert_eq!(shapes.len(), 2);
+        shapes.release(same);
+        assert_eq!(shapes.len(), 1);
+        shapes.release(other);
+        assert_eq!(shapes.len(), 0);
+    }
+}
