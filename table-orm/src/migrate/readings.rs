@@ -60,12 +60,15 @@ impl<E: TableEntity + Clone> Readings<E> {
         is_asked_for
     }
 
-    /// Takes a new row that the query found.
+    /// Takes a new row that the query found. With more shards, it finds rows that are still under old keys, too.
     pub fn take_row(&mut self, head: RowHead, entity: E) -> Result<()> {
         let key = CanonicalKey {
             partition_key: partition_key(&entity)?,
             row_key: row_key(&entity, canonical::<E>())?.unwrap_or_default(),
         };
+        if key.partition_key != head.partition_key {
+            return Ok(());
+        }
         let new = || Reading { is_new: true, rows: Vec::new() };
         let reading = self.found.entry(key).or_insert_with(new);
         let is_one_of_many = template_at::<E>(self.row).is_some_and(|row| row.each.is_some());

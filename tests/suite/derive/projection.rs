@@ -260,7 +260,7 @@ async fn a_series_is_projected_whole_or_in_part() {
     let alarms = repo.list(&meter).project::<Alarms>().one().await.unwrap();
     assert_eq!(alarms, Alarms { alarms: vec![4, 5] });
     assert_eq!(record.take().queries.remove(0).select, None);
-    let scanned = repo.scan(table_orm::ScanPermit::because("test")).project::<Morning>();
+    let scanned = repo.scan(ScanPermit::because("test")).project::<Morning>();
     assert_eq!(scanned.collect().await.unwrap(), [expected]);
 }
 

@@ -1,8 +1,8 @@
 use table_orm::TableEntity;
 
 #[derive(Clone, TableEntity)]
-#[table(name = "orders", partition = "{shop}", row = "{n:05}")]
-#[row(by_day, partition = "{day}", key = "{shop}__{n:05}", eventual)]
+#[table(name = "orders", partition = "{shop}", row = "O:{n:05}")]
+#[row(by_day, partition = "{day}", key = "D:{shop}__{n:05}", eventual)]
 struct OrderV1 {
     shop: String,
     n: u32,
@@ -10,7 +10,7 @@ struct OrderV1 {
 }
 
 #[derive(Clone, TableEntity)]
-#[table(name = "orders2", partition = "{shop}", row = "{n:08}", migrate_from = OrderV1)]
+#[table(name = "orders2", partition = "{shop}", row = "O:{n:08}", migrate_from = OrderV1)]
 struct Order {
     shop: String,
     n: u32,

@@ -45,6 +45,7 @@ macro_rules! reported {
 
         impl Subject for $new {
             const TABLES: &'static [&'static str] = &$tables;
+            const CALLS: u64 = 40;
 
             fn of(number: u64, stamp: &str, base: &str) -> Self {
                 let (stamp, base) = (stamp.to_owned(), base.to_owned());

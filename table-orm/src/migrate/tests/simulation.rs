@@ -26,7 +26,6 @@ use tokio::time::sleep;
 
 const FAULTS: f64 = 0.06;
 const DEATHS: f64 = 0.2;
-const CALLS: u64 = 20;
 /// The longest time that a client works on one call before it ends.
 const LONGEST_LIFE: Duration = Duration::from_secs(3);
 
@@ -102,7 +101,7 @@ impl<E: Subject> Client<E> {
     }
 
     async fn calls(self, wrong: &Mutex<Option<String>>) {
-        for call in 0..CALLS {
+        for call in 0..E::CALLS {
             sleep(self.dice.time(Duration::from_secs(3))).await;
             let stamp = format!("{}.{call}", self.number);
             let called = self.dice.mortal(DEATHS, LONGEST_LIFE, self.call(&stamp)).await;

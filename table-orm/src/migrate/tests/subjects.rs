@@ -15,6 +15,8 @@ pub(super) trait Subject: Migrates {
     const TABLES: &'static [&'static str];
     /// The most operations of a transaction.
     const OPERATIONS: usize = 100;
+    /// The calls of each client.
+    const CALLS: u64 = 20;
 
     /// The entity of that number.
     fn of(number: u64, stamp: &str, base: &str) -> Self;
