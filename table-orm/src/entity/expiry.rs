@@ -12,7 +12,7 @@ use super::template::{first_foreign, foreign_at};
 use crate::codec::Alias;
 use crate::key::fnv;
 use crate::model::DateTime;
-use crate::property::Property;
+use crate::property::{Property, PropertyError};
 use crate::query::{Comparison, Filter, KeyRange, Span};
 use std::ops::Bound;
 
@@ -80,6 +80,11 @@ pub(crate) fn expiry_keys<E: TableEntity>(until: DateTime) -> Vec<KeyRange> {
 /// Whether the entity of a row is alive at that instant. Without an instant, expired entities are alive, too.
 pub(crate) fn is_alive<E: TableEntity>(row: &[u8], now: Option<DateTime>) -> bool {
     is_alive_in(&OwnRows::canonical::<E>().at(now), row)
+}
+
+/// The instant at which the entity of a canonical row expires; `None` for one that never does.
+pub(crate) fn expires_at<E: TableEntity>(row: &[u8]) -> Result<Option<DateTime>, PropertyError> {
+    read_head(&OwnRows::canonical::<E>(), row).map(|row| row.expires_at)
 }
 
 /// The same for a row of these, at their instant.

@@ -69,7 +69,7 @@ pub(crate) use bucket::check_period;
 pub(crate) use elements::too_many_elements;
 pub(crate) use event::{EVENTS, EventContent, EventRowKey, HEAD, Head, LEASE, ReportedType};
 pub(crate) use expiry::{
-    ExpiryProperty, expiry_keys, expiry_row, has_expiry_row, is_alive, is_alive_in,
+    ExpiryProperty, expires_at, expiry_keys, expiry_row, has_expiry_row, is_alive, is_alive_in,
 };
 pub(crate) use foreign::{home_key, keys_of_rows};
 pub(crate) use key_mismatch::{ReadBackError, has_row, read_entity};

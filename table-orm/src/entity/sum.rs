@@ -215,7 +215,7 @@ impl<E> Sum<E> {
         &self.adds
     }
 
-    pub(super) const fn rows_of_a_total(&self) -> u8 {
+    pub(crate) const fn rows_of_a_total(&self) -> u8 {
         self.shards
     }
 

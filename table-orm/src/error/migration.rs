@@ -32,6 +32,17 @@ pub enum MigrationError {
         /// The old ones of the converted entity.
         made: String,
     },
+    /// The conversion between the two types changes the instant at which the entity expires.
+    #[error(
+        "`{entity}` with the new key {new} expires at another instant than in its old form; nothing was written: \
+         correct the `From` implementations, which must keep the field of `expires`"
+    )]
+    ExpiryDiffers {
+        /// The entity's type name.
+        entity: &'static str,
+        /// The PartitionKey and the RowKey of the new canonical row, such as `"oslo" / "ORD:1"`.
+        new: String,
+    },
     /// A marker or a parcel has a content that this version of table-orm does not write.
     #[error(
         "row {row_key:?} of partition {partition_key:?} marks a move that `{entity}` does not know ({content:?}); \
@@ -69,14 +80,18 @@ pub enum MigrationError {
         /// What the store said last.
         cause: String,
     },
-    /// The type, or the one that it migrates from, has sums.
+    /// The total of a sum cannot follow the entities from one form to the other.
     #[error(
-        "`{entity}` has `sums`, and a total cannot follow an entity from one key to another; nothing was sent: remove \
-         `sums` until the migration has ended, then call `repair_sums`"
+        "the sum {sum:?} of `{entity}` cannot follow its entities while they are migrated: {reason}; nothing was sent: \
+         remove it until the migration has ended, then call `repair_sums`"
     )]
-    Sums {
+    Sum {
         /// The entity's type name.
         entity: &'static str,
+        /// The name of the sum.
+        sum: &'static str,
+        /// Why its total cannot follow.
+        reason: &'static str,
     },
 }
 

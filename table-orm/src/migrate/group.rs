@@ -7,7 +7,7 @@ use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_place::{OldEntity, canonical_key};
 use super::parcel::{self, Parcel};
-use crate::entity::Loaded;
+use crate::entity::{Loaded, TableEntity as _};
 use crate::error::{Error, Result};
 use crate::plan::CanonicalKey;
 use crate::store::Batch;
@@ -22,7 +22,7 @@ pub(super) struct Unmoved<E: Migrates> {
 /// Entities that can move in the same transactions.
 pub(super) struct Group<E: Migrates> {
     pub entities: Vec<Unmoved<E>>,
-    /// Whether they stay in their partition.
+    /// Whether they stay in their partition, and move in one transaction.
     pub together: bool,
     /// Operations on old rows, and on new ones.
     operations: [usize; 2],
@@ -53,13 +53,16 @@ impl<E: Migrates> Migrating<E> {
         let (mut full, mut open) = (Vec::new(), BTreeMap::<_, Group<E>>::new());
         for unmoved in entities {
             let OldEntity { key, rows, old_rows, .. } = &unmoved.old;
-            let together = self.is_together(key, &rows.partition_key);
+            let together = self.moves_within(&unmoved.old, rows);
             let landing = client.measure(Parcel::<E>::landing(&canonical_key(rows), rows));
             let consumed = usize::from(!together);
-            let operations = [old_rows.rows.len(), rows.rows.len() + consumed];
+            // A total for each sum.
+            let totals = [E::Old::SUM_NAMES.len(), E::SUM_NAMES.len()];
+            let operations =
+                [old_rows.rows.len() + totals[0], rows.rows.len() + consumed + totals[1]];
             // A parcel and a marker are smaller than the rows that follow.
             let (bytes, room) = (landing.bytes, landing.room / 2);
-            let place = (key.partition_key.clone(), rows.partition_key.clone());
+            let place = (key.partition_key.clone(), rows.partition_key.clone(), together);
             let new = || Group { entities: Vec::new(), together, operations: [0; 2], bytes: 0 };
             let group = open.entry(place).or_insert_with(new);
             let fits = in_bulk && group.fits(operations, bytes, most, room);
@@ -108,7 +111,8 @@ impl<E: Migrates> Migrating<E> {
             self.batch_within(&unmoved.old, &unmoved.old.rows).map(|(batch, _)| batch)
         });
         let Some(batch) = joined(batches)? else { return Ok(()) };
-        self.new.client.send_changes(batch, None).await.map(drop)
+        let moves = entities.iter().map(|unmoved| (&unmoved.old, &unmoved.old.rows));
+        self.within(moves)?.unreported().send_changes(batch, None).await.map(drop)
     }
 
     /// Inserts a parcel for each entity. Where that has no answer they may be there, and others have other names.
@@ -116,7 +120,7 @@ impl<E: Migrates> Migrating<E> {
         let client = &self.new.client;
         let mut places = Vec::with_capacity(entities.len());
         let batches = entities.iter().map(|Unmoved { old, .. }| {
-            client.check_fits(&Parcel::<E>::landing(&canonical_key(&old.rows), &old.rows))?;
+            self.check_fits(old, &old.rows)?;
             let operation = parcel::insert(client, old, &old.rows, self.old.table().as_str())?;
             let partition_key = old.rows.partition_key.clone();
             let row_key = operation.row_key.clone();
@@ -139,7 +143,7 @@ impl<E: Migrates> Migrating<E> {
             self.switch_of(old, &old.rows, Some(&place.row_key))
         });
         let switched = match joined(switches) {
-            Ok(Some(batch)) => self.old.client.send_changes(batch, None).await.is_ok(),
+            Ok(Some(batch)) => self.old.client.unreported().send_changes(batch, None).await.is_ok(),
             _ => false,
         };
         let (mut outcomes, mut on_their_way) = (Vec::with_capacity(entities.len()), Vec::new());
@@ -166,7 +170,7 @@ impl<E: Migrates> Migrating<E> {
         let landings =
             on_their_way.iter().map(|(place, rows)| Ok(Parcel::<E>::landing(place, rows)));
         if let Ok(Some(batch)) = joined(landings)
-            && self.new.client.send(batch).await.is_err()
+            && self.new.client.unreported().send(batch).await.is_err()
         {
             for (place, rows) in &on_their_way {
                 let _landed = self.land(place, rows).await;

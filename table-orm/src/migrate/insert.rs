@@ -4,14 +4,16 @@
 //! marker names is left.
 
 use super::determined_key::key_of;
+use super::events::send_named;
 use super::form::Form;
+use super::instant::is_alive_at;
 use super::marker::Marker;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
 use super::old_place::{AtOld, canonical_key, has_old_key};
 use super::stays::keeps_key;
-use crate::entity::EntityRows;
+use crate::entity::{EntityRows, is_alive};
 use crate::error::{Error, Result};
 use crate::plan::{Attempts, CanonicalKey, RetryLimits, insert_all};
 use crate::store::{Action, Batch, Operation};
@@ -38,10 +40,7 @@ impl<E: Migrates> Migrating<E> {
         let rows = EntityRows::of(entity)?;
         let new = canonical_key(&rows);
         if key_of::<E::Old, E>(&new).is_some_and(|old| keeps_key::<E>(&old, &new)) {
-            has_old_key::<E>(
-                &rows,
-                &canonical_key(&EntityRows::of(&E::Old::from(entity.clone()))?),
-            )?;
+            has_old_key::<E>(&rows, &EntityRows::of(&E::Old::from(entity.clone()))?)?;
             return self.insert_rows(rows).await;
         }
         match self.form {
@@ -54,16 +53,18 @@ impl<E: Migrates> Migrating<E> {
         let old = E::Old::from(entity.clone());
         let old_rows = EntityRows::of(&old)?;
         let key = canonical_key(&old_rows);
-        has_old_key::<E>(&rows, &key)?;
+        has_old_key::<E>(&rows, &old_rows)?;
         let mut attempts = self.attempts();
         loop {
-            match self.old.client.send(insert_all(old_rows.clone())).await {
+            match send_named(&self.old.client, insert_all(old_rows.clone()), None).await {
                 Ok(_) => return Ok(()),
-                Err(error) if stands_at(&error, &key) => match self.look(&key, &rows).await? {
-                    Next::Insert => return self.insert_rows(rows).await,
-                    Next::Again if attempts.next().await => {}
-                    Next::Again => return Err(error),
-                },
+                Err(error) if stands_at(&error, &key) => {
+                    match self.look(&key, &rows, &mut attempts).await? {
+                        Next::Insert => return self.insert_rows(rows).await,
+                        Next::Again if attempts.next().await => {}
+                        Next::Again => return Err(error),
+                    }
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -74,9 +75,9 @@ impl<E: Migrates> Migrating<E> {
             // Where no old key has the values, there is no old form.
             return self.insert_rows(rows).await;
         };
-        has_old_key::<E>(&rows, &canonical_key(&EntityRows::of(&E::Old::from(entity.clone()))?))?;
+        has_old_key::<E>(&rows, &EntityRows::of(&E::Old::from(entity.clone()))?)?;
         let marker = Marker::new(self.new.table(), &rows.partition_key, None).body(&key)?;
-        let together = self.is_together(&key, &rows.partition_key);
+        let together = self.inserts_together(&key, &rows);
         let insert = Operation { row_key: key.row_key.clone(), action: Action::Insert(marker) };
         let mut batch =
             Batch { partition_key: key.partition_key.clone(), operations: vec![insert] };
@@ -86,7 +87,7 @@ impl<E: Migrates> Migrating<E> {
         let client = if together { &self.new.client } else { &self.old.client };
         let mut attempts = self.attempts();
         loop {
-            let error = match client.send(batch.clone()).await {
+            let error = match send_named(client, batch.clone(), None).await {
                 Ok(_) if together => return Ok(()),
                 Ok(_) => return self.insert_rows(rows).await,
                 Err(error) => error,
@@ -96,7 +97,7 @@ impl<E: Migrates> Migrating<E> {
             if !is_open {
                 return Err(error);
             }
-            match self.look(&key, &rows).await? {
+            match self.look(&key, &rows, &mut attempts).await? {
                 Next::Insert => return self.insert_rows(rows).await,
                 Next::Again if attempts.next().await => {}
                 Next::Again => return Err(error),
@@ -104,20 +105,41 @@ impl<E: Migrates> Migrating<E> {
         }
     }
 
-    /// Looks at the old key that is not free.
-    async fn look(&self, key: &CanonicalKey, rows: &EntityRows) -> Result<Next> {
-        match AtOld::<E::Old>::read(&self.old.client, key).await? {
-            AtOld::Nothing => Ok(Next::Again),
-            AtOld::Marker(marker) if self.parcel(&marker, key).await?.is_none() => Ok(Next::Insert),
-            AtOld::Entity(_) | AtOld::Marker(_) => {
-                let CanonicalKey { partition_key, row_key } = canonical_key(rows);
-                Err(self.new.client.already_exists(&partition_key, &row_key))
+    /// Looks at the old key that is not free. An expired entity makes room, in whatever form it is.
+    async fn look(
+        &self,
+        key: &CanonicalKey,
+        rows: &EntityRows,
+        attempts: &mut Attempts,
+    ) -> Result<Next> {
+        let now = Some(self.new.client.connection.clock.now());
+        loop {
+            match AtOld::<E::Old>::read(&self.old.client, key).await? {
+                AtOld::Nothing => return Ok(Next::Again),
+                AtOld::Marker(marker) => match self.parcel(&marker, key).await? {
+                    None => return Ok(Next::Insert),
+                    Some(parcel) if is_alive_at::<E>(&parcel.rows, now) => break,
+                    // The insert of the new rows finds it where it lands.
+                    Some(parcel) => self.finish_or_wait(&parcel, attempts).await?,
+                },
+                AtOld::Entity(stored) if is_alive::<E::Old>(stored.stored(), now) => break,
+                AtOld::Entity(_) => {
+                    self.old.client.evict(key).await?;
+                    return Ok(Next::Again);
+                }
             }
         }
+        let CanonicalKey { partition_key, row_key } = canonical_key(rows);
+        Err(self.new.client.already_exists(&partition_key, &row_key))
+    }
+
+    /// Whether the marker and the new rows of an entity are inserted by one transaction.
+    pub(super) fn inserts_together(&self, old: &CanonicalKey, rows: &EntityRows) -> bool {
+        self.is_together(old, &rows.partition_key) && self.takes(1 + rows.rows.len())
     }
 
     async fn insert_rows(&self, rows: EntityRows) -> Result<()> {
-        self.new.client.send(insert_all(rows)).await.map(drop)
+        send_named(&self.new.client, insert_all(rows), None).await.map(drop)
     }
 
     pub(super) fn attempts(&self) -> Attempts {

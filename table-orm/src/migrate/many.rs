@@ -5,6 +5,7 @@
 //!   written is not sent again: a second insert would be told of the first.
 //! - An entity is inserted in its new form only after a marker is under its old key.
 
+use super::events::send_named;
 use super::form::Form;
 use super::held::{Held, Stored};
 use super::marker::Marker;
@@ -138,16 +139,16 @@ impl<E: Migrates> Migrating<E> {
         let insert = |form, rows| Step { form, batch: insert_all(rows) };
         if self.form == Form::Old {
             let old_rows = old_rows()?;
-            has_old_key::<E>(&rows, &canonical_key(&old_rows))?;
+            has_old_key::<E>(&rows, &old_rows)?;
             return Ok(vec![insert(Form::Old, old_rows)]);
         }
         // Where no old key has the values, there is no old form.
         let Some(key) = old_key::<E>(&canonical_key(&rows)) else {
             return Ok(vec![insert(Form::New, rows)]);
         };
-        has_old_key::<E>(&rows, &canonical_key(&old_rows()?))?;
+        has_old_key::<E>(&rows, &old_rows()?)?;
         let marker = Marker::new(self.new.table(), &rows.partition_key, None).body(&key)?;
-        let together = self.is_together(&key, &rows.partition_key);
+        let together = self.inserts_together(&key, &rows);
         let CanonicalKey { partition_key, row_key } = key;
         let operations = vec![Operation { row_key, action: Action::Insert(marker) }];
         let mut marker = Step { form: Form::Old, batch: Batch { partition_key, operations } };
@@ -285,7 +286,7 @@ impl<E: Migrates> Migrating<E> {
                 Form::Old => &self.old.client,
                 Form::New => &self.new.client,
             };
-            match client.send_changes(batch, None).await {
+            match send_named(client, batch, None).await {
                 Ok(_) => {}
                 // Markers that were sent twice do no harm.
                 Err(error) if error.is_unanswered() && at + 1 == last => return Err(Some(error)),

@@ -1,14 +1,17 @@
 //! The calls on entities whose stored keys change, and where each entity is found.
 
 use super::check::check;
+use super::check_sums::check_sums;
 use super::form::Form;
 use super::held::{Held, Stored};
+use super::instant::is_alive_at;
 use super::marker::Marker;
 use super::migrates::Migrates;
 use super::old_key::old_key;
 use super::old_place::{AtOld, OldEntity};
 use super::parcel::Parcel;
-use crate::entity::{CanonicalKeyOf, CompleteKey, Loaded, SummedType, TableEntity as _, keys_of};
+use super::stays::same_table;
+use crate::entity::{CanonicalKeyOf, CompleteKey, Loaded, TableEntity, keys_of};
 use crate::error::{MigrationError, Result};
 use crate::model::TableName;
 use crate::plan::{CanonicalKey, Connection, Found};
@@ -26,7 +29,7 @@ use std::sync::Arc;
 /// Calls that it does not have, such as transactions, wait until the migration has ended: `Tables::repo` of the type does
 /// not compile before.
 pub struct Migrating<E: Migrates> {
-    pub(super) new: Repo<E>,
+    pub(crate) new: Repo<E>,
     pub(super) old: Repo<E::Old>,
     pub(super) form: Form,
 }
@@ -58,11 +61,16 @@ pub(super) enum Located<E> {
 impl<E: Migrates> Migrating<E> {
     pub(crate) fn new(connection: &Arc<Connection>) -> Result<Self> {
         const { check::<E>() };
-        if SummedType::of::<E>().is_some() || SummedType::of::<E::Old>().is_some() {
-            return Err(MigrationError::Sums { entity: E::NAME }.into());
+        check_sums::<E>()?;
+        let mut new = Repo::<E>::new(Arc::clone(connection), TableName::checked(E::TABLE));
+        let mut old =
+            Repo::<E::Old>::new(Arc::clone(connection), TableName::checked(E::Old::TABLE));
+        if same_table::<E>() {
+            // An expired entity of either form may be in the way of a write in the other one.
+            let evicted = new.client.expiry.evict.clone();
+            new.client.expiry.evict.extend(old.client.expiry.evict.iter().cloned());
+            old.client.expiry.evict.extend(evicted);
         }
-        let new = Repo::new(Arc::clone(connection), TableName::checked(E::TABLE));
-        let old = Repo::new(Arc::clone(connection), TableName::checked(E::Old::TABLE));
         Ok(Self { new, old, form: Form::New })
     }
 
@@ -89,7 +97,7 @@ impl<E: Migrates> Migrating<E> {
     where
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
-        Ok(match self.locate(&CanonicalKey::of(keys_of(key)?)).await? {
+        Ok(match self.locate_alive(&CanonicalKey::of(keys_of(key)?)).await? {
             Located::New(loaded) => Some(loaded.into_inner()),
             Located::Old(old) => Some(old.entity),
             Located::Parcel(parcel) => Some(parcel.entity),
@@ -112,7 +120,7 @@ impl<E: Migrates> Migrating<E> {
     pub(super) async fn hold(&self, key: &CanonicalKey) -> Result<Option<Held<E>>> {
         let mut attempts = self.attempts();
         loop {
-            return Ok(Some(match self.locate(key).await? {
+            return Ok(Some(match self.locate_alive(key).await? {
                 Located::New(loaded) => {
                     let entity = (*loaded).clone();
                     Held { entity, key: key.clone(), stored: Stored::New(Box::new(loaded)) }
@@ -130,7 +138,20 @@ impl<E: Migrates> Migrating<E> {
         }
     }
 
-    /// Looks for the entity of a new key: at the new key, at the old one, in the parcel, and at the new key again.
+    /// Looks for the entity of a new key, unless it has expired.
+    pub(super) async fn locate_alive(&self, key: &CanonicalKey) -> Result<Located<E>> {
+        let located = self.locate(key).await?;
+        let now = self.new.client.read_time();
+        let is_alive = match &located {
+            Located::New(loaded) => self.new.client.is_alive(loaded),
+            Located::Old(old) => is_alive_at::<E>(&old.rows, now),
+            Located::Parcel(parcel) => is_alive_at::<E>(&parcel.rows, now),
+            Located::Nowhere => true,
+        };
+        Ok(if is_alive { located } else { Located::Nowhere })
+    }
+
+    /// Looks for the entity of a new key, expired or not: at the new key, at the old one, in the parcel, and at the new key again.
     pub(super) async fn locate(&self, key: &CanonicalKey) -> Result<Located<E>> {
         if let Some(loaded) = self.at_new(key).await? {
             return Ok(Located::New(loaded));
@@ -185,9 +206,33 @@ impl<E: Migrates> Migrating<E> {
         Parcel::get(&self.new.client, place).await
     }
 
+    /// Whether the rows of an entity in both forms may be more than one transaction takes. Then it travels in a parcel,
+    /// also within its partition. A unique value may not: nobody would have it meanwhile.
+    pub(super) const fn may_be_many(&self) -> bool {
+        let has_guards = !(E::GUARDS.is_empty() && E::Old::GUARDS.is_empty());
+        (has_elements::<E>() || has_elements::<E::Old>()) && !has_guards
+    }
+
+    /// Whether one transaction takes that many operations, where there is another way.
+    pub(super) fn takes(&self, operations: usize) -> bool {
+        !self.may_be_many() || operations <= self.new.client.store().transaction_operations()
+    }
+
     /// Whether the new rows of an entity are in the partition of its old ones.
     pub(super) fn is_together(&self, old: &CanonicalKey, new: &str) -> bool {
         old.partition_key == new
             && self.old.table().as_str().eq_ignore_ascii_case(self.new.table().as_str())
     }
+}
+
+/// Whether an entity may have a row for each element of a field.
+const fn has_elements<T: TableEntity>() -> bool {
+    let mut at = 0;
+    while at < T::ROWS.len() {
+        if T::ROWS[at].each.is_some() {
+            return true;
+        }
+        at += 1;
+    }
+    false
 }

@@ -13,11 +13,15 @@
 //! - No clock decides what is written.
 
 mod check;
+mod check_sums;
 mod determined_key;
+mod events;
+mod expired;
 mod form;
 mod group;
 mod held;
 mod insert;
+mod instant;
 mod land;
 mod list;
 mod many;
@@ -42,6 +46,7 @@ mod stays;
 #[cfg(test)]
 #[cfg(feature = "embedded")]
 mod tests;
+mod totals;
 mod verify;
 
 pub use crate::error::MigrationError;

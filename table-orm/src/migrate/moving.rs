@@ -3,14 +3,15 @@
 //! Invariant: the switch replaces the old row in the version that was read. It takes effect once or never, however
 //! often it is sent, and the old row shows which.
 
+use super::events::send_named;
 use super::marker::Marker;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_place::{AtOld, OldEntity, canonical_key};
 use super::parcel::{self, Parcel};
-use crate::entity::{EntityRow, EntityRows};
+use crate::entity::{EntityRow, EntityRows, TableEntity as _};
 use crate::error::{Error, Result};
-use crate::model::ETag;
+use crate::model::{ETag, PARCEL_START};
 use crate::plan::{Attempts, CanonicalKey, RetryLimits};
 use crate::store::{Action, Batch, IfMatch, Operation};
 
@@ -24,17 +25,25 @@ impl<E: Migrates> Migrating<E> {
         old: &OldEntity<E>,
         rows: &EntityRows,
     ) -> Result<Option<ETag>> {
-        if self.is_together(&old.key, &rows.partition_key) {
+        if self.moves_within(old, rows) {
             self.move_within(old, rows).await
         } else {
             self.move_across(old, rows).await
         }
     }
 
+    /// Whether it moves within its partition, in one transaction.
+    pub(super) fn moves_within(&self, old: &OldEntity<E>, rows: &EntityRows) -> bool {
+        let operations = old.old_rows.rows.len() + rows.rows.len();
+        self.is_together(&old.key, &rows.partition_key) && self.takes(operations)
+    }
+
     /// Within one partition: one transaction.
     async fn move_within(&self, old: &OldEntity<E>, rows: &EntityRows) -> Result<Option<ETag>> {
         let (batch, canonical) = self.batch_within(old, rows)?;
-        let etags = self.new.client.send_changes(batch, Some(&old.key.row_key)).await?;
+        let client = self.within(std::iter::once((old, rows)))?;
+        let client = self.reporting(&client, old, rows)?;
+        let etags = send_named(&client, batch, Some(&old.key.row_key)).await?;
         Ok(etags.into_iter().nth(canonical).flatten())
     }
 
@@ -66,16 +75,44 @@ impl<E: Migrates> Migrating<E> {
         switch(old, &Marker::new(self.new.table(), &rows.partition_key, parcel))
     }
 
-    /// To another partition: the parcel, the switch, the landing.
+    /// To another partition, or with more rows than a transaction takes: the parcel, the switch, the landing.
     async fn move_across(&self, old: &OldEntity<E>, rows: &EntityRows) -> Result<Option<ETag>> {
         let client = &self.new.client;
         // After the switch, a landing that is too large would leave the entity in its parcel for ever.
-        client.check_fits(&Parcel::<E>::landing(&canonical_key(rows), rows))?;
+        self.check_fits(old, rows)?;
         let name = parcel::send(client, old, rows, self.old.table().as_str()).await?;
         let place = CanonicalKey { partition_key: rows.partition_key.clone(), row_key: name };
         self.switch_or_drop(old, rows, &place).await?;
         // The entity has moved. Who meets the parcel lands it.
         Ok(self.land(&place, rows).await.ok().flatten())
+    }
+
+    /// Fails where the transaction that switches an entity, or the one that lands it with these rows, would be too
+    /// large.
+    pub(super) fn check_fits(&self, old: &OldEntity<E>, rows: &EntityRows) -> Result<()> {
+        let landing = Parcel::<E>::landing(&canonical_key(rows), rows);
+        let (new, old_client) = (&self.new.client, &self.old.client);
+        let names_a_parcel = Some(PARCEL_START);
+        for (client, batch, totals, events) in [
+            (
+                old_client,
+                self.switch_of(old, rows, names_a_parcel)?,
+                E::Old::SUM_NAMES,
+                E::Old::OUTBOX,
+            ),
+            (new, landing, E::SUM_NAMES, None),
+        ] {
+            let mut batch = batch;
+            // One operation for each total, and two for an event.
+            let more =
+                totals.iter().copied().chain(events.iter().flat_map(|_| ["event", "number"]));
+            batch.operations.extend(more.map(|name| Operation {
+                row_key: name.to_owned(),
+                action: Action::Delete(IfMatch::Any),
+            }));
+            client.check_fits(&batch)?;
+        }
+        Ok(())
     }
 
     /// Switches an entity to its parcel.
@@ -89,7 +126,7 @@ impl<E: Migrates> Migrating<E> {
         place: &CanonicalKey,
     ) -> Result<()> {
         let batch = self.switch_of(old, rows, Some(&place.row_key))?;
-        if self.switch(old, &batch, &place.row_key).await? {
+        if self.switch(old, rows, &batch, &place.row_key).await? {
             return Ok(());
         }
         // The old row has another version, so the switch can never come. What is left is deleted by a mover.
@@ -98,11 +135,17 @@ impl<E: Migrates> Migrating<E> {
     }
 
     /// Sends a switch until it is known whether it took effect. Returns whether it did; `false` for good.
-    async fn switch(&self, old: &OldEntity<E>, batch: &Batch, parcel: &str) -> Result<bool> {
-        let client = &self.old.client;
+    async fn switch(
+        &self,
+        old: &OldEntity<E>,
+        rows: &EntityRows,
+        batch: &Batch,
+        parcel: &str,
+    ) -> Result<bool> {
+        let client = &self.reporting(&self.old.client, old, rows)?;
         let mut attempts = Attempts::begin(&client.connection, RetryLimits::default());
         loop {
-            let sent = client.send_changes(batch.clone(), Some(&old.key.row_key)).await;
+            let sent = send_named(client, batch.clone(), Some(&old.key.row_key)).await;
             let error = match sent {
                 Ok(_) => return Ok(true),
                 Err(error) => error,

@@ -1,6 +1,7 @@
 //! What is stored under an old key.
 
 use super::determined_key::key_of;
+use super::instant::instant;
 use super::marker::Marker;
 use super::migrates::Migrates;
 use crate::entity::{EntityRows, Loaded, Moved, ReadBackError, TableEntity, canonical, read_row};
@@ -88,7 +89,7 @@ impl<E: Migrates> OldEntity<E> {
         let key = canonical_key(&old_rows);
         let entity = E::from(old);
         let rows = EntityRows::of(&entity)?;
-        has_old_key::<E>(&rows, &key)?;
+        has_old_key::<E>(&rows, &old_rows)?;
         Ok(Self { stored, etag: loaded.etag().clone(), old_rows, key, entity, rows })
     }
 
@@ -110,18 +111,19 @@ pub(super) fn canonical_key(rows: &EntityRows) -> CanonicalKey {
     CanonicalKey { partition_key: rows.partition_key.clone(), row_key: row_key.unwrap_or_default() }
 }
 
-/// Fails unless the old key of the entity with these new rows is that one.
-pub(super) fn has_old_key<E: Migrates>(
-    rows: &EntityRows,
-    made: &CanonicalKey,
-) -> Result<(), MigrationError> {
-    let new = canonical_key(rows);
+/// Fails unless the entity with these new rows has that old key, and expires when it did.
+pub(super) fn has_old_key<E: Migrates>(rows: &EntityRows, made: &EntityRows) -> Result<()> {
+    let (entity, new, made_key) = (E::NAME, canonical_key(rows), canonical_key(made));
     let old = key_of::<E::Old, E>(&new);
-    if old.as_ref() == Some(made) {
-        return Ok(());
+    if old.as_ref() != Some(&made_key) {
+        let old = old.map_or_else(|| "none".to_owned(), |old| shown(&old));
+        let made = shown(&made_key);
+        return Err(MigrationError::KeyDiffers { entity, new: shown(&new), old, made }.into());
     }
-    let old = old.map_or_else(|| "none".to_owned(), |old| shown(&old));
-    Err(MigrationError::KeyDiffers { entity: E::NAME, new: shown(&new), old, made: shown(made) })
+    if E::EXPIRES.is_some() && instant::<E>(rows)? != instant::<E::Old>(made)? {
+        return Err(MigrationError::ExpiryDiffers { entity, new: shown(&new) }.into());
+    }
+    Ok(())
 }
 
 /// A key as errors show it.

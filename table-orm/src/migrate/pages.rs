@@ -13,7 +13,7 @@ use super::old_place::{AtOld, OldEntity};
 use super::passes::old_rows;
 use super::readings::Readings;
 use super::sorted::sorts_alike;
-use crate::entity::{EntityRows, FromRow, Invalid, Row, RowOf, canonical, canonical_rows};
+use crate::entity::{FromRow, Invalid, Row, RowOf, canonical, canonical_rows};
 use crate::error::{Error, MigrationError, Result};
 use crate::model::{Continuation, EdmType, MAX_PAGE_ROWS, MOVED_TO, Metadata, order};
 use crate::plan::CanonicalKey;
@@ -194,11 +194,11 @@ impl<E: Migrates> Migrating<E> {
             return Ok(Part { entities: Vec::new(), next: None });
         };
         let keys = KeyRange { partition: keys.partition.clone(), row };
-        let mut readings = Readings::of(keys.clone(), R::INDEX, filter.cloned());
+        let mut readings = Readings::of(keys.clone(), R::INDEX, self.only_alive(filter));
         let (mut until, mut travels) = (None, false);
         for partition_key in old {
             let old = CanonicalKey { partition_key, row_key: String::new() };
-            travels = travels || !self.is_together(&old, &new);
+            travels = travels || !self.is_together(&old, &new) || self.may_be_many();
             let read = self.read_old(old.partition_key, &new, after, most, &mut readings).await?;
             until = earlier(until, read);
         }
@@ -213,11 +213,9 @@ impl<E: Migrates> Migrating<E> {
             list = list.take(most);
         }
         let (mut count, mut last) = (0, None);
-        for entity in list.collect().await? {
-            let rows = EntityRows::of_stored(&entity)?;
-            let row = rows.rows.iter().find(|row| row.index == R::INDEX);
-            (count, last) = (count + 1, row.map(|row| row.row_key.clone()));
-            readings.take_filtered(entity, &rows);
+        for (head, entity) in list.with_heads().collect().await? {
+            (count, last) = (count + 1, Some(head.row_key.clone()));
+            readings.take_row(head, entity)?;
         }
         let until = earlier(until, last.filter(|_| count >= most));
         Ok(Part::of(readings, until, most))
@@ -249,7 +247,7 @@ impl<E: Migrates> Migrating<E> {
                 if let AtOld::Entity(stored) = row.is? {
                     let old = OldEntity::<E>::of(&stored)?;
                     last = Some(old.new_key().row_key);
-                    taken += usize::from(readings.take(old.entity, &old.rows));
+                    taken += usize::from(readings.take(&old.entity, &old.rows));
                 }
             }
             if is_sorted && pages.continues() && taken >= most {

@@ -1,9 +1,13 @@
 //! The entities that a list or a scan has read so far.
 //!
-//! Invariant: of several readings of one entity, the last counts.
+//! Invariant: of several readings of one entity, the last counts. The new rows of an entity are one reading, where it has
+//! one for each element of a field.
 
 use super::old_place::canonical_key;
-use crate::entity::{DynamicEntity, EntityRows, RowHead};
+use crate::entity::{
+    DynamicEntity, EntityRows, RowHead, TableEntity, canonical, partition_key, row_key, template_at,
+};
+use crate::error::Result;
 use crate::model::Edm;
 use crate::plan::CanonicalKey;
 use crate::query::{Filter, KeyRange};
@@ -17,42 +21,70 @@ pub(super) struct Readings<E> {
     pub row: usize,
     /// The condition on that row.
     pub filter: Option<Filter>,
-    found: BTreeMap<CanonicalKey, (RowHead, E)>,
+    found: BTreeMap<CanonicalKey, Reading<E>>,
 }
 
-impl<E> Readings<E> {
+/// An entity, with the keys by which the query finds it.
+struct Reading<E> {
+    /// Whether its new rows were read.
+    is_new: bool,
+    rows: Vec<(RowHead, E)>,
+}
+
+impl<E: TableEntity + Clone> Readings<E> {
     pub const fn of(keys: KeyRange, row: usize, filter: Option<Filter>) -> Self {
         Self { keys, row, filter, found: BTreeMap::new() }
     }
 
-    /// Takes a reading of an entity that will have these rows, if the query asks for it. Returns whether it does.
-    pub fn take(&mut self, entity: E, rows: &EntityRows) -> bool {
-        self.read(entity, rows, true)
-    }
-
-    /// Takes a reading of a new row, which the store compared with the filter.
-    pub fn take_filtered(&mut self, entity: E, rows: &EntityRows) {
-        self.read(entity, rows, false);
-    }
-
-    fn read(&mut self, entity: E, rows: &EntityRows, compares: bool) -> bool {
-        let key = canonical_key(rows);
+    /// Takes a reading of an entity that has these rows, or will have them, if the query asks for it. Returns whether
+    /// it does.
+    pub fn take(&mut self, entity: &E, rows: &EntityRows) -> bool {
+        let (keys, filter) = (&self.keys, self.filter.as_ref());
+        let is_in_partition = keys.partition.contains(&rows.partition_key);
+        let asked_for = rows.rows.iter().filter(|row| {
+            row.index == self.row
+                && is_in_partition
+                && keys.row.contains(&row.row_key)
+                && filter.is_none_or(|filter| meets(filter, &row.body))
+        });
+        let head = |row_key: &String| RowHead {
+            partition_key: rows.partition_key.clone(),
+            row_key: row_key.clone(),
+        };
+        let found: Vec<_> = asked_for.map(|row| (head(&row.row_key), entity.clone())).collect();
+        let (key, is_asked_for) = (canonical_key(rows), !found.is_empty());
         self.found.remove(&key);
-        let Some(row) = rows.rows.iter().find(|row| row.index == self.row) else { return false };
-        let partition_key = rows.partition_key.clone();
-        let is_asked_for = self.keys.partition.contains(&partition_key)
-            && self.keys.row.contains(&row.row_key)
-            && (!compares || self.filter.as_ref().is_none_or(|filter| meets(filter, &row.body)));
         if is_asked_for {
-            let head = RowHead { partition_key, row_key: row.row_key.clone() };
-            self.found.insert(key, (head, entity));
+            self.found.insert(key, Reading { is_new: false, rows: found });
         }
         is_asked_for
     }
 
-    /// The entities in key order, each with the key that the query finds.
+    /// Takes a new row that the query found. With more shards, it finds rows that are still under old keys, too.
+    pub fn take_row(&mut self, head: RowHead, entity: E) -> Result<()> {
+        let key = CanonicalKey {
+            partition_key: partition_key(&entity)?,
+            row_key: row_key(&entity, canonical::<E>())?.unwrap_or_default(),
+        };
+        if key.partition_key != head.partition_key {
+            return Ok(());
+        }
+        let new = || Reading { is_new: true, rows: Vec::new() };
+        let reading = self.found.entry(key).or_insert_with(new);
+        let is_one_of_many = template_at::<E>(self.row).is_some_and(|row| row.each.is_some());
+        if !(reading.is_new && is_one_of_many) {
+            *reading = new();
+        }
+        reading.rows.push((head, entity));
+        Ok(())
+    }
+}
+
+impl<E> Readings<E> {
+    /// The entities in key order, each with a key that the query finds.
     pub fn in_order(self) -> Vec<(RowHead, E)> {
-        let mut entities: Vec<_> = self.found.into_values().collect();
+        let mut entities: Vec<_> =
+            self.found.into_values().flat_map(|reading| reading.rows).collect();
         entities.sort_by(|(one, _), (other, _)| one.cmp(other));
         entities
     }

@@ -9,6 +9,7 @@ use super::parcel;
 use super::verify::head;
 use crate::entity::RowHead;
 use crate::error::Result;
+use crate::plan::TableClient;
 use crate::query::{ScanPermit, Span};
 use crate::repo::Deletes;
 
@@ -50,7 +51,9 @@ impl<E: Migrates> Migrating<E> {
         })
         .await?;
         report.left = report.strays.len() as u64;
-        let mut deletes = Deletes::of(&self.old.client);
+        // A marker is no entity: no total has it, and it has no events.
+        let client = TableClient { summed: Vec::new(), ..self.old.client.unreported() };
+        let mut deletes = Deletes::of(&client);
         for (key, etag, marker) in markers {
             if self.parcel(&marker, &key).await?.is_some() {
                 report.left += 1;

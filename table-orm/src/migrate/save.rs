@@ -38,7 +38,7 @@ impl<E: Migrates> Migrating<E> {
             }
             (Stored::Old(old), Form::Old) => {
                 let entity = E::Old::from(held.entity.clone());
-                has_old_key::<E>(&rows, &canonical_key(&EntityRows::of(&entity)?))?;
+                has_old_key::<E>(&rows, &EntityRows::of(&entity)?)?;
                 let mut loaded = old.loaded(&self.old.client)?;
                 *loaded = entity;
                 let saved = self.old.save(loaded).await?;

@@ -18,11 +18,11 @@ impl<E: Migrates> Migrating<E> {
     /// # Errors
     /// When the store rejects a request, or a row cannot be read.
     pub async fn scan(&self, _permit: &ScanPermit) -> Result<Vec<E>> {
-        let mut readings = Readings::of(KeyRange::ALL, canonical::<E>(), None);
+        let mut readings = Readings::of(KeyRange::ALL, canonical::<E>(), self.only_alive(None));
         self.old_pass(Span::All, |row| {
             if let AtOld::Entity(stored) = row.is? {
                 let old = OldEntity::<E>::of(&stored)?;
-                readings.take(old.entity, &old.rows);
+                readings.take(&old.entity, &old.rows);
             }
             Ok(())
         })
@@ -30,7 +30,9 @@ impl<E: Migrates> Migrating<E> {
         self.read_parcels(Span::All, &mut readings).await?;
         let mut invalid = Ok(());
         self.new_pass(|loaded| match loaded.stored_rows() {
-            Ok(rows) => readings.take_filtered(loaded.into_inner(), &rows),
+            Ok(rows) => {
+                readings.take(&loaded, &rows);
+            }
             Err(error) => invalid = Err(error),
         })
         .await?;
@@ -45,7 +47,7 @@ impl<E: Migrates> Migrating<E> {
     ) -> Result<()> {
         for parcel in self.parcels_in(partition).await? {
             if self.origin(&parcel).await?.names(&parcel.place.row_key) {
-                readings.take(parcel.entity, &parcel.rows);
+                readings.take(&parcel.entity, &parcel.rows);
             }
         }
         Ok(())

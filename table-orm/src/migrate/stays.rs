@@ -27,7 +27,9 @@ pub(super) const fn differ_in_shards<E: Migrates>() -> bool {
         && same(new.start, old.start)
         && are_same(new.parts, old.parts, true)
         && determine(&[new, row_template::<E>()], &new)
-        && same_kind(E::KIND, <E::Old>::KIND)
+        && same_name(E::KIND, <E::Old>::KIND)
+        && same_name(E::EXPIRES, <E::Old>::EXPIRES)
+        && same_texts(E::SUM_NAMES, <E::Old>::SUM_NAMES)
         && same_rows(E::ROWS, <E::Old>::ROWS)
         && same_properties(E::PROPERTIES, <E::Old>::PROPERTIES)
 }
@@ -58,6 +60,7 @@ const fn same_rows(new: &[RowTemplate], old: &[RowTemplate]) -> bool {
             || !same(one.name, other.name)
             || !are_same(one.parts, other.parts, false)
             || one.copy as u8 != other.copy as u8
+            || !same_name(one.each, other.each)
             || !same_texts(one.fields, other.fields)
         {
             return false;
@@ -67,7 +70,7 @@ const fn same_rows(new: &[RowTemplate], old: &[RowTemplate]) -> bool {
     at == new.len() && at == old.len()
 }
 
-const fn same_kind(new: Option<&str>, old: Option<&str>) -> bool {
+const fn same_name(new: Option<&str>, old: Option<&str>) -> bool {
     match (new, old) {
         (Some(new), Some(old)) => same(new, old),
         (None, None) => true,

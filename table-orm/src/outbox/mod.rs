@@ -43,6 +43,7 @@ pub use settings::{OUTBOX_LEASE, OUTBOX_PARALLELISM, REMOVED_AT_ONCE};
 pub use waiting::Waiting;
 
 use crate::entity::TableEntity;
+use crate::migrate::{Migrates, Migrating};
 use crate::plan::TableClient;
 use crate::repo::Repo;
 use std::marker::PhantomData;
@@ -82,6 +83,44 @@ impl<E: TableEntity> Repo<E> {
         let connection = Arc::clone(&self.client.connection);
         let client = TableClient::untyped(connection, self.table().clone(), NAME);
         Outbox { client, entity: PhantomData }
+    }
+}
+
+impl<E: Migrates> Migrating<E> {
+    /// Returns the outbox of the new form's table. Events of the old form stay in its partitions: hand on those of a
+    /// `Repo` of the old type, too, until there are none.
+    ///
+    /// ```
+    /// # use table_orm::outbox::Event;
+    /// # use table_orm::{ScanPermit, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, TableEntity)]
+    /// # #[table(name = "orders", partition = "{shop}", row = "O:{n:03}", outbox)]
+    /// # struct OrderV1 { shop: String, n: u32 }
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "orders2", partition = "{shop}", row = "ORD:{n:08}", outbox, migrate_from = OrderV1)]
+    /// # struct Order { shop: String, n: u32 }
+    /// # impl From<OrderV1> for Order { fn from(OrderV1 { shop, n }: OrderV1) -> Self { Self { shop, n } } }
+    /// # impl From<Order> for OrderV1 { fn from(Order { shop, n }: Order) -> Self { Self { shop, n } } }
+    /// # async fn send_mails(_: Event) -> table_orm::Result<()> { Ok(()) }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// let old = tables.repo::<OrderV1>();
+    /// # old.create_table().await?;
+    /// let orders = tables.migrating::<Order>()?;
+    /// # orders.create_table_if_not_exists().await?;
+    /// # old.insert(&OrderV1 { shop: "a".into(), n: 1 }).await?;
+    /// orders.insert(&Order { shop: "a".into(), n: 2 }).await?;
+    /// let permit = || ScanPermit::because("mails about orders");
+    /// let of_old = old.outbox().dispatch(permit(), send_mails).await?;
+    /// let of_new = orders.outbox().dispatch(permit(), send_mails).await?;
+    /// assert_eq!((of_old.handed_on, of_new.handed_on), (1, 1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn outbox(&self) -> Outbox<E> {
+        self.new.outbox()
     }
 }
 

@@ -176,7 +176,10 @@ impl TableClient {
             };
             let rows: [Option<&Bytes>; 2] = [before, after.as_ref()];
             self.add_difference(&mut changes, &operation.row_key, rows)?;
-            events.extend(self.event(operation, rows)?);
+            let moved =
+                self.event_row.as_ref().filter(|(row_key, _)| *row_key == operation.row_key);
+            let after = moved.map_or(rows[1], |(_, row)| Some(row));
+            events.extend(self.event(operation, [rows[0], after])?);
             if !self.reads(operation) {
                 continue;
             }

@@ -6,6 +6,7 @@ use super::listing::{Listing, last_methods};
 use super::pages::{PageReader, Pages};
 use crate::entity::{
     FromRow, Invalid, OwnRows, Query, Row, RowHead, RowOf, SkipUnreadable, TableEntity, keys_of,
+    read_rows,
 };
 use crate::error::Result;
 use crate::key::KeyError;
@@ -335,6 +336,21 @@ impl<R: Row, C, T> List<R, C, T> {
     pub(crate) fn into_parts(self) -> ListParts {
         let Listing { client, query, limit, skip, .. } = self.listing.may_be_old();
         ListParts { client, query, limit, skip }
+    }
+
+    /// The same rows, each with its keys, from the primary location.
+    pub(crate) fn with_heads(mut self) -> Pages<(RowHead, T)>
+    where
+        T: FromRow<R>,
+    {
+        let own = const { OwnRows::of::<R>() };
+        self.listing.query = self.listing.query.map(|query| reading::<T>(query, &own));
+        let reader = PageReader::of(own, |own, page, skip, most| {
+            let (rows, whole) = read_rows::<T>(own, page, skip, most)?;
+            let (heads, _) = read_rows::<RowHead>(own, page, None, most)?;
+            Ok((heads.into_iter().zip(rows).collect(), whole))
+        });
+        self.listing.pages(reader, None)
     }
 
     fn ask(mut self, size: Option<usize>) -> Pages<T>

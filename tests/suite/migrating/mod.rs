@@ -6,10 +6,14 @@
 mod across;
 mod bulk;
 mod costs;
+mod elements;
+mod events;
+mod expiring;
 mod jobs;
 mod merges;
 mod parts;
 mod shards;
 mod too_large;
+mod totals;
 mod types;
 mod within;

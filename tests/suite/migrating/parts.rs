@@ -1,13 +1,17 @@
 //! Lists in parts: filters, limits, pages, streams.
 
-use super::types::{Clients, Item, Order, clients, clients_over, item, order, order_key, permit};
+use super::types::{
+    Clients, Item, Order, OrderV1, clients, clients_over, item, order, order_key, permit,
+};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::layer::Faults;
-use table_orm::query::TokenError;
+use table_orm::query::{RowQuery, TokenError};
+use table_orm::store::{Middleware, Page, Store, StoreError};
 use table_orm::{Error, TableEntity};
 
 fn numbers(orders: &[Order]) -> Vec<u32> {
@@ -223,4 +227,41 @@ proptest! {
         let asked = Asked { seed, size, by_state, least, moves };
         support::on_virtual_time(pages_are_the_list(stored, asked));
     }
+}
+
+/// Notices a query that a copy in another region may answer.
+#[derive(Debug)]
+struct Regions {
+    inner: EmbeddedStore,
+    may_be_old: AtomicBool,
+}
+
+impl Middleware for Regions {
+    fn inner(&self) -> &dyn Store {
+        &self.inner
+    }
+
+    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+        self.may_be_old.fetch_or(query.mark.may_be_old, Relaxed);
+        self.inner.query(query).await
+    }
+}
+
+#[tokio::test]
+async fn no_list_reads_a_copy_in_another_region_where_an_entity_may_not_have_moved() {
+    let inner = EmbeddedStore::in_memory().unwrap();
+    let regions = Arc::new(Regions { inner, may_be_old: AtomicBool::new(false) });
+    let Clients { orders, orders_2, .. } = clients_over(regions.clone()).await;
+    orders.insert(&order(1, 1).into()).await.unwrap();
+    orders_2.insert(&order(2, 2)).await.unwrap();
+    let year = Order::partition("oslo", 2000_u32);
+    assert_eq!(orders_2.list(&year).await.unwrap().len(), 2);
+    assert_eq!(orders_2.list(&year).pages(1).next().await.unwrap().unwrap().len(), 1);
+    assert_eq!(orders_2.list(&year).first().await.unwrap().unwrap().n, 1);
+    assert_eq!(orders_2.count(&year).await.unwrap(), 2);
+    assert_eq!(orders_2.scan(&permit()).await.unwrap().len(), 2);
+    assert!(!regions.may_be_old.load(Relaxed));
+    // A list of one form may read it.
+    assert_eq!(orders.list(OrderV1::partition("oslo")).count().await.unwrap(), 1);
+    assert!(regions.may_be_old.load(Relaxed));
 }

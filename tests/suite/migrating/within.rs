@@ -1,8 +1,8 @@
 //! Within a partition: one transaction.
 
 use super::types::{Clients, Item, ItemV1, clients, item, item_key, permit};
+use table_orm::Error;
 use table_orm::migrate::Form;
-use table_orm::{Error, Tables};
 
 #[tokio::test]
 async fn an_entity_moves_with_its_unique_value() {
@@ -35,37 +35,4 @@ async fn an_entity_that_no_old_key_can_hold_needs_no_marker() {
     assert_eq!(items_2.verify_migrated(&permit()).await.unwrap().markers, 0);
     assert_eq!(items_1.get(item_key!(1000_u32)).await.unwrap(), Some(item(1000, "a")));
     assert_eq!(items.list(ItemV1::partition("oslo")).collect().await.unwrap(), []);
-}
-
-#[tokio::test]
-async fn a_type_with_sums_is_refused() {
-    use table_orm::migrate::MigrationError;
-    use table_orm::{Sum, TableEntity};
-    #[derive(Debug, Clone, TableEntity)]
-    #[table(name = "sales", partition = "{shop}", row = "S:{n:03}", sums = Self::SUMS)]
-    struct SaleV1 {
-        shop: String,
-        n: u32,
-    }
-    impl SaleV1 {
-        const SUMS: [Sum<Self>; 1] = [Sum::count("sales")];
-    }
-    #[derive(Debug, Clone, TableEntity)]
-    #[table(name = "sales", partition = "{shop}", row = "SALE:{n:08}", migrate_from = SaleV1)]
-    struct Sale {
-        shop: String,
-        n: u32,
-    }
-    impl From<SaleV1> for Sale {
-        fn from(SaleV1 { shop, n }: SaleV1) -> Self {
-            Self { shop, n }
-        }
-    }
-    impl From<Sale> for SaleV1 {
-        fn from(Sale { shop, n }: Sale) -> Self {
-            Self { shop, n }
-        }
-    }
-    let refused = Tables::in_memory().unwrap().migrating::<Sale>();
-    assert!(matches!(refused, Err(Error::Migration(MigrationError::Sums { .. }))));
 }

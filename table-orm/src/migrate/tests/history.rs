@@ -1,15 +1,8 @@
 //! What each entity was, after each write that took effect, and what a client may be told.
 
-use super::subjects::Subject;
-use crate::entity::{DynamicEntity, EntityRows};
-use crate::eventual::tests::chaos::Invariants;
-use crate::migrate::marker::Marker;
-use crate::migrate::old_place::canonical_key;
-use crate::model::{Edm, MOVED_TO, TableName};
-use crate::plan::CanonicalKey;
+use crate::entity::DynamicEntity;
 use std::collections::{BTreeMap, BTreeSet};
-use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard};
 
 /// How many entities there are.
 pub(super) const ENTITIES: u64 = 2;
@@ -62,6 +55,14 @@ impl History {
         self.applied.contains(stamp)
     }
 
+    /// The stamps of all writes that took effect, and how often an entity was deleted.
+    pub fn all(&self) -> (BTreeSet<String>, usize) {
+        let deleted = self.truths.values().map(|of_one| {
+            of_one.windows(2).filter(|steps| steps[0].is_some() && steps[1].is_none()).count()
+        });
+        (self.applied.clone(), deleted.sum())
+    }
+
     pub fn refuse(&mut self, stamp: &str) {
         self.refused.insert(stamp.to_owned());
     }
@@ -75,7 +76,7 @@ impl History {
     }
 
     /// A write took effect.
-    fn step(&mut self, number: u64, now: Option<(String, String)>) -> Result<(), String> {
+    pub fn step(&mut self, number: u64, now: Option<(String, String)>) -> Result<(), String> {
         let before = self.now(number);
         let Some((stamp, base)) = now else {
             if let Some(before) = before {
@@ -113,87 +114,9 @@ impl History {
     }
 }
 
-/// Watches what is stored.
-#[derive(Debug)]
-pub(super) struct Watch<E> {
-    history: Arc<Mutex<History>>,
-    entity: PhantomData<fn() -> E>,
-}
-
-impl<E> Default for Watch<E> {
-    fn default() -> Self {
-        Self::of(Arc::default())
-    }
-}
-
-impl<E> Watch<E> {
-    pub fn of(history: Arc<Mutex<History>>) -> Self {
-        Self { history, entity: PhantomData }
-    }
-}
-
 /// All rows: table, PartitionKey, RowKey.
 pub(super) type Rows = BTreeMap<(String, String, String), DynamicEntity>;
 
-impl<E: Subject + std::fmt::Debug> Invariants for Watch<E> {
-    const TABLES: &'static [&'static str] = E::TABLES;
-
-    type Snapshot = Rows;
-
-    fn put(snapshot: &mut Rows, table: &TableName, json: &str) {
-        let row = DynamicEntity::from_json(json).unwrap();
-        let key = (table.as_str().to_owned(), row.partition_key.clone(), row.row_key.clone());
-        snapshot.insert(key, row);
-    }
-
-    fn remove(snapshot: &mut Rows, table: &TableName, partition_key: &str, row_key: &str) {
-        let key = (table.as_str().to_owned(), partition_key.to_owned(), row_key.to_owned());
-        snapshot.remove(&key);
-    }
-
-    fn check(&mut self, now: &Rows) -> Result<(), String> {
-        for number in 0..ENTITIES {
-            let truth = truth::<E>(now, number)?;
-            lock(&self.history).step(number, truth)?;
-        }
-        Ok(())
-    }
-}
-
 pub(super) fn lock(history: &Mutex<History>) -> MutexGuard<'_, History> {
     history.lock().unwrap()
-}
-
-/// The new and the old key of an entity.
-pub(super) fn keys<E: Subject>(number: u64) -> (CanonicalKey, CanonicalKey) {
-    let entity = E::of(number, "", "");
-    let new = canonical_key(&EntityRows::of(&entity).unwrap());
-    (new, canonical_key(&EntityRows::of(&E::Old::from(entity)).unwrap()))
-}
-
-/// Stamp and base of what counts, from all rows.
-fn truth<E: Subject>(rows: &Rows, number: u64) -> Result<Option<(String, String)>, String> {
-    let row = |table: &str, key: &CanonicalKey| {
-        rows.get(&(table.to_owned(), key.partition_key.clone(), key.row_key.clone()))
-    };
-    let text = |row: &DynamicEntity, name| match row.properties.get(name) {
-        Some(Edm::String(text)) => Some(text.clone()),
-        _ => None,
-    };
-    let stamps = |row: &DynamicEntity| text(row, "Stamp").zip(text(row, "Base"));
-    let (new, old) = keys::<E>(number);
-    let keeps_key = E::TABLE == <E::Old as crate::TableEntity>::TABLE && new == old;
-    let (new, old) =
-        (row(E::TABLE, &new).and_then(stamps), row(<E::Old as crate::TableEntity>::TABLE, &old));
-    let old = old.filter(|_| !keeps_key);
-    let marker = old.and_then(|row| Marker::parse(&text(row, MOVED_TO)?));
-    let parcel = marker.as_ref().and_then(|marker| {
-        let (partition_key, row_key) = (marker.partition_key.clone(), marker.parcel.clone()?);
-        row(E::TABLE, &CanonicalKey { partition_key, row_key })
-    });
-    let (old, parcel) = (old.and_then(stamps), parcel.and_then(stamps));
-    if new.is_some() && (old.is_some() || parcel.is_some()) {
-        return Err(format!("entity {number} is there twice: {new:?}, {old:?}, {parcel:?}"));
-    }
-    Ok(new.or(old).or(parcel))
 }

@@ -1,7 +1,7 @@
 //! The end of a move that has no answer, met by a call that wants to write.
 
-use super::history::keys;
 use super::subjects::{Away, AwayV1, Subject as _};
+use super::watch::keys;
 use crate::embedded::EmbeddedStore;
 use crate::error::{ErrorKind, MigrationError};
 use crate::eventual::tests::chaos::on_virtual_time;

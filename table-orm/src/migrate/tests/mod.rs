@@ -1,8 +1,14 @@
 //! Clients of all versions over a network that loses answers, delays writes and outlives its clients.
 
+mod elements;
+mod expiring;
 mod history;
 mod landing;
 mod once;
+mod promises;
+mod reported;
 mod simulation;
 mod subjects;
 mod tampering;
+mod totals;
+mod watch;

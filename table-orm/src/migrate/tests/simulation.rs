@@ -1,23 +1,21 @@
 //! Clients of all versions, and movers. The observer checks the invariants after each write that took effect; each
 //! client checks what it is told. At the end one mover alone leaves nothing of the old form.
 
-use super::history::{ENTITIES, History, NOTHING, Watch, keys, lock};
-use super::subjects::{Apart, Away, Spread, Subject, Within};
+use super::history::{ENTITIES, History, NOTHING, lock};
+use super::subjects::{Subject, permit};
 use super::tampering::{LeftOut, Tampering};
+use super::watch::{Watch, keys};
 use crate::Tables;
-use crate::dose::dose;
 use crate::embedded::EmbeddedStore;
 use crate::entity::Loaded;
 use crate::error::{Error, Result};
-use crate::eventual::tests::chaos::{
-    Dice, LATEST, Observer, all_hold, at_once, is_needed, network, on_virtual_time,
-};
+use crate::eventual::tests::chaos::{Dice, LATEST, Observer, at_once, network, on_virtual_time};
 use crate::layer::{FaultStore, Faults, Layer as _, Retry};
 use crate::migrate::migrating::{Located, Migrating};
 use crate::migrate::{Form, Held, ManyFailure};
 use crate::model::TableName;
 use crate::plan::CanonicalKey;
-use crate::query::{KeyRange, ScanPermit, Span};
+use crate::query::{KeyRange, Span};
 use crate::store::Store;
 use futures_util::future::join;
 use std::collections::BTreeSet;
@@ -28,12 +26,14 @@ use tokio::time::sleep;
 
 const FAULTS: f64 = 0.06;
 const DEATHS: f64 = 0.2;
-const CALLS: u64 = 20;
 /// The longest time that a client works on one call before it ends.
 const LONGEST_LIFE: Duration = Duration::from_secs(3);
 
 /// Runs one simulation. Returns the writes that took effect, or the violation of an invariant.
-fn simulate<E: Subject + Debug>(seed: u64, left_out: Option<LeftOut>) -> Result<usize, String> {
+pub(super) fn simulate<E: Subject + Debug>(
+    seed: u64,
+    left_out: Option<LeftOut>,
+) -> Result<usize, String> {
     on_virtual_time(run::<E>(seed, left_out))
 }
 
@@ -86,7 +86,7 @@ impl<E: Subject> Client<E> {
         left_out: Option<LeftOut>,
     ) -> Self {
         let dice = Dice::of(seed, number);
-        let store = Tampering::around(Arc::new(network.clone()), left_out);
+        let store = Tampering::around(Arc::new(network.clone()), left_out, E::OPERATIONS);
         // Some send again by themselves what was not answered.
         let retries = dice.happens(0.3);
         let store: Arc<dyn Store> = if retries {
@@ -101,7 +101,7 @@ impl<E: Subject> Client<E> {
     }
 
     async fn calls(self, wrong: &Mutex<Option<String>>) {
-        for call in 0..CALLS {
+        for call in 0..E::CALLS {
             sleep(self.dice.time(Duration::from_secs(3))).await;
             let stamp = format!("{}.{call}", self.number);
             let called = self.dice.mortal(DEATHS, LONGEST_LIFE, self.call(&stamp)).await;
@@ -129,11 +129,14 @@ impl<E: Subject> Client<E> {
     async fn call(&self, stamp: &str) -> Wrong {
         let number = self.dice.below(ENTITIES);
         let since = lock(&self.history).mark(number);
-        match self.dice.below(if self.version == 0 { 6 } else { 15 }) {
+        let calls =
+            if self.version == 0 { 6 } else { 15 } + if E::EXPIRES.is_some() { 3 } else { 0 };
+        match self.dice.below(calls) {
             // An insert that a layer sends twice may take effect twice: the layer says so.
             0..2 if !self.retries => self.insert(number, stamp, since).await,
             0..5 => self.save(number, stamp, since).await,
             5 => self.delete(number, since).await,
+            call if call >= calls - 3 && E::EXPIRES.is_some() => self.expire(number, since).await,
             6..8 => self.get(number, since).await,
             8..10 => self.list(false).await,
             10 => self.list(true).await,
@@ -173,6 +176,31 @@ impl<E: Subject> Client<E> {
             }
         };
         self.told(stamp, saved)
+    }
+
+    /// Saves an entity that has expired then.
+    async fn expire(&self, number: u64, since: usize) -> Wrong {
+        let Some(loaded) = self.load(number, since).await? else { return Ok(()) };
+        let saved = match loaded {
+            AnyLoaded::Old(mut loaded) => {
+                let mut entity = E::from(convert::<E>(&loaded));
+                lock(&self.history).begin_delete(&stamp_of(&mut entity));
+                entity.expire();
+                *loaded = E::Old::from(entity);
+                self.migrating.old.save(loaded).await.map(drop)
+            }
+            AnyLoaded::Any(mut held) => {
+                lock(&self.history).begin_delete(&stamp_of(&mut *held));
+                held.expire();
+                self.migrating.save(&mut held).await
+            }
+        };
+        match saved {
+            Ok(()) if !lock(&self.history).was(number, since, Option::is_none) => {
+                Err(format!("entity {number} was to expire, and has not"))
+            }
+            _ => Ok(()),
+        }
     }
 
     async fn insert_many(&self, stamp: &str) -> Wrong {
@@ -267,7 +295,7 @@ impl<E: Subject> Client<E> {
     ) -> std::result::Result<Option<AnyLoaded<E>>, String> {
         let (new, old) = keys::<E>(number);
         let loaded = match self.version {
-            0 => match self.migrating.old.client.load::<E::Old>(&old).await {
+            0 => match self.migrating.old.client.load_alive::<E::Old>(&old).await {
                 Ok(loaded) => loaded.map(AnyLoaded::Old),
                 // A version that does not know the new form cannot see it.
                 Err(_) => return Ok(None),
@@ -288,7 +316,7 @@ impl<E: Subject> Client<E> {
     }
 
     async fn get(&self, number: u64, since: usize) -> Wrong {
-        let found = match self.migrating.locate(&keys::<E>(number).0).await {
+        let found = match self.migrating.locate_alive(&keys::<E>(number).0).await {
             Ok(Located::New(loaded)) => Some((*loaded).clone()),
             Ok(Located::Old(old)) => Some(old.entity),
             Ok(Located::Parcel(parcel)) => Some(parcel.entity),
@@ -352,6 +380,7 @@ impl<E: Subject> Client<E> {
         let compare = async || -> Result<Wrong> {
             let mut all = Vec::new();
             self.migrating.new_pass(|loaded| all.push(loaded.into_inner())).await?;
+            all.retain(|entity| !entity.has_expired());
             for number in 0..ENTITIES {
                 let found = all.iter_mut().find(|entity| entity.number() == number).map(stamp_of);
                 let truth = lock(&self.history).now(number);
@@ -396,41 +425,5 @@ fn stamped<E: Subject>(entity: &mut E, stamp: &str) {
     let (own, base) = entity.stamps();
     base.clone_from(own);
     stamp.clone_into(own);
-}
-
-fn permit() -> ScanPermit {
-    ScanPermit::because("simulation")
-}
-
-#[test]
-fn nothing_is_lost_or_doubled_on_the_way_to_another_table() {
-    all_hold(dose(40, 1_000), |seed| simulate::<Away>(seed, None));
-}
-
-#[test]
-fn nothing_is_lost_or_doubled_on_the_way_to_other_partitions() {
-    all_hold(dose(25, 1_000), |seed| simulate::<Apart>(seed, None));
-}
-
-#[test]
-fn nothing_is_lost_or_doubled_within_a_partition() {
-    all_hold(dose(25, 1_000), |seed| simulate::<Within>(seed, None));
-}
-
-#[test]
-fn nothing_is_lost_or_doubled_on_the_way_to_more_shards() {
-    let stays = |number| keys::<Spread>(number).0 == keys::<Spread>(number).1;
-    assert_eq!([stays(0), stays(1)], [true, false]);
-    all_hold(dose(25, 1_000), |seed| simulate::<Spread>(seed, None));
-}
-
-#[test]
-fn each_part_of_the_protocol_is_needed() {
-    use LeftOut::*;
-    for part in [SwitchVersion, Consumed, Marker, ParcelLook, SecondLook, ParcelList] {
-        is_needed(part, 0..3000, |seed| simulate::<Away>(seed, Some(part)));
-    }
-    for part in [SwitchVersion, Marker, SecondLook] {
-        is_needed(part, 0..3000, |seed| simulate::<Within>(seed, Some(part)));
-    }
+    entity.touch();
 }

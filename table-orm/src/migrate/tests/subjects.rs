@@ -1,21 +1,38 @@
 //! The types whose keys change: one moves to another table, one to other partitions, one stays in its partition, and
 //! one gets more shards, so that some entities keep their key.
 
+use super::history::{History, Rows};
 use crate as table_orm;
 use crate::TableEntity;
+use crate::entity::{FromRow, RowOf};
 use crate::error::Result;
-use crate::migrate::{Migrate, Migrates, Migrating};
+use crate::migrate::{Migrate, Migrates, Migrating, MigratingPages};
 use crate::query::ScanPermit;
 use crate::repo::{EntityPatch as _, Patch};
 
 /// A type that migrates. Each write stores a stamp of its own, and the stamp of what it replaces.
 pub(super) trait Subject: Migrates {
     const TABLES: &'static [&'static str];
+    /// The most operations of a transaction.
+    const OPERATIONS: usize = 100;
+    /// The calls of each client.
+    const CALLS: u64 = 20;
 
     /// The entity of that number.
     fn of(number: u64, stamp: &str, base: &str) -> Self;
     fn number(&self) -> u64;
     fn stamps(&mut self) -> (&mut String, &mut String);
+    /// Follows a new stamp.
+    fn touch(&mut self) {}
+    /// Lets the entity expire at once.
+    fn expire(&mut self) {}
+    fn has_expired(&self) -> bool {
+        false
+    }
+    /// Checks the rows beside the canonical ones.
+    fn check(_rows: &Rows, _history: &mut History) -> std::result::Result<(), String> {
+        Ok(())
+    }
     /// Sets the stamp alone.
     fn patch(stamp: &str) -> Patch<Self>;
     /// All entities, in a list of one partition, or by a scan where they are in several.
@@ -104,8 +121,28 @@ macro_rules! subject {
     };
 }
 
-fn permit() -> ScanPermit {
+pub(super) fn permit() -> ScanPermit {
     ScanPermit::because("simulation")
+}
+
+/// All entities of pages, each read by its token alone.
+pub(super) async fn by_page<E: Migrates, R>(
+    pages: impl Fn() -> MigratingPages<E, R>,
+) -> Result<Vec<E>>
+where
+    R: RowOf<E> + 'static,
+    E: FromRow<R>,
+{
+    let (mut all, mut token) = (Vec::new(), None);
+    loop {
+        let mut pages = token.take().into_iter().fold(pages(), MigratingPages::resume);
+        let Some(page) = pages.next().await? else { return Ok(all) };
+        all.extend(page.items);
+        match page.next {
+            Some(next) => token = Some(next),
+            None => return Ok(all),
+        }
+    }
 }
 
 subject!(
@@ -123,18 +160,7 @@ subject!(
         let client = client.clone();
         async move {
             let query = || client.list(Away::partition(1_u64)).filter(|row| row.stamp.ne(""));
-            let (mut all, mut token) = (Vec::new(), None);
-            loop {
-                let pages = query().pages(1);
-                let mut pages =
-                    token.take().into_iter().fold(pages, |pages, token| pages.resume(token));
-                let Some(page) = pages.next().await? else { return Ok(all) };
-                all.extend(page.items);
-                match page.next {
-                    Some(next) => token = Some(next),
-                    None => return Ok(all),
-                }
-            }
+            by_page(|| query().pages(1)).await
         }
     },
     |client| client.migrate_partition(AwayV1::partition(1_u64)).in_bulk()
@@ -173,18 +199,7 @@ subject!(
         let client = client.clone();
         async move {
             let query = || client.list(Within::partition(1_u64)).filter(|row| row.stamp.ne(""));
-            let (mut all, mut token) = (Vec::new(), None);
-            loop {
-                let pages = query().pages(1);
-                let mut pages =
-                    token.take().into_iter().fold(pages, |pages, token| pages.resume(token));
-                let Some(page) = pages.next().await? else { return Ok(all) };
-                all.extend(page.items);
-                match page.next {
-                    Some(next) => token = Some(next),
-                    None => return Ok(all),
-                }
-            }
+            by_page(|| query().pages(1)).await
         }
     },
     |client| client.migrate_partition(WithinV1::partition(1_u64)).in_bulk()

@@ -31,13 +31,19 @@ pub(super) enum LeftOut {
 pub(super) struct Tampering {
     inner: Arc<dyn Store>,
     left_out: Option<LeftOut>,
+    /// The most operations of a transaction.
+    operations: usize,
     /// Where the last reading found nothing.
     nothing: Mutex<BTreeSet<(String, String)>>,
 }
 
 impl Tampering {
-    pub fn around(inner: Arc<dyn Store>, left_out: Option<LeftOut>) -> Arc<Self> {
-        Arc::new(Self { inner, left_out, nothing: Mutex::default() })
+    pub fn around(
+        inner: Arc<dyn Store>,
+        left_out: Option<LeftOut>,
+        operations: usize,
+    ) -> Arc<Self> {
+        Arc::new(Self { inner, left_out, operations, nothing: Mutex::default() })
     }
 
     fn leaves_out(&self, part: LeftOut) -> bool {
@@ -76,6 +82,10 @@ fn is_marker(action: &Action) -> bool {
 impl Middleware for Tampering {
     fn inner(&self) -> &dyn Store {
         &*self.inner
+    }
+
+    fn transaction_operations(&self) -> usize {
+        self.operations
     }
 
     async fn get(

@@ -1,0 +1,53 @@
+//! Events of entities whose keys change.
+//!
+//! Invariant: a write adds its event in the form in which it finds the entity, or inserts it. A save that moves an entity
+//! changes it in its old form: the event is in the transaction that replaces the old row. A move as such adds none.
+
+use super::migrates::Migrates;
+use super::migrating::Migrating;
+use super::old_place::OldEntity;
+use crate::entity::{EntityRows, canonical, read_row};
+use crate::error::Result;
+use crate::eventual::{Intents, Settling};
+use crate::model::ETag;
+use crate::plan::TableClient;
+use crate::repo::Register;
+use crate::store::Batch;
+
+impl<E: Migrates> Migrating<E> {
+    /// Registers the writes to the new form's table from now on, as [`Repo::register`](crate::Repo::register) does. Another
+    /// table of the old form has a register of its own.
+    pub fn register(&self) -> Register<E> {
+        self.new.register()
+    }
+
+    /// The client of a transaction that moves an entity, which has these rows then. Its event is that of the old form.
+    pub(super) fn reporting(
+        &self,
+        client: &TableClient,
+        old: &OldEntity<E>,
+        rows: &EntityRows,
+    ) -> Result<TableClient> {
+        let mut client = client.unreported();
+        let reported = &self.old.client.reported;
+        if reported.is_empty() || *rows == old.rows {
+            return Ok(client);
+        }
+        let row = rows.canonical().map(|row| &*row.body).unwrap_or_default();
+        let entity = E::Old::from(read_row::<E>(canonical::<E>(), row)?);
+        let written = EntityRows::of(&entity)?;
+        let row = written.canonical().map(|row| (row.row_key.clone(), row.body.clone()));
+        client.reported.clone_from(reported);
+        client.event_row = row;
+        Ok(client)
+    }
+}
+
+/// Sends a transaction. Where it may add events, a register names its partition first.
+pub(super) async fn send_named(
+    client: &TableClient,
+    batch: Batch,
+    canonical: Option<&str>,
+) -> Result<Vec<Option<ETag>>> {
+    Intents::default().send(client, batch, canonical, &Settling::default()).await
+}

@@ -1,0 +1,106 @@
+//! Types whose entities expire: one moves to another table, one stays in its partition. An entity either never expires,
+//! or has expired as soon as it is written.
+
+use super::subjects::{Subject, by_page, permit};
+use crate as table_orm;
+use crate::TableEntity;
+use crate::error::Result;
+use crate::migrate::{Migrate, Migrating};
+use crate::model::DateTime;
+use crate::repo::{EntityPatch as _, Patch};
+
+macro_rules! pass {
+    ($new:ident, $old:ident, $patch:ident, $tables:expr, [$($old_keys:tt)*], [$($keys:tt)*]) => {
+        #[derive(Debug, Clone, TableEntity)]
+        #[table(crate = table_orm, $($old_keys)*, expires = until)]
+        pub(super) struct $old {
+            room: u64,
+            number: u64,
+            stamp: String,
+            base: String,
+            until: Option<DateTime>,
+        }
+
+        #[derive(Debug, Clone, TableEntity)]
+        #[table(crate = table_orm, $($keys)*, expires = until, migrate_from = $old)]
+        pub(super) struct $new {
+            room: u64,
+            number: u64,
+            stamp: String,
+            base: String,
+            until: Option<DateTime>,
+        }
+
+        impl From<$old> for $new {
+            fn from($old { room, number, stamp, base, until }: $old) -> Self {
+                Self { room, number, stamp, base, until }
+            }
+        }
+
+        impl From<$new> for $old {
+            fn from($new { room, number, stamp, base, until }: $new) -> Self {
+                Self { room, number, stamp, base, until }
+            }
+        }
+
+        impl Subject for $new {
+            const TABLES: &'static [&'static str] = &$tables;
+            const CALLS: u64 = 40;
+
+            fn of(number: u64, stamp: &str, base: &str) -> Self {
+                let (stamp, base) = (stamp.to_owned(), base.to_owned());
+                Self { room: 1, number, stamp, base, until: None }
+            }
+
+            fn number(&self) -> u64 {
+                self.number
+            }
+
+            fn stamps(&mut self) -> (&mut String, &mut String) {
+                (&mut self.stamp, &mut self.base)
+            }
+
+            fn expire(&mut self) {
+                self.until = Some(DateTime::MIN);
+            }
+
+            fn has_expired(&self) -> bool {
+                self.until.is_some()
+            }
+
+            async fn all(client: &Migrating<Self>) -> Result<Vec<Self>> {
+                client.list(Self::partition(1_u64)).await
+            }
+
+            async fn paged(client: &Migrating<Self>) -> Result<Vec<Self>> {
+                by_page(|| client.list(Self::partition(1_u64)).pages(1)).await
+            }
+
+            fn patch(stamp: &str) -> Patch<Self> {
+                $patch::default().stamp(stamp.to_owned()).into_patch()
+            }
+
+            fn bulk_mover(client: &Migrating<Self>) -> Migrate<'static, Self> {
+                client.migrate(&permit()).in_bulk()
+            }
+        }
+    };
+}
+
+pass!(
+    PassAway,
+    PassAwayV1,
+    PassAwayPatch,
+    ["passes", "passes2"],
+    [name = "passes", partition = "{room}", row = "ROW:{number:04}"],
+    [name = "passes2", partition = "N{room}", row = "ROW:{number:08}"]
+);
+
+pass!(
+    PassWithin,
+    PassWithinV1,
+    PassWithinPatch,
+    ["visits"],
+    [name = "visits", partition = "{room}", row = "ROW:{number:04}"],
+    [name = "visits", partition = "{room}", row = "NEW:{number:04}"]
+);

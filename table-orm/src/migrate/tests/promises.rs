@@ -1,0 +1,76 @@
+//! What holds for each type that migrates, whatever stops, waits or comes late.
+
+use super::elements::{TaggedAway, TaggedWithin};
+use super::expiring::{PassAway, PassWithin};
+use super::reported::{ReportedAway, ReportedWithin};
+use super::simulation::simulate;
+use super::subjects::{Apart, Away, Spread, Within};
+use super::tampering::LeftOut;
+use super::totals::{CountedAway, CountedWithin};
+use super::watch::keys;
+use crate::dose::dose;
+use crate::eventual::tests::chaos::{all_hold, is_needed};
+
+#[test]
+fn nothing_is_lost_or_doubled_on_the_way_to_another_table() {
+    all_hold(dose(40, 1_000), |seed| simulate::<Away>(seed, None));
+}
+
+#[test]
+fn nothing_is_lost_or_doubled_on_the_way_to_other_partitions() {
+    all_hold(dose(25, 1_000), |seed| simulate::<Apart>(seed, None));
+}
+
+#[test]
+fn nothing_is_lost_or_doubled_within_a_partition() {
+    all_hold(dose(25, 1_000), |seed| simulate::<Within>(seed, None));
+}
+
+#[test]
+fn nothing_is_lost_or_doubled_on_the_way_to_more_shards() {
+    let stays = |number| keys::<Spread>(number).0 == keys::<Spread>(number).1;
+    assert_eq!([stays(0), stays(1)], [true, false]);
+    all_hold(dose(25, 1_000), |seed| simulate::<Spread>(seed, None));
+}
+
+#[test]
+fn nothing_is_lost_or_doubled_with_a_row_for_each_element() {
+    all_hold(dose(25, 1_000), |seed| simulate::<TaggedWithin>(seed, None));
+    all_hold(dose(25, 1_000), |seed| simulate::<TaggedAway>(seed, None));
+}
+
+#[test]
+fn nothing_is_lost_or_brought_back_that_expires() {
+    all_hold(dose(25, 1_000), |seed| simulate::<PassWithin>(seed, None));
+    all_hold(dose(25, 1_000), |seed| simulate::<PassAway>(seed, None));
+}
+
+#[test]
+fn totals_are_always_what_the_rows_of_their_partition_add() {
+    all_hold(dose(25, 1_000), |seed| simulate::<CountedWithin>(seed, None));
+    all_hold(dose(25, 1_000), |seed| simulate::<CountedAway>(seed, None));
+}
+
+#[test]
+fn each_write_has_one_event_whatever_moves() {
+    all_hold(dose(25, 1_000), |seed| simulate::<ReportedWithin>(seed, None));
+    all_hold(dose(25, 1_000), |seed| simulate::<ReportedAway>(seed, None));
+}
+
+#[test]
+fn each_part_of_the_protocol_is_needed() {
+    use LeftOut::*;
+    for part in [SwitchVersion, Consumed, Marker, ParcelLook, SecondLook, ParcelList] {
+        is_needed(part, 0..3000, |seed| simulate::<Away>(seed, Some(part)));
+    }
+    for part in [SwitchVersion, Marker, SecondLook] {
+        is_needed(part, 0..3000, |seed| simulate::<Within>(seed, Some(part)));
+    }
+    // An entity with more rows than a transaction takes travels within its partition.
+    for part in [Consumed, ParcelLook, ParcelList] {
+        is_needed(part, 0..3000, |seed| simulate::<TaggedWithin>(seed, Some(part)));
+    }
+    for part in [SwitchVersion, ParcelLook] {
+        is_needed(part, 0..3000, |seed| simulate::<PassAway>(seed, Some(part)));
+    }
+}
