@@ -24,8 +24,9 @@ impl<E: Migrates> Migrating<E> {
     /// # struct SaleV1 { shop: String, n: u32, cents: i64 }
     /// # impl SaleV1 { const SUMS: [Sum<Self>; 1] = [Sum::of("cents", |sale| sale.cents)]; }
     /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
-    /// # #[table(name = "sales", partition = "{shop}", row = "SALE:{n:08}", sums = [Sale::CENTS], migrate_from = SaleV1)]
+    /// # #[table(name = "sales", partition = "{shop}", row = "SALE:{n:08}", sums = Sale::SUMS, migrate_from = SaleV1)]
     /// # struct Sale { shop: String, n: u32, cents: i64 }
+    /// # impl Sale { const SUMS: [Sum<Self>; 1] = [Self::CENTS]; }
     /// # impl Sale { const CENTS: Sum<Self> = Sum::of("cents", |sale| sale.cents); }
     /// # impl From<SaleV1> for Sale { fn from(SaleV1 { shop, n, cents }: SaleV1) -> Self { Self { shop, n, cents } } }
     /// # impl From<Sale> for SaleV1 { fn from(Sale { shop, n, cents }: Sale) -> Self { Self { shop, n, cents } } }

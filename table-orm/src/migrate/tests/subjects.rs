@@ -126,12 +126,10 @@ pub(super) fn permit() -> ScanPermit {
 }
 
 /// All entities of pages, each read by its token alone.
-pub(super) async fn by_page<E: Migrates, R>(
-    pages: impl Fn() -> MigratingPages<E, R>,
-) -> Result<Vec<E>>
+pub(super) async fn by_page<E, R>(pages: impl Fn() -> MigratingPages<E, R>) -> Result<Vec<E>>
 where
     R: RowOf<E> + 'static,
-    E: FromRow<R>,
+    E: Migrates + FromRow<R>,
 {
     let (mut all, mut token) = (Vec::new(), None);
     loop {
