@@ -75,7 +75,8 @@ impl<P, U> fmt::Debug for MappedList<P, U> {
 }
 
 impl<P: BorrowedRow<'static>, U> MappedList<P, U> {
-    fn take(self, rows: usize) -> Self {
+    /// Reads at most `rows` rows in all, and asks the store for no more, as [`List::take`].
+    pub fn take(self, rows: usize) -> Self {
         Self { listing: self.listing.take(rows), ..self }
     }
 

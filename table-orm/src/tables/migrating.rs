@@ -68,7 +68,8 @@ impl Tables {
     /// ```
     ///
     /// # Errors
-    /// [`MigrationError::Sums`](crate::migrate::MigrationError::Sums) when one of the two types has sums.
+    /// [`MigrationError::Sum`](crate::migrate::MigrationError::Sum) when a total of one of the two types cannot follow its
+    /// entities.
     pub fn migrating<E: Migrates>(&self) -> Result<Migrating<E>> {
         Migrating::new(&self.connection)
     }
