@@ -80,6 +80,28 @@ pub enum MigrationError {
         /// What the store said last.
         cause: String,
     },
+    /// A step before a transaction has no answer: the move of an entity, or the marker of one to insert.
+    #[error(
+        "cannot prepare `{entity}` with the new key {key} for the transaction: the store does not answer ({cause}); \
+         nothing of the transaction was written, and no entity is lost: run it again"
+    )]
+    Unprepared {
+        /// The entity's type name.
+        entity: &'static str,
+        /// The PartitionKey and the RowKey of the new canonical row, such as `"oslo" / "ORD:1"`.
+        key: String,
+        /// What the store said last.
+        cause: String,
+    },
+    /// A client that inserts the old form would have to write rows of several partitions in one transaction.
+    #[error(
+        "the old rows of the `{entity}` of this transaction are in more than one partition; nothing was written: write \
+         them one by one until your clients insert the new form, whose rows are in one partition"
+    )]
+    OldPartitions {
+        /// The entity's type name.
+        entity: &'static str,
+    },
     /// The total of a sum cannot follow the entities from one form to the other.
     #[error(
         "the sum {sum:?} of `{entity}` cannot follow its entities while they are migrated: {reason}; nothing was sent: \
@@ -98,11 +120,14 @@ pub enum MigrationError {
 impl MigrationError {
     /// Whether the same call may succeed later.
     pub(super) const fn is_of_store(&self) -> bool {
-        matches!(self, Self::Unlanded { .. })
+        matches!(self, Self::Unlanded { .. } | Self::Unprepared { .. })
     }
 
     /// Whether another call or value may succeed.
     pub(super) const fn is_of_call(&self) -> bool {
-        matches!(self, Self::KeyChanged { .. } | Self::ManyPartitions { .. })
+        matches!(
+            self,
+            Self::KeyChanged { .. } | Self::ManyPartitions { .. } | Self::OldPartitions { .. }
+        )
     }
 }

@@ -3,6 +3,7 @@
 use super::form::Form;
 use super::old_place::OldEntity;
 use crate::entity::Loaded;
+use crate::model::ETag;
 use crate::plan::CanonicalKey;
 use std::ops::{Deref, DerefMut};
 
@@ -30,6 +31,18 @@ impl<E> Held<E> {
         match self.stored {
             Stored::Old(_) => Form::Old,
             Stored::New(_) | Stored::Moved => Form::New,
+        }
+    }
+
+    /// The version of its canonical row, in the form in which it is stored, for
+    /// [`if_match`](super::MigratingMerge::if_match). `None` where it was moved by a save and another client made its new
+    /// rows: load it again.
+    #[must_use]
+    pub const fn etag(&self) -> Option<&ETag> {
+        match &self.stored {
+            Stored::New(loaded) => Some(loaded.etag()),
+            Stored::Old(old) => Some(&old.etag),
+            Stored::Moved => None,
         }
     }
 

@@ -19,7 +19,7 @@ use crate::plan::{Attempts, CanonicalKey, RetryLimits, insert_all};
 use crate::store::{Action, Batch, Operation};
 
 /// What an insert does next.
-enum Next {
+pub(super) enum Next {
     /// The old key is free: the same again.
     Again,
     /// A marker is under the old key.
@@ -106,7 +106,7 @@ impl<E: Migrates> Migrating<E> {
     }
 
     /// Looks at the old key that is not free. An expired entity makes room, in whatever form it is.
-    async fn look(
+    pub(super) async fn look(
         &self,
         key: &CanonicalKey,
         rows: &EntityRows,
@@ -148,7 +148,7 @@ impl<E: Migrates> Migrating<E> {
 }
 
 /// Whether a row under that key is what an insert met.
-fn stands_at(error: &Error, key: &CanonicalKey) -> bool {
+pub(super) fn stands_at(error: &Error, key: &CanonicalKey) -> bool {
     match error {
         Error::AlreadyExists(rejection) => rejection.row_key == key.row_key,
         _ => false,

@@ -50,9 +50,9 @@ impl<E: Migrates> Migrating<E> {
     /// Reads the entities of a query of one partition, of both forms, in the order of their new keys.
     ///
     /// Awaited, it takes three requests for each 1000 rows, and one for each entity on its way; two where old and new
-    /// rows are in one partition. It reads all old rows of the partition that they come from, whatever the query, and of
-    /// each where the old shards are not a divisor of the new ones. It holds all entities in memory. [`take`](MigratingList::take) and [`pages`](MigratingList::pages) say when they
-    /// read fewer.
+    /// rows are in one partition. Where the RowKeys of both forms have the same components in the same order, and it asks
+    /// for canonical rows, it reads the old rows of the range; else all old rows of the partition that they come from, and
+    /// of each where the old shards are not a divisor of the new ones. It holds all entities in memory.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};

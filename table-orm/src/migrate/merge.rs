@@ -2,16 +2,20 @@
 //!
 //! Invariant: an entity in its old form is changed under the version that was read.
 
-use super::held::Stored;
+use super::held::{Held, Stored};
 use super::migrates::Migrates;
 use super::migrating::Migrating;
-use super::save::is_lost;
+use super::old_place::OldEntity;
+use super::save::{is_lost, is_there};
 use crate::codec::overlay;
 use crate::entity::{CanonicalKeyOf, CompleteKey, canonical, keys_of, read_row};
 use crate::error::{Error, Result};
+use crate::key::KeyError;
+use crate::model::ETag;
 use crate::plan::CanonicalKey;
 use crate::query::KeyRange;
-use crate::repo::{EntityPatch, Patch};
+use crate::repo::{EntityPatch, Merge, Patch};
+use futures_core::future::BoxFuture;
 
 impl<E: Migrates> Migrating<E> {
     /// Sets the properties of a patch in the stored entity, and keeps the others. One request for an entity that has
@@ -38,7 +42,11 @@ impl<E: Migrates> Migrating<E> {
     /// # lots.create_table_if_not_exists().await?;
     /// let key = Lot::partition("a").row().n(1_u32);
     /// lots.merge(&key, LotPatch::default().sold(true)).await?;
-    /// assert_eq!(lots.get(&key).await?.map(|lot| lot.sold), Some(true));
+    /// let lot = lots.load(&key).await?.expect("it is stored");
+    /// assert!(lot.sold);
+    /// let etag = lot.etag().expect("it was read");
+    /// lots.merge(&key, LotPatch::default().sold(false)).if_match(etag).await?;
+    /// assert_eq!(lots.get(&key).await?.map(|lot| lot.sold), Some(false));
     /// # Ok(())
     /// # }
     /// ```
@@ -50,38 +58,130 @@ impl<E: Migrates> Migrating<E> {
     ///   changes the key.
     ///
     /// Nothing is written in these cases.
-    pub async fn merge<Q>(&self, key: Q, patch: impl EntityPatch<E>) -> Result<()>
+    pub fn merge<Q>(&self, key: Q, patch: impl EntityPatch<E>) -> MigratingMerge<E>
     where
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
-        self.merge_at(keys_of(key)?, patch.into_patch()).await
+        self.merge_at(keys_of(key), patch.into_patch())
     }
 
-    pub(super) async fn merge_at(&self, keys: KeyRange, patch: Patch<E>) -> Result<()> {
+    pub(super) fn merge_at(
+        &self,
+        keys: Result<KeyRange, KeyError>,
+        patch: Patch<E>,
+    ) -> MigratingMerge<E> {
+        MigratingMerge { client: self.clone(), keys, patch, insert: false, if_match: None }
+    }
+}
+
+/// A merge of a patch, in either form: `.await` sends it.
+#[must_use = "nothing is sent until this is awaited"]
+#[derive(Debug)]
+pub struct MigratingMerge<E: Migrates> {
+    client: Migrating<E>,
+    keys: Result<KeyRange, KeyError>,
+    patch: Patch<E>,
+    insert: bool,
+    if_match: Option<ETag>,
+}
+
+impl<E: Migrates> MigratingMerge<E> {
+    /// Inserts the entity when it does not exist, in the form of this client. The key and the patch must then provide a
+    /// value for every field, as in [`Merge::or_insert`].
+    ///
+    /// # Errors
+    /// The call fails with [`Error::IncompleteEntity`] when a field has no value, and with [`Error::AlreadyExists`] when
+    /// another entity has its old key.
+    pub fn or_insert(mut self) -> Self {
+        self.insert = true;
+        self
+    }
+
+    /// Requires that the stored entity still has that version: [`Held::etag`]. The entity must exist then, also with
+    /// [`or_insert`](Self::or_insert). A move gives it another version.
+    ///
+    /// # Errors
+    /// The call fails with [`Error::Conflict`] when the stored entity has another version. Nothing is written then.
+    pub fn if_match(mut self, etag: &ETag) -> Self {
+        self.if_match = Some(etag.clone());
+        self
+    }
+
+    /// The merge into the new row.
+    fn in_place(&self, keys: KeyRange) -> Merge<E> {
+        let merge = self.client.new.merge_keys(Ok(keys), self.patch.clone());
+        self.if_match.iter().fold(merge, Merge::if_match)
+    }
+
+    async fn run(self) -> Result<()> {
+        let client = &self.client;
+        let keys = self.keys.clone()?;
         let key = CanonicalKey::of(keys.clone());
-        let mut attempts = self.attempts();
+        let inserts = self.insert && self.if_match.is_none();
+        let absent = inserts.then(|| self.in_place(keys.clone()).inserted()).transpose()?;
+        let mut attempts = client.attempts();
         loop {
-            let merged = self.new.merge_keys(Ok(keys.clone()), patch.clone()).await;
-            let error = match merged {
+            let error = match self.in_place(keys.clone()).await {
                 Err(error @ Error::NotFound(_)) => error,
                 merged => return merged.map(drop),
             };
-            let Some(mut held) = self.hold(&key).await? else { return Err(error) };
-            // It moved between the two: the merge finds it now.
-            let lost = if let Stored::Old(old) = &held.stored {
-                let row = old.rows.canonical().map(|row| &*row.body).unwrap_or_default();
-                let body = patch.body(&key.partition_key, &key.row_key)?;
-                held.entity = read_row(canonical::<E>(), &overlay(row, &body, &[])?)?;
-                match self.save(&mut held).await {
-                    Err(lost) if is_lost(&lost) => lost,
-                    saved => return saved,
+            let lost = match client.hold(&key).await? {
+                Some(mut held) => {
+                    if let Stored::Old(old) = &held.stored {
+                        if self.if_match.as_ref().is_some_and(|etag| *etag != old.etag) {
+                            return Err(client.changed(&key));
+                        }
+                        held.entity = self.merged(old, &key)?;
+                        match self.save(&mut held).await? {
+                            Some(lost) => lost,
+                            None => return Ok(()),
+                        }
+                    } else {
+                        // It moved between the two: the merge finds it now.
+                        error
+                    }
                 }
-            } else {
-                error
+                None => match &absent {
+                    None => return Err(error),
+                    Some(entity) => match client.insert(entity).await {
+                        Err(lost) if is_there(&lost) => {
+                            if client.is_old_key_taken(&key).await? {
+                                return Err(lost);
+                            }
+                            lost
+                        }
+                        inserted => return inserted,
+                    },
+                },
             };
             if !attempts.next().await {
                 return Err(lost);
             }
         }
+    }
+
+    /// The entity with the properties of the patch.
+    fn merged(&self, old: &OldEntity<E>, key: &CanonicalKey) -> Result<E> {
+        let row = old.rows.canonical().map(|row| &*row.body).unwrap_or_default();
+        let body = self.patch.body(&key.partition_key, &key.row_key)?;
+        Ok(read_row(canonical::<E>(), &overlay(row, &body, &[])?)?)
+    }
+
+    /// Returns the error of a save that lost to another writer.
+    async fn save(&self, held: &mut Held<E>) -> Result<Option<Error>> {
+        match self.client.save(held).await {
+            Ok(()) => Ok(None),
+            Err(lost) if is_lost(&lost) => Ok(Some(lost)),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl<E: Migrates> IntoFuture for MigratingMerge<E> {
+    type Output = Result<()>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
     }
 }

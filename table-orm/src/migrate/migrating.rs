@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// or brought back, whatever stops, waits or comes late. The guide's page on [migrating](crate::guide::run::migrating)
 /// says what to deploy in which order.
 ///
-/// Calls that it does not have, such as transactions, wait until the migration has ended: `Tables::repo` of the type does
+/// Calls that it does not have, such as projections, wait until the migration has ended: `Tables::repo` of the type does
 /// not compile before.
 pub struct Migrating<E: Migrates> {
     pub(crate) new: Repo<E>,

@@ -24,6 +24,7 @@ mod insert;
 mod instant;
 mod land;
 mod list;
+mod list_many;
 mod many;
 mod marker;
 mod merge;
@@ -46,20 +47,27 @@ mod stays;
 #[cfg(test)]
 #[cfg(feature = "embedded")]
 mod tests;
+mod together;
 mod totals;
+mod transaction;
+mod transaction_with;
 mod verify;
 
 pub use crate::error::MigrationError;
 pub use form::Form;
 pub use held::Held;
 pub use list::MigratingList;
+pub use list_many::MigratingListMany;
 pub use many::{ManyFailure, ManyReport};
+pub use merge::MigratingMerge;
 pub use migrates::Migrates;
 pub use migrating::Migrating;
 pub use mover::{Migrate, MigrateProgress, MigrateReport, Unmovable};
 pub use pages::MigratingPages;
 pub use plan::MigrationPlan;
 pub use retire::RetireReport;
+pub use transaction::MigratingTransaction;
+pub use transaction_with::{MigratingScope, MigratingTransactionWith};
 pub use verify::VerifyMigrated;
 
 #[doc(hidden)]

@@ -73,8 +73,7 @@ impl<E: Migrates, R: Row> MigratingPages<E, R> {
     ) -> Self {
         let is_size = (1..=usize::from(MAX_PAGE_ROWS)).contains(&size);
         let query = if is_size { query.map_err(Error::from) } else { Err(Error::PageSize(size)) };
-        let place = if limit == Some(0) { Place::End } else { Place::Start };
-        Self { client, query, size, left: limit, place, row: PhantomData }
+        Self { client, query, size, left: limit, place: Place::Start, row: PhantomData }
     }
 
     /// Continues with the page of `token`. The next call fails with [`Error::Token`] when the token belongs to another
@@ -110,6 +109,7 @@ impl<E: Migrates, R: Row> MigratingPages<E, R> {
         E: FromRow<R>,
     {
         let after = match &self.place {
+            _ if self.left == Some(0) => return Ok(None),
             Place::Start => None,
             Place::Behind(row_key) => Some(row_key.as_str()),
             Place::End => return Ok(None),
@@ -162,6 +162,9 @@ impl<E: Migrates> Migrating<E> {
     where
         E: FromRow<R>,
     {
+        if most == 0 {
+            return Ok(Part { entities: Vec::new(), next: None });
+        }
         let mut all = self.read_part::<R>(keys, filter, after, most).await?;
         // A partition may hold rows of entities that will leave it.
         while all.entities.len() < most
@@ -199,7 +202,7 @@ impl<E: Migrates> Migrating<E> {
         for partition_key in old {
             let old = CanonicalKey { partition_key, row_key: String::new() };
             travels = travels || !self.is_together(&old, &new) || self.may_be_many();
-            let read = self.read_old(old.partition_key, &new, after, most, &mut readings).await?;
+            let read = self.read_old(old.partition_key, &new, most, &mut readings).await?;
             until = earlier(until, read);
         }
         if travels {
@@ -221,22 +224,19 @@ impl<E: Migrates> Migrating<E> {
         Ok(Part::of(readings, until, most))
     }
 
-    /// Reads old rows. Where their keys sort like the new ones it reads from there on, and ends when there are enough;
-    /// it returns the last new RowKey up to which all were read.
+    /// Reads old rows. Where their keys sort like the new ones it reads those of the range, and ends when there are
+    /// enough; it returns the last new RowKey up to which all were read.
     async fn read_old(
         &self,
         old: String,
         new: &str,
-        after: Option<&str>,
         most: usize,
         readings: &mut Readings<E>,
     ) -> Result<Option<String>> {
         let is_sorted = readings.row == canonical::<E>() && sorts_alike::<E>();
         let mut row = canonical_rows::<E::Old>();
-        if is_sorted && let Some(after) = after {
-            let key = CanonicalKey { partition_key: new.to_owned(), row_key: after.to_owned() };
-            let after = key_of::<E::Old, E>(&key).map(|key| key.row_key);
-            row = behind(&row, after.as_deref()).unwrap_or(row);
+        if is_sorted && let Some(lower) = old_bound::<E>(new, &readings.keys.row) {
+            row = from(row, lower);
         }
         let client = &self.old.client;
         let query = client.query(KeyRange { partition: Span::Exact(old), row });
@@ -249,6 +249,9 @@ impl<E: Migrates> Migrating<E> {
                     last = Some(old.new_key().row_key);
                     taken += usize::from(readings.take(&old.entity, &old.rows));
                 }
+            }
+            if is_sorted && behind(&readings.keys.row, last.as_deref()).is_none() {
+                return Ok(None);
             }
             if is_sorted && pages.continues() && taken >= most {
                 return Ok(last);
@@ -273,21 +276,44 @@ impl<E> Part<E> {
     }
 }
 
+/// The old RowKey from which the old rows of a range are; `None` where it is not known.
+fn old_bound<E: Migrates>(new: &str, range: &Span) -> Option<Bound<String>> {
+    let old = |row_key: &String| {
+        let new = CanonicalKey { partition_key: new.to_owned(), row_key: row_key.clone() };
+        key_of::<E::Old, E>(&new).map(|key| key.row_key)
+    };
+    match range {
+        Span::Exact(key) | Span::Between(Bound::Included(key), _) => old(key).map(Bound::Included),
+        Span::Between(Bound::Excluded(key), _) => old(key).map(Bound::Excluded),
+        Span::Between(Bound::Unbounded, _) | Span::All => None,
+    }
+}
+
+/// The keys of a range from there on.
+fn from(range: Span, lower: Bound<String>) -> Span {
+    match range {
+        Span::All => Span::Between(lower, Bound::Unbounded),
+        Span::Between(_, upper) => Span::Between(lower, upper),
+        exact @ Span::Exact(_) => exact,
+    }
+}
+
 /// The keys of a range behind that one; `None` where there is none.
 fn behind(range: &Span, after: Option<&str>) -> Option<Span> {
     let Some(after) = after else { return Some(range.clone()) };
-    let after_key = || Bound::Excluded(after.to_owned());
-    Some(match range {
-        Span::All => Span::Between(after_key(), Bound::Unbounded),
-        Span::Exact(key) if order::compare(key, after) == Ordering::Greater => range.clone(),
-        Span::Exact(_) => return None,
-        Span::Between(Bound::Included(lower) | Bound::Excluded(lower), _)
-            if order::compare(lower, after) == Ordering::Greater =>
-        {
-            range.clone()
+    let is_behind = |key: &str| order::compare(key, after) == Ordering::Greater;
+    let lower = || Bound::Excluded(after.to_owned());
+    match range {
+        Span::All => Some(Span::Between(lower(), Bound::Unbounded)),
+        Span::Exact(key) => is_behind(key).then(|| range.clone()),
+        Span::Between(_, Bound::Included(upper) | Bound::Excluded(upper)) if !is_behind(upper) => {
+            None
         }
-        Span::Between(_, upper) => Span::Between(after_key(), upper.clone()),
-    })
+        Span::Between(Bound::Included(own) | Bound::Excluded(own), _) if is_behind(own) => {
+            Some(range.clone())
+        }
+        Span::Between(_, upper) => Some(Span::Between(lower(), upper.clone())),
+    }
 }
 
 fn earlier(one: Option<String>, other: Option<String>) -> Option<String> {

@@ -134,7 +134,7 @@ impl<E: Migrates> Migrating<E> {
     }
 
     /// Whether another entity has the old key, so that no insert can succeed before that one has moved.
-    async fn is_old_key_taken(&self, key: &CanonicalKey) -> Result<bool> {
+    pub(super) async fn is_old_key_taken(&self, key: &CanonicalKey) -> Result<bool> {
         let Some(old) = old_key::<E>(key) else { return Ok(false) };
         Ok(match AtOld::<E::Old>::read(&self.old.client, &old).await? {
             AtOld::Entity(stored) => OldEntity::<E>::of(&stored)?.new_key() != *key,
@@ -142,7 +142,7 @@ impl<E: Migrates> Migrating<E> {
         })
     }
 
-    fn changed(&self, key: &CanonicalKey) -> Error {
+    pub(super) fn changed(&self, key: &CanonicalKey) -> Error {
         self.new.client.changed(&key.partition_key, &key.row_key)
     }
 }
@@ -153,6 +153,6 @@ pub(super) const fn is_lost(error: &Error) -> bool {
 }
 
 /// Whether another writer inserted the entity first.
-fn is_there(error: &Error) -> bool {
+pub(super) fn is_there(error: &Error) -> bool {
     matches!(error, Error::AlreadyExists(rejection) if rejection.index_row.is_none())
 }

@@ -240,7 +240,7 @@ impl<E: TableEntity> Merge<E> {
         }
         let patch = self.body(&key)?;
         let inserts = self.insert && self.if_match.is_none();
-        let absent = if inserts { Some(self.whole(&key)?) } else { None };
+        let absent = if inserts { Some(self.whole(&key)?.1) } else { None };
         let limits = if self.if_match.is_some() { RetryLimits::ONCE } else { self.limits };
         let write = OptimisticWrite::new::<E>(&self.client, key, absent, limits);
         Ok(Prepared::OverStored { patch, write: Box::new(write) })
@@ -270,8 +270,16 @@ impl<E: TableEntity> Merge<E> {
         Ok(Batch { partition_key, operations: vec![operation] })
     }
 
-    /// The rows of the entity that the key and the patch make.
-    fn whole(&self, key: &CanonicalKey) -> Result<EntityRows> {
+    /// The entity that it would insert.
+    ///
+    /// # Errors
+    /// [`Error::IncompleteEntity`] when a field has no value.
+    pub(crate) fn inserted(&self) -> Result<E> {
+        self.whole(&self.key()?).map(|(entity, _)| entity)
+    }
+
+    /// The entity that the key and the patch make, and its rows.
+    fn whole(&self, key: &CanonicalKey) -> Result<(E, EntityRows)> {
         let body = self.body(key)?;
         let incomplete = |missing| {
             Error::IncompleteEntity(IncompleteEntity {
@@ -286,7 +294,7 @@ impl<E: TableEntity> Merge<E> {
         let rows = EntityRows::of_in(&entity, &self.client.table)?;
         let canonical = <E::Canonical as Row>::INDEX;
         let same = rows.stands_at(canonical, &key.partition_key, &key.row_key);
-        if same { Ok(rows) } else { Err(incomplete(String::new())) }
+        if same { Ok((entity, rows)) } else { Err(incomplete(String::new())) }
     }
 
     async fn run(self) -> Result<ETag> {

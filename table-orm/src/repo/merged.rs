@@ -23,7 +23,7 @@ impl<T, K> StreamHead<T, K> {
 
 /// The rows of all streams in the order of `key`. Of equal rows, that of the earlier stream comes
 /// first.
-pub(super) fn merged<T, K>(
+pub(crate) fn merged<T, K>(
     streams: Vec<RowStream<T>>,
     key: impl Fn(&T) -> K + Clone + Send + Sync + 'static,
 ) -> RowStream<T>

@@ -92,6 +92,7 @@ pub use maintenance::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
 pub use many_pages::ManyPages;
 pub use mapped::MappedList;
 pub use merge::Merge;
+pub(crate) use merged::merged;
 pub(crate) use pages::{PageReader, until_error};
 pub use pages::{Pages, RowPage, RowStream};
 pub use patch::{EntityPatch, Patch};
@@ -101,6 +102,7 @@ pub use save::{Delete, Save};
 pub use sequence::{MAX_BLOCK, Sequence};
 pub use sums::{SumProblem, WrongSum};
 pub use table::Table;
+pub(crate) use transaction::Writes;
 pub use transaction::{
     Required, Room, TableTransaction, Transaction, TransactionScope, TransactionWith,
 };

@@ -236,6 +236,31 @@ async fn many_inserts_take_the_places_of_expired_entities() {
 }
 
 #[tokio::test]
+async fn inserts_of_a_transaction_take_the_places_of_expired_entities() {
+    for version in [0, 1] {
+        let app = app().await;
+        app.three().await;
+        app.pass();
+        let client = &app.versions[version];
+        let ann = Link::partition("ann");
+        let all = (1..5).fold(client.transaction(&ann), |all, n| all.insert(&app.link(n)));
+        all.commit().await.unwrap();
+        assert_eq!(app.versions[0].count(&ann).await.unwrap(), 4);
+        app.pass();
+        // Nothing was read, so it is inserted.
+        let one = client.transaction_with(&ann, async |tx| {
+            assert_eq!(tx.load(link_key!(2_u32)).await?.map(|held| held.n), None);
+            tx.insert(&app.link(2));
+            Ok(())
+        });
+        one.await.unwrap();
+        assert_eq!(client.count(&ann).await.unwrap(), 1);
+        let verified = app.versions[1].verify_migrated(&permit()).await.unwrap();
+        assert!(verified.twice.is_empty(), "{verified:?}");
+    }
+}
+
+#[tokio::test]
 async fn the_unique_value_of_an_expired_entity_is_free_in_either_form() {
     for (holder, taker) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
         let app = app().await;

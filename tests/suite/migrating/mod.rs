@@ -15,5 +15,6 @@ mod parts;
 mod shards;
 mod too_large;
 mod totals;
+mod transactions;
 mod types;
 mod within;

@@ -1,7 +1,7 @@
 //! Lists in parts: filters, limits, pages, streams.
 
 use super::types::{
-    Clients, Item, Order, OrderV1, clients, clients_over, item, order, order_key, permit,
+    Clients, Item, Order, OrderV1, clients, clients_over, item, item_key, order, order_key, permit,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -160,6 +160,62 @@ async fn a_page_reads_old_rows_from_its_token_on_where_the_keys_sort_alike() {
         assert_eq!(store.take(), 2);
     }
     assert_eq!(found, (0..30).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_list_of_a_range_reads_its_old_rows_alone_where_the_keys_sort_alike() {
+    let Clients { items, items_2, store, .. } = clients().await;
+    let old = (0..900).map(|n| item(n, &format!("{n}")).into());
+    items.insert_many(old).await.all().unwrap();
+    items_2.migrate(&permit()).in_bulk().await.all().unwrap();
+    for n in [500_u32, 501] {
+        let held = items_2.load(item_key!(n)).await.unwrap().unwrap();
+        items_2.delete(held).await.unwrap();
+    }
+    store.take();
+    let shop = Item::partition("oslo");
+    let some = items_2.list(shop.row().n_in(498..504)).await.unwrap();
+    assert_eq!(some.iter().map(|item| item.n).collect::<Vec<_>>(), [498, 499, 502, 503]);
+    assert_eq!(store.take(), 2);
+}
+
+#[tokio::test]
+async fn a_limit_of_nothing_sends_nothing() {
+    let Clients { orders_2, store, .. } = mixed(0..4).await;
+    let year = Order::partition("oslo", 2000_u32);
+    let token = orders_2.list(&year).pages(2).next().await.unwrap().unwrap().next.unwrap();
+    store.take();
+    assert_eq!(orders_2.list(&year).take(0).await.unwrap(), []);
+    let mut pages = orders_2.list(&year).take(0).pages(2);
+    assert_eq!(pages.next().await.unwrap(), None);
+    let mut pages = orders_2.list(&year).take(0).pages(2).resume(token);
+    assert_eq!(pages.next().await.unwrap(), None);
+    assert_eq!(store.take(), 0);
+}
+
+#[tokio::test]
+async fn several_lists_are_read_at_once_in_the_order_of_their_queries_or_of_a_key() {
+    let Clients { orders_1, orders_2, .. } = mixed((0..10).chain(1000..1010)).await;
+    let years = || [2001_u32, 2000].map(|year| Order::partition("oslo", year));
+    for client in [&orders_1, &orders_2] {
+        let all = client.list_many(years());
+        let both = (1000..1010).chain(0..10).collect::<Vec<_>>();
+        assert_eq!(numbers(&all.clone().await.unwrap()), both);
+        let sent = all.clone().filter(|order| order.state.eq("sent")).take_each(2);
+        assert_eq!(numbers(&sent.clone().await.unwrap()), [1002, 1005, 0, 3]);
+        let mut stream = sent.clone().stream();
+        let mut found = Vec::new();
+        while let Some(order) = stream.next().await.unwrap() {
+            found.push(order.n);
+        }
+        assert_eq!(found, [1002, 1005, 0, 3]);
+        let mut merged = sent.merge_by(|order| order.n % 1000);
+        found.clear();
+        while let Some(order) = merged.next().await.unwrap() {
+            found.push(order.n);
+        }
+        assert_eq!(found, [0, 1002, 3, 1005]);
+    }
 }
 
 /// A list that is asked for in pages while entities move.

@@ -20,6 +20,12 @@ pub(super) struct History {
     refused: BTreeSet<String>,
     /// Writes that set the stamp alone, of whatever is there.
     blind: BTreeSet<String>,
+    /// Of these, what must have been there.
+    expected: BTreeMap<String, String>,
+    /// What other entities are when a write takes effect.
+    grounds: BTreeMap<String, Vec<(u64, String)>>,
+    /// Writes that take effect together.
+    together: Vec<Vec<String>>,
     /// The base of what each entity is.
     bases: BTreeMap<u64, String>,
     /// What clients began to delete.
@@ -71,6 +77,31 @@ impl History {
         self.blind.insert(stamp.to_owned());
     }
 
+    pub fn begin_blind_over(&mut self, stamp: &str, expected: &str) {
+        self.begin_blind(stamp);
+        self.expected.insert(stamp.to_owned(), expected.to_owned());
+    }
+
+    pub fn begin_over(&mut self, stamp: &str, grounds: Vec<(u64, String)>) {
+        self.grounds.insert(stamp.to_owned(), grounds);
+    }
+
+    pub fn begin_together(&mut self, stamps: &[String]) {
+        self.together.push(stamps.to_owned());
+    }
+
+    /// Of the writes of one transaction, all have taken effect or none.
+    pub fn is_whole(&self) -> Result<(), String> {
+        let is_part = |stamps: &&Vec<String>| {
+            let applied = stamps.iter().filter(|stamp| self.applied.contains(*stamp)).count();
+            applied > 0 && applied < stamps.len()
+        };
+        match self.together.iter().find(is_part) {
+            Some(stamps) => Err(format!("a part of {stamps:?} has taken effect")),
+            None => Ok(()),
+        }
+    }
+
     pub fn begin_delete(&mut self, stamp: &str) {
         self.deleting.insert(stamp.to_owned());
     }
@@ -98,11 +129,24 @@ impl History {
                     "{stamp} was merged into entity {number}, which was not there"
                 ));
             }
+            if self.expected.get(&stamp).is_some_and(|expected| before.as_ref() != Some(expected)) {
+                return Err(format!(
+                    "{stamp} was merged into {before:?}, which has another version"
+                ));
+            }
             if base_before.as_ref() != Some(&base) {
                 return Err(format!("{stamp} was merged, and changed {base_before:?} to {base}"));
             }
         } else if before.as_deref().unwrap_or(NOTHING) != base {
             return Err(format!("entity {number} was {before:?}; {stamp} was written over {base}"));
+        }
+        for (other, expected) in self.grounds.get(&stamp).cloned().unwrap_or_default() {
+            let now = self.now(other);
+            if now.as_ref() != Some(&expected) {
+                return Err(format!(
+                    "{stamp} was written where {expected} was read and {now:?} is"
+                ));
+            }
         }
         if self.refused.contains(&stamp) {
             return Err(format!("{stamp} took effect after its client was told that it has not"));

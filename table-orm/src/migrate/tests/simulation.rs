@@ -64,17 +64,17 @@ async fn run<E: Subject + Debug>(seed: u64, left_out: Option<LeftOut>) -> Result
 }
 
 /// A client of a version.
-struct Client<E: Subject> {
-    migrating: Migrating<E>,
+pub(super) struct Client<E: Subject> {
+    pub migrating: Migrating<E>,
     version: u64,
     number: u64,
     /// Whether a layer sends again what was not answered.
-    retries: bool,
-    dice: Dice,
-    history: Arc<Mutex<History>>,
+    pub retries: bool,
+    pub dice: Dice,
+    pub history: Arc<Mutex<History>>,
 }
 
-type Wrong = std::result::Result<(), String>;
+pub(super) type Wrong = std::result::Result<(), String>;
 
 impl<E: Subject> Client<E> {
     fn start(
@@ -130,7 +130,7 @@ impl<E: Subject> Client<E> {
         let number = self.dice.below(ENTITIES);
         let since = lock(&self.history).mark(number);
         let calls =
-            if self.version == 0 { 6 } else { 15 } + if E::EXPIRES.is_some() { 3 } else { 0 };
+            if self.version == 0 { 6 } else { 20 } + if E::EXPIRES.is_some() { 3 } else { 0 };
         match self.dice.below(calls) {
             // An insert that a layer sends twice may take effect twice: the layer says so.
             0..2 if !self.retries => self.insert(number, stamp, since).await,
@@ -143,6 +143,9 @@ impl<E: Subject> Client<E> {
             11..13 if !self.retries => self.merge(number, stamp, since).await,
             13 if !self.retries => self.insert_many(stamp).await,
             14 => self.delete_many().await,
+            15 if !self.retries => self.merge_if_match(number, stamp, since).await,
+            16..18 => self.transact(number, stamp).await,
+            18..20 => self.transact_with(number, stamp).await,
             _ => Ok(()),
         }
     }
@@ -255,12 +258,23 @@ impl<E: Subject> Client<E> {
         lock(&self.history).begin_blind(stamp);
         let CanonicalKey { partition_key, row_key } = keys::<E>(number).0;
         let keys = KeyRange { partition: Span::Exact(partition_key), row: Span::Exact(row_key) };
-        let merged = self.migrating.merge_at(keys, E::patch(stamp)).await;
+        let merged = self.migrating.merge_at(Ok(keys), E::patch(stamp)).await;
         if let Err(Error::NotFound(_)) = merged
             && !lock(&self.history).was(number, since, Option::is_none)
         {
             return Err(format!("{stamp} was told `NotFound`, and the entity was there"));
         }
+        self.told(stamp, merged)
+    }
+
+    async fn merge_if_match(&self, number: u64, stamp: &str, since: usize) -> Wrong {
+        let Some(AnyLoaded::Any(mut held)) = self.load(number, since).await? else { return Ok(()) };
+        let Some(etag) = held.etag().cloned() else { return Ok(()) };
+        lock(&self.history).begin_blind_over(stamp, &stamp_of(&mut *held));
+        let CanonicalKey { partition_key, row_key } = keys::<E>(number).0;
+        let keys = KeyRange { partition: Span::Exact(partition_key), row: Span::Exact(row_key) };
+        let merge = self.migrating.merge_at(Ok(keys), E::patch(stamp)).or_insert();
+        let merged = merge.if_match(&etag).await;
         self.told(stamp, merged)
     }
 
@@ -288,7 +302,7 @@ impl<E: Subject> Client<E> {
     }
 
     /// Loads an entity, and checks what it is told.
-    async fn load(
+    pub(super) async fn load(
         &self,
         number: u64,
         since: usize,
@@ -343,7 +357,7 @@ impl<E: Subject> Client<E> {
     }
 
     /// Checks a reading: the entity was so at some time of the call.
-    fn saw(&self, number: u64, stamp: Option<String>, since: usize) -> Wrong {
+    pub(super) fn saw(&self, number: u64, stamp: Option<String>, since: usize) -> Wrong {
         if lock(&self.history).was(number, since, |truth| *truth == stamp) {
             return Ok(());
         }
@@ -351,7 +365,7 @@ impl<E: Subject> Client<E> {
     }
 
     /// Checks the answer to a write.
-    fn told(&self, stamp: &str, answer: Result<()>) -> Wrong {
+    pub(super) fn told(&self, stamp: &str, answer: Result<()>) -> Wrong {
         let mut history = lock(&self.history);
         match answer {
             Ok(()) if !history.has_applied(stamp) => {
@@ -404,7 +418,7 @@ impl<E: Subject> Client<E> {
 }
 
 /// What a client loaded.
-enum AnyLoaded<E: Subject> {
+pub(super) enum AnyLoaded<E: Subject> {
     /// By a client that knows the old form only.
     Old(Loaded<E::Old>),
     Any(Held<E>),
@@ -416,12 +430,12 @@ fn convert<E: Subject>(loaded: &Loaded<E::Old>) -> E::Old {
     crate::entity::read_row(index, loaded.stored()).unwrap()
 }
 
-fn stamp_of<E: Subject>(entity: &mut E) -> String {
+pub(super) fn stamp_of<E: Subject>(entity: &mut E) -> String {
     entity.stamps().0.clone()
 }
 
 /// Gives an entity a new stamp.
-fn stamped<E: Subject>(entity: &mut E, stamp: &str) {
+pub(super) fn stamped<E: Subject>(entity: &mut E, stamp: &str) {
     let (own, base) = entity.stamps();
     base.clone_from(own);
     stamp.clone_into(own);

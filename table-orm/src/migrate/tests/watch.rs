@@ -54,6 +54,7 @@ impl<E: Subject + std::fmt::Debug> Invariants for Watch<E> {
             let truth = truth::<E>(now, number)?;
             lock(&self.history).step(number, truth)?;
         }
+        lock(&self.history).is_whole()?;
         E::check(now, &mut lock(&self.history))
     }
 }

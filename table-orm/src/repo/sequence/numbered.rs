@@ -2,7 +2,7 @@
 
 use super::Sequence;
 use super::row::{Shown, Taking, Version};
-use crate::entity::TableEntity;
+use crate::entity::{TableEntity, has_one_form};
 use crate::error::{Error, Result, TransactionError};
 use crate::eventual::{Intents, Settling};
 use crate::model::ETag;
@@ -141,6 +141,7 @@ impl Sequence {
         taking: &Taking,
         entities: &[E],
     ) -> Result<Writes<'static>> {
+        const { has_one_form::<E>() };
         let partition_key = Ok(key.partition_key.clone());
         let mut writes = Writes::in_partition(self.client.clone(), E::TABLE, partition_key);
         // It is first: a race that is lost is noticed before a number that is taken.

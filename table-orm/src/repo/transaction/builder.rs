@@ -3,7 +3,7 @@
 use super::required::Required;
 use super::writes::{Room, Writes};
 use crate::entity::{
-    AsLoaded, CanonicalKeyOf, CompleteKey, Loaded, RowOf, TableEntity, WholePartition,
+    AsLoaded, CanonicalKeyOf, CompleteKey, Loaded, RowOf, TableEntity, WholePartition, has_one_form,
 };
 use crate::error::Result;
 #[cfg(doc)]
@@ -107,6 +107,7 @@ impl<'a> Transaction<'a> {
     /// # }
     /// ```
     pub fn insert<E: TableEntity>(mut self, entity: &E) -> Self {
+        const { has_one_form::<E>() };
         self.0.rows(entity, insert_all);
         self
     }
@@ -136,6 +137,7 @@ impl<'a> Transaction<'a> {
     /// # }
     /// ```
     pub fn upsert<E: TableEntity>(mut self, entity: &E) -> Self {
+        const { has_one_form::<E>() };
         self.0.blind(entity, upsert_all);
         self
     }
@@ -164,6 +166,7 @@ impl<'a> Transaction<'a> {
     /// # }
     /// ```
     pub fn insert_or_merge<E: TableEntity>(mut self, entity: &E) -> Self {
+        const { has_one_form::<E>() };
         self.0.insert_or_merge(entity);
         self
     }
@@ -196,6 +199,7 @@ impl<'a> Transaction<'a> {
         E: TableEntity,
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
+        const { has_one_form::<E>() };
         self.0.merge(key.into_keys(), &patch.into_patch());
         self
     }
@@ -225,6 +229,7 @@ impl<'a> Transaction<'a> {
     /// # }
     /// ```
     pub fn save<E: TableEntity + 'a>(mut self, loaded: impl AsLoaded<E> + Send + 'a) -> Self {
+        const { has_one_form::<E>() };
         self.0.save(loaded);
         self
     }
@@ -251,6 +256,7 @@ impl<'a> Transaction<'a> {
     /// # }
     /// ```
     pub fn delete<E: TableEntity>(mut self, loaded: Loaded<E>) -> Self {
+        const { has_one_form::<E>() };
         self.0.delete(&loaded);
         self
     }
@@ -293,6 +299,7 @@ impl<'a> Transaction<'a> {
     /// # }
     /// ```
     pub fn require<E: TableEntity>(mut self, loaded: impl Required<E> + Send + 'a) -> Self {
+        const { has_one_form::<E>() };
         self.0.require(loaded);
         self
     }

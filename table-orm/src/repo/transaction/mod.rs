@@ -15,4 +15,4 @@ pub use untyped::TableTransaction;
 pub use with::TransactionWith;
 pub use writes::Room;
 
-pub(super) use writes::Writes;
+pub(crate) use writes::Writes;

@@ -118,17 +118,20 @@ impl TransactionScope {
 
     /// Adds an insert, as [`Transaction::insert`](super::Transaction::insert).
     pub fn insert<E: TableEntity>(&self, entity: &E) {
+        const { has_one_form::<E>() };
         self.state().writes.rows(entity, insert_all);
     }
 
     /// Adds an insert or replace, as [`Transaction::upsert`](super::Transaction::upsert).
     pub fn upsert<E: TableEntity>(&self, entity: &E) {
+        const { has_one_form::<E>() };
         self.state().writes.blind(entity, upsert_all);
     }
 
     /// Adds an insert or merge, as
     /// [`Transaction::insert_or_merge`](super::Transaction::insert_or_merge).
     pub fn insert_or_merge<E: TableEntity>(&self, entity: &E) {
+        const { has_one_form::<E>() };
         self.state().writes.insert_or_merge(entity);
     }
 
@@ -137,17 +140,20 @@ impl TransactionScope {
     where
         Q: CompleteKey + CanonicalKeyOf<EntityOf<Q>>,
     {
+        const { has_one_form::<EntityOf<Q>>() };
         self.state().writes.merge(key.into_keys(), &patch.into_patch());
     }
 
     /// Adds a save, as [`Transaction::save`](super::Transaction::save).
     pub fn save<E: TableEntity + 'static>(&self, loaded: Loaded<E>) {
+        const { has_one_form::<E>() };
         self.state().writes.save(loaded);
     }
 
     /// Adds a delete, as [`Transaction::delete`](super::Transaction::delete).
     #[allow(clippy::needless_pass_by_value)] // A deleted entity is of no further use.
     pub fn delete<E: TableEntity>(&self, loaded: Loaded<E>) {
+        const { has_one_form::<E>() };
         self.state().writes.delete(&loaded);
     }
 
@@ -155,6 +161,7 @@ impl TransactionScope {
     /// [`Transaction::require`](super::Transaction::require). What was read through the scope is required
     /// already.
     pub fn require<E: TableEntity>(&self, loaded: &Loaded<E>) {
+        const { has_one_form::<E>() };
         self.state().writes.require_once(loaded);
     }
 

@@ -5,7 +5,6 @@
 
 use crate::entity::{
     LargeType, ReportedType, Row, SummedType, TableEntity, WholePartition, body as row_body,
-    has_one_form,
 };
 use crate::error::{Result, TransactionError};
 use crate::eventual::{ExpiringType, Intents, Settling};
@@ -31,7 +30,7 @@ pub struct Room {
 }
 
 /// The operations of a transaction.
-pub(in crate::repo) struct Writes<'a> {
+pub(crate) struct Writes<'a> {
     pub client: TableClient,
     /// The table that the derive of the entities names. The entities may be stored in another one.
     pub table: &'static str,
@@ -268,7 +267,6 @@ impl<'a> Writes<'a> {
         version: Result<usize, Option<ETag>>,
         written: Option<Written<'a>>,
     ) {
-        const { has_one_form::<E>() };
         if let Err(error) = self.check_place::<E>(&new.partition_key) {
             return self.fail(error);
         }
@@ -374,7 +372,7 @@ impl<'a> Writes<'a> {
         }
     }
 
-    pub fn fail(&mut self, fault: impl Into<Fault>) {
+    pub(in crate::repo) fn fail(&mut self, fault: impl Into<Fault>) {
         // The last count of too many operations is the number of all.
         let fault = fault.into();
         let counted = |fault: &Fault| {

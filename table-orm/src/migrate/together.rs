@@ -1,0 +1,366 @@
+//! Writes of several entities in one transaction, in either form.
+//!
+//! Invariants:
+//! - The writes are one transaction. Each asks for the version that was read, or inserts a row.
+//! - Entities in their old form move before it, each by itself, with the content that was read. So nobody sees a part
+//!   of the writes.
+//! - A client that inserts the old form moves nothing, and writes the old form in place, until it meets an entity in
+//!   its new form, or a marker. Then no client runs any more that knows the old form only.
+
+use super::determined_key::key_of;
+use super::events::send_named;
+use super::form::Form;
+use super::held::{Held, Stored};
+use super::insert::{Next, stands_at};
+use super::marker::Marker;
+use super::migrates::Migrates;
+use super::migrating::Migrating;
+use super::old_key::old_key;
+use super::old_place::{AtOld, OldEntity, canonical_key, has_old_key, shown};
+use super::stays::keeps_key;
+use crate::entity::{EntityRows, Loaded, TableEntity};
+use crate::error::{Error, MigrationError, Result, TransactionError};
+use crate::model::ETag;
+use crate::plan::{CanonicalKey, TableClient, insert_all};
+use crate::repo::Writes;
+use crate::store::{Action, Batch, Operation};
+use std::borrow::{Borrow, BorrowMut};
+
+/// What happens to a loaded entity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    Save,
+    Delete,
+    /// Its version is asked for.
+    Require,
+}
+
+/// A loaded entity, or a reference to one.
+pub(super) type AnyHeld<'a, E> = Box<dyn BorrowMut<Held<E>> + Send + Sync + 'a>;
+
+fn borrowed<'h, E>(held: &'h AnyHeld<'_, E>) -> &'h Held<E> {
+    Borrow::<Held<E>>::borrow(&**held)
+}
+
+/// What a transaction does with one entity.
+pub(super) enum Change<'a, E> {
+    Insert(Box<E>),
+    Held(What, AnyHeld<'a, E>),
+}
+
+/// The changes of one transaction.
+pub(super) struct Together<'a, E: Migrates> {
+    pub client: Migrating<E>,
+    /// The new partition.
+    pub partition_key: String,
+    pub changes: Vec<Change<'a, E>>,
+}
+
+/// A change of an entity of one form.
+enum Step<T> {
+    Insert(T),
+    Save(Loaded<T>),
+    Delete(Loaded<T>),
+    Require(Loaded<T>),
+}
+
+impl<T> Step<T> {
+    const fn of(what: What, loaded: Loaded<T>) -> Self {
+        match what {
+            What::Save => Self::Save(loaded),
+            What::Delete => Self::Delete(loaded),
+            What::Require => Self::Require(loaded),
+        }
+    }
+}
+
+/// The transaction of these steps.
+fn writes<'l, T: TableEntity + 'static>(
+    client: &TableClient,
+    partition_key: &str,
+    steps: &'l mut [Step<T>],
+) -> Writes<'l> {
+    let mut writes = Writes::in_partition(client.clone(), T::TABLE, Ok(partition_key.to_owned()));
+    for step in steps {
+        match step {
+            Step::Insert(entity) => writes.rows(&*entity, insert_all),
+            Step::Save(loaded) => writes.save(loaded),
+            Step::Delete(loaded) => writes.delete(&*loaded),
+            Step::Require(loaded) => writes.require(loaded),
+        }
+    }
+    writes
+}
+
+impl<E: Migrates> Change<'_, E> {
+    fn held(&self) -> Option<(What, &Held<E>)> {
+        match self {
+            Self::Insert(_) => None,
+            Self::Held(what, held) => Some((*what, borrowed(held))),
+        }
+    }
+
+    fn held_mut(&mut self) -> Option<(What, &mut Held<E>)> {
+        match self {
+            Self::Insert(_) => None,
+            Self::Held(what, held) => Some((*what, BorrowMut::<Held<E>>::borrow_mut(&mut **held))),
+        }
+    }
+
+    /// The new key of the entity.
+    ///
+    /// # Errors
+    /// [`MigrationError::KeyChanged`] when a save would change it.
+    pub fn key(&self) -> Result<CanonicalKey> {
+        let (entity, loaded) = match self {
+            Self::Insert(entity) => (&**entity, None),
+            Self::Held(what, held) => {
+                let held = borrowed(held);
+                if *what != What::Save {
+                    return Ok(held.key.clone());
+                }
+                (&held.entity, Some(&held.key))
+            }
+        };
+        let key = canonical_key(&EntityRows::of(entity)?);
+        match loaded {
+            Some(loaded) if *loaded != key => {
+                let (from, to) = (shown(loaded), shown(&key));
+                Err(MigrationError::KeyChanged { entity: E::NAME, from, to }.into())
+            }
+            _ => Ok(key),
+        }
+    }
+}
+
+impl<E: Migrates> Together<'_, E> {
+    /// Writes all, or nothing.
+    pub async fn commit(mut self) -> Result<()> {
+        let keys: Vec<_> = self.changes.iter().map(Change::key).collect::<Result<_>>()?;
+        for key in &keys {
+            self.check_partition(key)?;
+        }
+        // An entity that keeps its key has one form, the new one.
+        let keeps = |key: &CanonicalKey| {
+            key_of::<E::Old, E>(key).is_some_and(|old| keeps_key::<E>(&old, key))
+        };
+        let mut changes = self.changes.iter().zip(&keys).filter(|(_, key)| !keeps(key));
+        let moving = changes.clone().count();
+        let has_begun = changes
+            .any(|(change, _)| change.held().is_some_and(|(_, held)| held.form() == Form::New));
+        if self.client.form == Form::Old && !has_begun && moving > 0 {
+            if moving < keys.len() {
+                return Err(MigrationError::OldPartitions { entity: E::NAME }.into());
+            }
+            if self.commit_old().await? {
+                return Ok(());
+            }
+        }
+        self.commit_new().await
+    }
+
+    fn check_partition(&self, key: &CanonicalKey) -> Result<()> {
+        if key.partition_key == self.partition_key {
+            return Ok(());
+        }
+        let (expected, found) = (self.partition_key.clone(), key.partition_key.clone());
+        Err(TransactionError::OtherPartition { entity: E::NAME, expected, found }.into())
+    }
+
+    /// Writes the old form in place. Returns `false`, and has written nothing, when it meets a marker.
+    async fn commit_old(&mut self) -> Result<bool> {
+        let client = &self.client.old.client;
+        let (mut steps, mut keys) = (Vec::new(), Vec::new());
+        for change in &self.changes {
+            let (step, key) = self.old_step(change)?;
+            steps.push(step);
+            keys.push(key);
+        }
+        let Some(first) = keys.first().cloned() else { return Ok(true) };
+        if keys.iter().any(|key| key.partition_key != first.partition_key) {
+            return Err(MigrationError::OldPartitions { entity: E::NAME }.into());
+        }
+        let mut attempts = self.client.attempts();
+        loop {
+            let sent = writes(client, &first.partition_key, &mut steps).commit().await;
+            let Err(error) = sent else { break };
+            let mut inserts = self.changes.iter().zip(&keys);
+            let met = inserts.find_map(|(change, key)| match change {
+                Change::Insert(entity) if stands_at(&error, key) => Some((&**entity, key)),
+                _ => None,
+            });
+            let Some((entity, key)) = met else { return Err(error) };
+            let rows = EntityRows::of(entity)?;
+            match self.client.look(key, &rows, &mut attempts).await? {
+                Next::Insert => return Ok(false),
+                Next::Again if attempts.next().await => {}
+                Next::Again => return Err(error),
+            }
+        }
+        for (change, step) in self.changes.iter_mut().zip(steps) {
+            if let (Some((_, held)), Step::Save(loaded) | Step::Require(loaded)) =
+                (change.held_mut(), step)
+            {
+                held.stored = Stored::Old(Box::new(OldEntity::of(&loaded)?));
+            }
+        }
+        Ok(true)
+    }
+
+    /// The change under the old key.
+    fn old_step(&self, change: &Change<'_, E>) -> Result<(Step<E::Old>, CanonicalKey)> {
+        let as_old = |entity: &E| -> Result<(E::Old, CanonicalKey)> {
+            let old = E::Old::from(entity.clone());
+            let old_rows = EntityRows::of(&old)?;
+            has_old_key::<E>(&EntityRows::of(entity)?, &old_rows)?;
+            Ok((old, canonical_key(&old_rows)))
+        };
+        let (what, held) = match change {
+            Change::Insert(entity) => {
+                let (old, key) = as_old(entity)?;
+                return Ok((Step::Insert(old), key));
+            }
+            Change::Held(what, held) => (*what, borrowed(held)),
+        };
+        let Stored::Old(old) = &held.stored else { return Err(self.client.changed(&held.key)) };
+        let mut loaded = old.loaded(&self.client.old.client)?;
+        if what == What::Save {
+            *loaded = as_old(&held.entity)?.0;
+        }
+        Ok((Step::of(what, loaded), old.key.clone()))
+    }
+
+    /// Moves what is in its old form, and writes the new one.
+    async fn commit_new(&mut self) -> Result<()> {
+        // Nothing moves for a transaction that breaks a rule.
+        let mut steps = self.new_steps()?;
+        writes(&self.client.new.client, &self.partition_key, &mut steps).plan()?;
+        for change in &mut self.changes {
+            if let Some((_, held)) = change.held_mut() {
+                self.client.move_held(held).await?;
+            }
+        }
+        for change in &self.changes {
+            if let Change::Insert(entity) = change {
+                self.client.fence(entity).await?;
+            }
+        }
+        let mut steps = self.new_steps()?;
+        writes(&self.client.new.client, &self.partition_key, &mut steps).commit().await?;
+        for (change, step) in self.changes.iter_mut().zip(steps) {
+            if let (Some((what, held)), Step::Save(loaded) | Step::Require(loaded)) =
+                (change.held_mut(), step)
+            {
+                if what == What::Save {
+                    held.entity = (*loaded).clone();
+                }
+                held.stored = Stored::New(Box::new(loaded));
+            }
+        }
+        Ok(())
+    }
+
+    /// The changes under the new keys. An entity in its old form has no version yet.
+    fn new_steps(&self) -> Result<Vec<Step<E>>> {
+        let step = |change: &Change<'_, E>| {
+            let (what, held) = match change {
+                Change::Insert(entity) => return Ok(Step::Insert((**entity).clone())),
+                Change::Held(what, held) => (*what, borrowed(held)),
+            };
+            let mut loaded = match &held.stored {
+                Stored::New(loaded) => (**loaded).clone(),
+                Stored::Old(old) => Loaded::of_rows(&old.rows)?,
+                Stored::Moved => return Err(self.client.changed(&held.key)),
+            };
+            if what == What::Save {
+                *loaded = held.entity.clone();
+            }
+            Ok(Step::of(what, loaded))
+        };
+        self.changes.iter().map(step).collect()
+    }
+}
+
+impl<E: Migrates> Migrating<E> {
+    /// Moves a loaded entity as it was read, if it is in its old form.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when it has changed since, or the version of its new row is not known.
+    async fn move_held(&self, held: &mut Held<E>) -> Result<()> {
+        let Stored::Old(old) = &held.stored else { return Ok(()) };
+        let moved = self.move_as_read(old).await;
+        let etag = moved.map_err(|error| unprepared::<E>(&held.key, error))?;
+        let Some((etag, row)) = etag.zip(old.rows.canonical()) else {
+            held.stored = Stored::Moved;
+            return Err(self.changed(&held.key));
+        };
+        let mut loaded = Loaded::<E>::of_rows(&old.rows)?;
+        loaded.written(row.body.clone(), etag);
+        held.stored = Stored::New(Box::new(loaded));
+        Ok(())
+    }
+
+    async fn move_as_read(&self, old: &OldEntity<E>) -> Result<Option<ETag>> {
+        let mut attempts = self.attempts();
+        loop {
+            let error = match self.move_to(old, &old.rows).await {
+                Ok(etag) => return Ok(etag),
+                Err(error) => error,
+            };
+            if !error.is_unanswered() {
+                return Err(error);
+            }
+            let now = AtOld::<E::Old>::read(&self.old.client, &old.key).await?;
+            if !now.is_version(old.etag.as_str()) {
+                return Ok(None);
+            }
+            if !attempts.next().await {
+                return Err(error);
+            }
+        }
+    }
+
+    /// Sees to it that a marker is under the old key of an entity that will be inserted in its new form.
+    ///
+    /// # Errors
+    /// [`Error::AlreadyExists`] when the entity is there, or another one has its old key.
+    async fn fence(&self, entity: &E) -> Result<()> {
+        let rows = EntityRows::of(entity)?;
+        let new = canonical_key(&rows);
+        let Some(key) = old_key::<E>(&new) else { return Ok(()) };
+        has_old_key::<E>(&rows, &EntityRows::of(&E::Old::from(entity.clone()))?)?;
+        let fenced = self.put_marker(&key, &rows).await;
+        fenced.map_err(|error| unprepared::<E>(&new, error))
+    }
+
+    async fn put_marker(&self, key: &CanonicalKey, rows: &EntityRows) -> Result<()> {
+        let marker = Marker::new(self.new.table(), &rows.partition_key, None).body(key)?;
+        let operation = Operation { row_key: key.row_key.clone(), action: Action::Insert(marker) };
+        let partition_key = key.partition_key.clone();
+        let batch = Batch { partition_key, operations: vec![operation] };
+        let mut attempts = self.attempts();
+        loop {
+            let sent = send_named(&self.old.client, batch.clone(), None).await;
+            let Err(error) = sent else { return Ok(()) };
+            // A marker that was sent twice does no harm.
+            if !stands_at(&error, key) && !error.is_unanswered() {
+                return Err(error);
+            }
+            match self.look(key, rows, &mut attempts).await? {
+                Next::Insert => return Ok(()),
+                Next::Again if attempts.next().await => {}
+                Next::Again => return Err(error),
+            }
+        }
+    }
+}
+
+/// The error of a step before the transaction. Without an answer it would say that the transaction may have taken
+/// effect.
+fn unprepared<E: Migrates>(key: &CanonicalKey, error: Error) -> Error {
+    if !error.is_unanswered() {
+        return error;
+    }
+    let (key, cause) = (shown(key), error.to_string());
+    MigrationError::Unprepared { entity: E::NAME, key, cause }.into()
+}
