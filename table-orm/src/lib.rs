@@ -79,6 +79,7 @@
 //! |---|---|
 //! | [`store`] | the contract of a backend |
 //! | `queue` | the contract of a message queue, and one in memory |
+//! | [`blobs`] | the contract of what holds the bytes of large values, and one in memory |
 //! | `azure` | Azure Table Storage over HTTP |
 //! | `embedded` | a database file, or memory |
 //! | `data_tables` | a store over a client of the `azure_data_tables` crate |
@@ -121,6 +122,7 @@
 //! | `azure-data-tables` | a store over a client of the unmaintained `azure_data_tables` crate; implies `azure` |
 //! | `distributed` | one scan by workers on many machines, which share a table and a queue |
 //! | `azure-queue` | queues of Azure Storage; implies `azure` and `distributed` |
+//! | `azure-blob` | blobs of Azure Storage for large values; implies `azure` |
 //! | `cache` | entities that were read a short time ago are not read again |
 //! | `chrono`, `jiff`, `rust_decimal`, `ulid` | key and property types of these crates |
 //! | `sealed` | page tokens that a client can neither read nor alter |
@@ -154,6 +156,8 @@ pub mod store;
 
 #[cfg(feature = "distributed")]
 pub mod queue;
+
+pub mod blobs;
 
 #[cfg(feature = "azure")]
 pub mod azure;

@@ -2,7 +2,7 @@
 //!
 //! Each (store, behaviour) is a test of its own: `embedded-memory`, `embedded-file`, the Azure store
 //! against a server of this repository (`served`), several stores as one (`accounts`), and the Azure store and queues against Azurite, which
-//! is started here; queues in `memory`; with the feature
+//! is started here; queues and blobs in `memory`; with the feature
 //! `azure-data-tables`, the store through a client of that crate too. A scripted server replaces
 //! the service where Azurite behaves differently. Without Node, or before `npm ci` in
 //! `tests/fixtures/azurite`, the tests that need Azurite are ignored, unless `CI` is set: then they
@@ -11,6 +11,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod accounts;
+mod blobs;
 mod cases;
 #[path = "../../table-cli/src/copy/content.rs"]
 mod content;
@@ -37,8 +38,8 @@ use std::sync::Arc;
 use subject::Subject;
 use support::azurite::Azurite;
 use table_orm::accounts::Accounts;
-use table_orm::azure::AzureQueues;
-use table_orm::azure::AzureStore;
+use table_orm::azure::{AzureBlobs, AzureQueues, AzureStore};
+use table_orm::blobs::MemoryBlobs;
 use table_orm::embedded::EmbeddedStore;
 use table_orm::queue::MemoryQueues;
 use table_server::Server;
@@ -101,6 +102,12 @@ fn main() -> ExitCode {
             // They wait for seconds, which the paused clock skips.
             support::on_virtual_time(run(Arc::new(MemoryQueues::new())));
             Ok(())
+        }));
+    }
+    for blobs::Case { name, run } in blobs::all() {
+        trials.push(trial(&runtime, format!("memory::{name}"), move || async move {
+            let store = EmbeddedStore::in_memory().unwrap();
+            run(Arc::new(MemoryBlobs::new()), Arc::new(store)).await;
         }));
     }
     for (name, run) in service::all() {
@@ -168,6 +175,25 @@ fn main() -> ExitCode {
             }),
         );
     }
+    for case in blobs::all() {
+        let run = case.run;
+        on_azurite(
+            format!("azure::{}", case.name),
+            Box::new(move |azurite| {
+                let account = azurite.connection_string();
+                let blobs = AzureBlobs::from_connection_string(&account, "large-values").unwrap();
+                let store = AzureStore::from_connection_string(&account).unwrap();
+                Box::pin(async move {
+                    blobs.create_container().await.unwrap();
+                    run(Arc::new(blobs), Arc::new(store)).await;
+                })
+            }),
+        );
+    }
+    on_azurite(
+        "azure::blobs::say_that_their_container_is_missing".to_owned(),
+        Box::new(|azurite| Box::pin(blobs::without_container(azurite.connection_string()))),
+    );
     for (name, run) in copies::all() {
         on_azurite(format!("azure::copies::{name}"), Box::new(run));
     }

@@ -22,6 +22,7 @@ mod golden;
 mod growing;
 mod isolation;
 mod large;
+mod large_in_blobs;
 mod large_replaced;
 mod large_room;
 mod load;

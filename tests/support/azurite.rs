@@ -1,4 +1,4 @@
-//! Azurite, its table and queue services, started on free ports and stopped with the tests.
+//! Azurite, its table, queue and blob services, started on free ports and stopped with the tests.
 //!
 //! Worker processes of a test reach it by its [`connection_string`](Azurite::connection_string).
 
@@ -29,6 +29,7 @@ pub struct Azurite {
 struct Addresses {
     tables: String,
     queues: String,
+    blobs: String,
 }
 
 impl Azurite {
@@ -87,17 +88,23 @@ impl Azurite {
         format!("{}/{ACCOUNT}", self.addresses.queues)
     }
 
+    /// The endpoint of its blob service.
+    pub fn blob_endpoint(&self) -> String {
+        format!("{}/{ACCOUNT}", self.addresses.blobs)
+    }
+
     /// The port of its table service.
     pub fn port(&self) -> u16 {
         self.addresses.tables.rsplit_once(':').unwrap().1.parse().unwrap()
     }
 
-    /// The connection string of both services.
+    /// The connection string of its services.
     pub fn connection_string(&self) -> String {
         format!(
-            "AccountName={ACCOUNT};AccountKey={KEY};TableEndpoint={};QueueEndpoint={};",
+            "AccountName={ACCOUNT};AccountKey={KEY};TableEndpoint={};QueueEndpoint={};BlobEndpoint={};",
             self.endpoint(),
-            self.queue_endpoint()
+            self.queue_endpoint(),
+            self.blob_endpoint()
         )
     }
 
@@ -130,11 +137,13 @@ fn wait_until_ready(output: ChildStdout) -> Option<Addresses> {
     });
     let deadline = Instant::now() + START_TIMEOUT;
     let mut addresses = Addresses::default();
-    while addresses.tables.is_empty() || addresses.queues.is_empty() {
+    while [&addresses.tables, &addresses.queues, &addresses.blobs].iter().any(|one| one.is_empty())
+    {
         let left = deadline.saturating_duration_since(Instant::now());
         match receiver.recv_timeout(left).ok()? {
             (service, address) if service.contains("Table") => addresses.tables = address,
             (service, address) if service.contains("Queue") => addresses.queues = address,
+            (service, address) if service.contains("Blob") => addresses.blobs = address,
             _ => {}
         }
     }

@@ -1,6 +1,7 @@
 //! Code that several tests share.
 
 pub mod azurite;
+pub mod blobs;
 pub mod clock;
 pub mod distant;
 pub mod history;

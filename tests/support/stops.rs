@@ -38,8 +38,15 @@ impl Stops {
         self.0.lock().unwrap().choose = Some(Box::new(choose));
     }
 
-    fn see(&self, request: &StoreRequest<'_>) -> Option<Stop> {
-        let text = format!("{} {}", request.operation, request.partition_key.unwrap_or("*"));
+    /// A request that is none of the store: does what was chosen, if anything.
+    pub async fn request(&self, text: String) {
+        let stop = self.see(text);
+        if let Some(stop) = stop {
+            stop.await;
+        }
+    }
+
+    fn see(&self, text: String) -> Option<Stop> {
         let State { seen, choose } = &mut *self.0.lock().unwrap();
         let stop = choose.as_mut().and_then(|choose| choose(seen.len() + 1, &text));
         seen.push(text);
@@ -69,9 +76,8 @@ impl Middleware for Stopping {
         request: StoreRequest<'_>,
         next: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
-        if let Some(stop) = self.stops.see(&request) {
-            stop.await;
-        }
+        let text = format!("{} {}", request.operation, request.partition_key.unwrap_or("*"));
+        self.stops.request(text).await;
         next.await
     }
 }

@@ -14,10 +14,10 @@ const AZURITE_KEY: &str =
 /// The endpoint and credential that a connection string names.
 ///
 /// `parse` reads the endpoint of the table service, [`queues`](Self::queues) that of the queue
-/// service. The connection string has one of these forms:
+/// service, and [`blobs`](Self::blobs) that of the blob service. The connection string has one of these forms:
 ///
 /// - `UseDevelopmentStorage=true`, for Azurite, with or without `DevelopmentStorageProxyUri`;
-/// - `AccountName` and `AccountKey`, with `TableEndpoint` or `QueueEndpoint`, or with
+/// - `AccountName` and `AccountKey`, with `TableEndpoint`, `QueueEndpoint` or `BlobEndpoint`, or with
 ///   `EndpointSuffix` (default `core.windows.net`) and `DefaultEndpointsProtocol` (default `https`);
 /// - `SharedAccessSignature` in place of `AccountKey`.
 ///
@@ -34,9 +34,8 @@ pub struct ConnectionString {
 }
 
 /// The settings that are ignored.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 7] = [
     "AccountKeyName",
-    "BlobEndpoint",
     "BlobSecondaryEndpoint",
     "DfsEndpoint",
     "FileEndpoint",
@@ -45,14 +44,15 @@ const OTHERS: [&str; 8] = [
     "WebEndpoint",
 ];
 
-/// The settings of tables and queues.
-const NAMES: [&str; 10] = [
+/// The settings of tables, queues and blobs.
+const NAMES: [&str; 11] = [
     "AccountName",
     "AccountKey",
     "SharedAccessSignature",
     "TableEndpoint",
     "TableSecondaryEndpoint",
     "QueueEndpoint",
+    "BlobEndpoint",
     "EndpointSuffix",
     "DefaultEndpointsProtocol",
     "UseDevelopmentStorage",
@@ -67,6 +67,14 @@ impl ConnectionString {
     /// credential.
     pub fn queues(text: &str) -> Result<Self, ConnectionStringError> {
         Self::read(text, AccountService::Queues)
+    }
+
+    /// Reads the endpoint and credential of the blob service.
+    ///
+    /// # Errors
+    /// As [`queues`](Self::queues).
+    pub fn blobs(text: &str) -> Result<Self, ConnectionStringError> {
+        Self::read(text, AccountService::Blobs)
     }
 
     /// Returns the account's key, which signs a [`TableSas`](super::TableSas) to hand out; `None`
@@ -169,6 +177,7 @@ impl<'s> Settings<'s> {
             self.get("AccountName").ok_or(ConnectionStringError::Missing(match service {
                 AccountService::Tables => "`AccountName` or `TableEndpoint`",
                 AccountService::Queues => "`AccountName` or `QueueEndpoint`",
+                AccountService::Blobs => "`AccountName` or `BlobEndpoint`",
             }))?;
         let protocol = self.get("DefaultEndpointsProtocol").unwrap_or("https");
         if !matches!(protocol, "http" | "https") {
@@ -304,6 +313,19 @@ mod tests {
         }
         let missing = ConnectionStringError::Missing("`AccountName` or `QueueEndpoint`");
         assert_eq!(endpoint("TableEndpoint=https://t;SharedAccessSignature=sig=1"), Err(missing));
+    }
+
+    #[test]
+    fn blobs_have_an_endpoint_of_their_own() {
+        let endpoint = |text: &str| ConnectionString::blobs(text).map(|read| read.endpoint);
+        let key = "AccountName=acc;AccountKey=c2VjcmV0;TableEndpoint=https://t/";
+        for (text, expected) in [
+            (key.to_owned(), "https://acc.blob.core.windows.net"),
+            (format!("{key};BlobEndpoint=http://b/acc"), "http://b/acc"),
+            ("UseDevelopmentStorage=true".to_owned(), "http://127.0.0.1:10000/devstoreaccount1"),
+        ] {
+            assert_eq!(endpoint(&text).as_deref(), Ok(expected), "{text}");
+        }
     }
 
     #[test]

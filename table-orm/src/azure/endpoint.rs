@@ -11,6 +11,7 @@ use std::net::IpAddr;
 pub(crate) enum AccountService {
     Tables,
     Queues,
+    Blobs,
 }
 
 impl AccountService {
@@ -19,6 +20,7 @@ impl AccountService {
         match self {
             Self::Tables => "table",
             Self::Queues => "queue",
+            Self::Blobs => "blob",
         }
     }
 
@@ -27,6 +29,7 @@ impl AccountService {
         match self {
             Self::Tables => "TableEndpoint",
             Self::Queues => "QueueEndpoint",
+            Self::Blobs => "BlobEndpoint",
         }
     }
 
@@ -35,6 +38,7 @@ impl AccountService {
         match self {
             Self::Tables => 10002,
             Self::Queues => 10001,
+            Self::Blobs => 10000,
         }
     }
 }

@@ -16,6 +16,8 @@
 //! ```
 
 mod auth;
+#[cfg(feature = "azure-blob")]
+mod blobs;
 pub(crate) mod body;
 pub(crate) mod connect;
 mod connection_string;
@@ -61,6 +63,8 @@ pub use azure_core::http::policies::Policy;
 /// The result of [`Policy::send`]: the answer, or a [`CoreError`].
 #[doc(inline)]
 pub use azure_core::http::policies::PolicyResult;
+#[cfg(feature = "azure-blob")]
+pub use blobs::AzureBlobs;
 pub use connection_string::ConnectionString;
 pub use error::{ConnectError, ConnectionStringError};
 pub use options::ConnectOptions;

@@ -1,15 +1,16 @@
 //! Why a large value cannot be stored or read.
 
 use super::ErrorKind;
+use crate::blobs::{BlobError, BlobErrorKind};
 
 /// A large value that cannot be stored or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LargeValueError {
-    /// The value that the entity refers to was removed, because no entity referred to it.
+    /// The value was removed before an entity was stored with it, because no entity referred to it.
     #[error(
-        "the entity in partition {partition_key:?} refers to the large value {row_key:?}, which was removed; \
-         nothing was written: upload the value again"
+        "the large value {row_key:?} in partition {partition_key:?} was removed before an entity was stored with it; \
+         no entity was changed: upload the value again"
     )]
     Gone {
         /// The partition.
@@ -28,10 +29,10 @@ pub enum LargeValueError {
         /// The entity's canonical row.
         row_key: String,
     },
-    /// A row of the value is missing or has other bytes than were written.
+    /// A row of the value, or its blob, is missing or has other bytes than were written.
     #[error(
-        "row {row_key:?} of a large value in partition {partition_key:?} is missing or damaged, and the entity \
-         still refers to the value; nothing was changed: upload the value again"
+        "row {row_key:?} of a large value in partition {partition_key:?}, or the blob that it names, is missing or \
+         damaged, and the entity still refers to the value; nothing was changed: upload the value again"
     )]
     Damaged {
         /// The partition.
@@ -55,6 +56,18 @@ pub enum LargeValueError {
         "the source of a large value failed: {0}; no entity refers to what was uploaded, and `repair` removes it"
     )]
     Source(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// A blob with the bytes of a large value could not be read or written, after several attempts.
+    #[error("{0}; no entity was changed by this")]
+    Blob(#[from] BlobError),
+    /// The value is in a blob, and the tables were opened without any.
+    #[error(
+        "the large value {id:?} is in a blob, and these tables have no blobs; nothing was changed: give the blobs to \
+         `TablesBuilder::blobs`"
+    )]
+    NoBlobs {
+        /// The end of the blob's name, behind that of the table.
+        id: String,
+    },
     /// An earlier call of the upload failed or was dropped, so bytes of the value are missing.
     #[error(
         "an earlier call of this upload failed or was dropped, so bytes of the value are missing; no entity refers \
@@ -68,7 +81,15 @@ impl LargeValueError {
         match self {
             Self::Gone { .. } | Self::Replaced { .. } => ErrorKind::Conflict,
             Self::OfAnotherEntity { .. } | Self::Interrupted => ErrorKind::ClientError,
-            Self::Damaged { .. } | Self::Source(_) => ErrorKind::ServerError,
+            Self::Blob(error) if matches!(error.kind, BlobErrorKind::Unavailable) => {
+                ErrorKind::Unavailable
+            }
+            Self::Blob(error) if matches!(error.kind, BlobErrorKind::Changed) => {
+                ErrorKind::Conflict
+            }
+            Self::Damaged { .. } | Self::Source(_) | Self::Blob(_) | Self::NoBlobs { .. } => {
+                ErrorKind::ServerError
+            }
         }
     }
 }

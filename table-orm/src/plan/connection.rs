@@ -6,6 +6,7 @@
 use super::canonical_key::CanonicalKey;
 use super::registers::Registers;
 use super::within::writing;
+use crate::blobs::Blobs;
 #[cfg(feature = "cache")]
 use crate::cache::{DEFAULT_CACHE_BYTES, RowCache};
 #[cfg(any(test, feature = "testing"))]
@@ -43,6 +44,8 @@ pub(crate) struct Connection {
     pub clock: WallClock,
     /// The registers of its tables.
     pub registers: Arc<Registers>,
+    /// What holds the bytes of large values, if rows do not.
+    pub blobs: Option<Arc<dyn Blobs>>,
     /// The rows that it keeps.
     #[cfg(feature = "cache")]
     pub cache: Arc<RowCache>,
@@ -64,6 +67,7 @@ impl Connection {
             random,
             clock: WallClock::System,
             registers,
+            blobs: None,
             #[cfg(feature = "cache")]
             cache: Arc::new(RowCache::new(DEFAULT_CACHE_BYTES)),
         }
@@ -78,6 +82,11 @@ impl Connection {
     /// The same with another clock.
     pub fn with_clock(self, clock: WallClock) -> Self {
         Self { clock, ..self }
+    }
+
+    /// The same, whose large values are in blobs.
+    pub fn with_blobs(self, blobs: Option<Arc<dyn Blobs>>) -> Self {
+        Self { blobs, ..self }
     }
 
     /// The time on the clock of waits.
@@ -95,6 +104,7 @@ impl Connection {
             random: Arc::clone(&self.random),
             clock: self.clock.clone(),
             registers: Arc::clone(&self.registers),
+            blobs: self.blobs.clone(),
             // What a layer answers is not what the store below it answers.
             #[cfg(feature = "cache")]
             cache: Arc::new(self.cache.emptied()),

@@ -33,6 +33,7 @@
 
 mod alive;
 mod attempts;
+mod blobs;
 mod canonical_key;
 mod changes;
 mod connection;

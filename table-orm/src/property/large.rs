@@ -1,7 +1,8 @@
 //! A value of any size: `#[table(overflow)]`.
 //!
 //! Invariant: a property holds the bytes themselves, or a reference to rows of the entity's partition that
-//! hold them. Base64 text has no colon and a reference begins with one, so neither is taken for the other.
+//! hold them, or say that a blob does. Base64 text has no colon and a reference begins with one, so neither is taken
+//! for the other.
 
 use super::{Property, PropertyFault, PropertyWriter};
 use crate::model::{Edm, MAX_BINARY_BYTES, order};
@@ -22,7 +23,7 @@ pub(crate) const CHUNK_BYTES: usize = 11 * MAX_BINARY_BYTES;
 
 /// A value of any size in a field with `#[table(overflow)]`, or a reference to it.
 ///
-/// Up to 64 KiB are in the entity. The bytes of a larger value are in rows of their own, which
+/// Up to 64 KiB are in the entity. The bytes of a larger value are in rows of their own, or in a blob, which
 /// [`Repo::upload`](crate::Repo::upload) writes, and [`Repo::read_large`](crate::Repo::read_large) reads. An
 /// entity is read without them.
 #[derive(Clone, PartialEq, Eq)]
@@ -96,7 +97,11 @@ impl From<Reference> for Large {
 
 impl fmt::Debug for Large {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = if self.inline().is_some() { "in the entity" } else { "in rows" };
+        let place = match &self.0 {
+            Content::Inline(_) => "in the entity",
+            Content::Stored(Reference { in_blob: true, .. }) => "in a blob",
+            Content::Stored(_) => "in rows",
+        };
         write!(f, "Large({} bytes {place})", self.len())
     }
 }
@@ -163,7 +168,14 @@ pub(crate) struct Reference {
     pub length: u64,
     /// Their SHA-256 in hexadecimal digits.
     pub sha256: String,
+    /// Whether a blob holds the bytes. The rows say that there is one.
+    pub in_blob: bool,
 }
+
+/// What the text of a reference to rows begins with.
+const IN_ROWS: &str = ":large:";
+/// What the text of a reference to a blob begins with.
+const IN_BLOB: &str = ":blob:";
 
 /// The hexadecimal digits of an entity in its values' ids.
 const OWNER_DIGITS: usize = 16;
@@ -192,7 +204,11 @@ impl Reference {
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        let mut parts = text.strip_prefix(":large:")?.split(':');
+        let (in_blob, rest) = match text.strip_prefix(IN_BLOB) {
+            Some(rest) => (true, rest),
+            None => (false, text.strip_prefix(IN_ROWS)?),
+        };
+        let mut parts = rest.split(':');
         let (id, length, sha256) = (parts.next()?, parts.next()?, parts.next()?);
         let digits = |text: &str, count| {
             text.len() == count
@@ -201,11 +217,12 @@ impl Reference {
         let known =
             digits(id, ID_DIGITS) && digits(sha256, SHA256_DIGITS) && parts.next().is_none();
         let length = length.parse().ok().filter(|_| known)?;
-        Some(Self { id: id.to_owned(), length, sha256: sha256.to_owned() })
+        Some(Self { id: id.to_owned(), length, sha256: sha256.to_owned(), in_blob })
     }
 
     pub fn text(&self) -> String {
-        format!(":large:{}:{}:{}", self.id, self.length, self.sha256)
+        let start = if self.in_blob { IN_BLOB } else { IN_ROWS };
+        format!("{start}{}:{}:{}", self.id, self.length, self.sha256)
     }
 
     /// The RowKey of the first row.
@@ -213,9 +230,9 @@ impl Reference {
         chunk_key(&self.id, 0)
     }
 
-    /// How many rows there are.
-    pub const fn chunks(&self) -> u64 {
-        self.length.div_ceil(CHUNK_BYTES as u64)
+    /// How many rows there are. A blob has one besides the first, which is there until the blob is deleted.
+    pub const fn rows(&self) -> u64 {
+        if self.in_blob { 2 } else { self.length.div_ceil(CHUNK_BYTES as u64) }
     }
 }
 
@@ -256,18 +273,22 @@ mod tests {
     fn the_texts_of_references_and_keys_never_change() {
         let id = format!("{}{:032x}", Reference::owner("p", "r"), 7);
         assert_eq!(id, "41acb38285e8d95100000000000000000000000000000007");
-        let reference =
-            Reference { id: id.clone(), length: 1_000_000, sha256: Digest::default().finish() };
+        let sha256 = Digest::default().finish();
+        let reference = Reference { id: id.clone(), length: 1_000_000, sha256, in_blob: false };
         let text = format!(
             ":large:{id}:1000000:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
         );
         assert_eq!(reference.text(), text);
         assert_eq!(Reference::parse(&text), Some(reference.clone()));
-        assert_eq!((reference.head(), reference.chunks()), (format!("LOB:{id}:000000"), 2));
+        assert_eq!((reference.head(), reference.rows()), (format!("LOB:{id}:000000"), 2));
         assert_eq!(chunk_of(&reference.head()), Some((&*id, 0)));
         assert!(
             reference.is_of("p", "r") && !reference.is_of("pr", "") && !reference.is_of("p", "s")
         );
+        let blob = Reference { in_blob: true, ..reference };
+        let blob_text = text.replace(":large:", ":blob:");
+        assert_eq!((blob.text(), blob.rows()), (blob_text.clone(), 2));
+        assert_eq!(Reference::parse(&blob_text), Some(blob));
         for other in ["", ":large:", &text[1..], &text[..text.len() - 1], &format!("{text}:1")] {
             assert_eq!(Reference::parse(other), None, "{other}");
         }

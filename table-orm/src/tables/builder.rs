@@ -1,6 +1,7 @@
 //! The layers of a connection, each by name.
 
 use super::Tables;
+use crate::blobs::Blobs;
 use crate::error::Result;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 use crate::layer::Observe;
@@ -49,6 +50,7 @@ pub struct TablesBuilder {
     #[cfg(any(feature = "metrics", feature = "tracing"))]
     observe: Option<Observe>,
     clock: WallClock,
+    blobs: Option<Arc<dyn Blobs>>,
     #[cfg(feature = "cache")]
     cache_bytes: u64,
 }
@@ -64,6 +66,7 @@ impl TablesBuilder {
             #[cfg(any(feature = "metrics", feature = "tracing"))]
             observe: Some(Observe),
             clock: WallClock::System,
+            blobs: None,
             #[cfg(feature = "cache")]
             cache_bytes: crate::cache::DEFAULT_CACHE_BYTES,
         }
@@ -156,6 +159,47 @@ impl TablesBuilder {
         self
     }
 
+    /// Keeps the bytes of [large values](crate::guide::run::large_values) of more than 64 KiB in blobs, such as those
+    /// of `AzureBlobs`, instead of rows. Values that are in rows already are still read.
+    ///
+    /// ```
+    /// use table_orm::blobs::MemoryBlobs;
+    /// use table_orm::embedded::EmbeddedStore;
+    /// use table_orm::property::Large;
+    /// use table_orm::{TableEntity, Tables};
+    ///
+    /// #[derive(Debug, TableEntity)]
+    /// #[table(name = "films", partition = "{studio}", row = "FILM:{id:05}")]
+    /// struct Film {
+    ///     studio: String,
+    ///     id: u32,
+    ///     #[table(overflow)]
+    ///     trailer: Large,
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let blobs = MemoryBlobs::new();
+    /// let tables = Tables::builder(EmbeddedStore::in_memory()?).blobs(blobs.clone()).build()?;
+    /// let films = tables.repo::<Film>();
+    /// films.create_table().await?;
+    /// let mut upload = films.upload(Film::partition("A24").row().id(1))?;
+    /// upload.add(vec![7; 3_000_000]).await?;
+    /// let trailer = upload.finish().await?;
+    /// let film = films.insert_loaded(&Film { studio: "A24".into(), id: 1, trailer }).await?;
+    /// let bytes = films.read_large(&film, |film| &film.trailer).await?;
+    /// assert_eq!(bytes.map(|bytes| bytes.len()), Some(3_000_000));
+    /// assert_eq!(blobs.names().len(), 1);
+    /// films.delete(film).await?;
+    /// assert_eq!(blobs.names().len(), 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn blobs(mut self, blobs: impl Blobs + 'static) -> Self {
+        self.blobs = Some(Arc::new(blobs));
+        self
+    }
+
     /// Returns the tables behind these layers. Sends nothing.
     ///
     /// # Errors
@@ -167,7 +211,7 @@ impl TablesBuilder {
         add(&mut store, self.retry)?;
         #[cfg(any(feature = "metrics", feature = "tracing"))]
         add(&mut store, self.observe)?;
-        let connection = Connection::new(store).with_clock(self.clock);
+        let connection = Connection::new(store).with_clock(self.clock).with_blobs(self.blobs);
         #[cfg(feature = "cache")]
         let connection = connection.with_cache(self.cache_bytes);
         Ok(Tables { connection: Arc::new(connection) })

@@ -1,22 +1,22 @@
 //! Policies that authorize each try of a request, as the last step before the transport.
 
 use super::credential::SharedKey;
+use super::string_to_sign::string_to_sign;
 use crate::azure::endpoint::AccountService;
-use crate::azure::protocol::{http_date, signature};
+use crate::azure::protocol::http_date;
 use async_trait::async_trait;
 use azure_core::credentials::{Secret, TokenRequestOptions};
 use azure_core::error::{Error, ErrorKind};
-use azure_core::http::headers::{AUTHORIZATION, CONTENT_TYPE, HeaderName, MS_DATE};
+use azure_core::http::headers::{AUTHORIZATION, MS_DATE};
 use azure_core::http::policies::auth::{Authorizer, OnRequest};
 use azure_core::http::policies::{Policy, PolicyResult};
 use azure_core::http::{ClientMethodOptions, Context, Request};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::time::timeout;
 
-/// Signs with the account's key: `SharedKeyLite` (service documentation, "Authorize with Shared
-/// Key"). Each try has a new date, because the service refuses one that is 15 minutes old.
+/// Signs with the account's key: `SharedKeyLite`, or `SharedKey` for blobs (service documentation, "Authorize with
+/// Shared Key"). Each try has a new date, because the service refuses one that is 15 minutes old.
 #[derive(Debug)]
 pub(crate) struct SignSharedKey {
     pub(crate) key: SharedKey,
@@ -34,40 +34,13 @@ impl Policy for SignSharedKey {
         let account = self.key.account();
         request.insert_header(MS_DATE, http_date::format(SystemTime::now()));
         let signature = self.key.sign(&string_to_sign(self.service, account, request))?;
-        request.insert_header(AUTHORIZATION, format!("SharedKeyLite {account}:{signature}"));
+        let scheme = match self.service {
+            AccountService::Blobs => "SharedKey",
+            AccountService::Tables | AccountService::Queues => "SharedKeyLite",
+        };
+        request.insert_header(AUTHORIZATION, format!("{scheme} {account}:{signature}"));
         next[0].send(context, request, &next[1..]).await
     }
-}
-
-/// Builds the text to sign of a dated request. The body and most of the query are not part of it.
-fn string_to_sign(service: AccountService, account: &str, request: &Request) -> String {
-    let value = |name: &HeaderName| request.headers().get_optional_str(name).unwrap_or_default();
-    let url = request.url();
-    let comp = url.query_pairs().find(|(name, _)| name == "comp").map(|(_, value)| value);
-    let comp = comp.as_deref();
-    match service {
-        AccountService::Tables => {
-            signature::shared_key_lite(value(&MS_DATE), account, url.path(), comp)
-        }
-        AccountService::Queues => {
-            let (method, headers) = (request.method(), canonical_headers(request));
-            // The MD5 is empty, and the date is among the headers.
-            let mut text = format!("{method}\n\n{}\n\n{headers}", value(&CONTENT_TYPE));
-            signature::push_resource(&mut text, account, url.path(), comp);
-            text
-        }
-    }
-}
-
-/// Returns the headers `x-ms-*`, sorted, each with a line end.
-fn canonical_headers(request: &Request) -> String {
-    let headers: BTreeMap<_, _> = request
-        .headers()
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.as_str()))
-        .filter(|(name, _)| name.starts_with("x-ms-"))
-        .collect();
-    headers.iter().map(|(name, value)| format!("{name}:{value}\n")).collect()
 }
 
 /// Appends a shared access signature to the query.
@@ -138,62 +111,5 @@ impl OnRequest for TokenInTime {
                        characters that tokens cannot have";
             Err(unavailable(why.to_owned()))
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use azure_core::http::{Method, Url};
-
-    fn signed(service: AccountService, request: &Request) -> String {
-        string_to_sign(service, "acc", request)
-    }
-
-    fn request(method: Method, url: &str, headers: &[(&'static str, &'static str)]) -> Request {
-        let mut request = Request::new(Url::parse(url).unwrap(), method);
-        for (name, value) in headers {
-            request.insert_header(*name, *value);
-        }
-        request
-    }
-
-    #[test]
-    fn the_path_is_signed_as_it_is_sent() {
-        let signed = |url: &str| {
-            signed(AccountService::Tables, &request(Method::Get, url, &[("x-ms-date", "D")]))
-        };
-        assert_eq!(
-            signed("https://h/People(PartitionKey='a%20b',RowKey='%27%27')?$top=1"),
-            "D\n/acc/People(PartitionKey='a%20b',RowKey='%27%27')"
-        );
-        assert_eq!(signed("http://h:1/acc/?comp=properties&x=1"), "D\n/acc/acc/?comp=properties");
-    }
-
-    /// The example of the service documentation, "Authorize with Shared Key", and one of a queue.
-    #[test]
-    fn the_service_headers_of_a_request_to_a_queue_are_signed() {
-        let documented = request(
-            Method::Put,
-            "http://testaccount1.blob.core.windows.net/mycontainer/hello.txt",
-            &[
-                ("content-type", "text/plain; charset=UTF-8"),
-                ("x-ms-meta-m2", "v2"),
-                ("x-ms-date", "Sun, 20 Sep 2009 20:36:40 GMT"),
-                ("x-ms-meta-m1", "v1"),
-                ("content-length", "11"),
-            ],
-        );
-        assert_eq!(
-            string_to_sign(AccountService::Queues, "testaccount1", &documented),
-            "PUT\n\ntext/plain; charset=UTF-8\n\nx-ms-date:Sun, 20 Sep 2009 20:36:40 GMT\n\
-             x-ms-meta-m1:v1\nx-ms-meta-m2:v2\n/testaccount1/mycontainer/hello.txt"
-        );
-        let url = "http://h:1/acc/jobs/messages?popreceipt=a%2Bb&visibilitytimeout=0";
-        let renewal = request(Method::Put, url, &[("x-ms-version", "V"), ("accept", "A")]);
-        assert_eq!(
-            signed(AccountService::Queues, &renewal),
-            "PUT\n\n\n\nx-ms-version:V\n/acc/acc/jobs/messages"
-        );
     }
 }

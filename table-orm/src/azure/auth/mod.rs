@@ -5,6 +5,7 @@
 mod authorize;
 mod credential;
 mod sas;
+mod string_to_sign;
 
 pub use credential::{Credential, SharedKey};
 pub use sas::{SasError, TableSas};

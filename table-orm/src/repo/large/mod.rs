@@ -5,6 +5,9 @@
 //! Invariants:
 //! - The first row of a value is written before its others, and deleted before them. So a row without the
 //!   first one is garbage.
+//! - A blob is created after both rows that name it, and deleted between them. Its upload goes on only if the first
+//!   row is there after that: whoever deletes this row later deletes the blob, too. The second row outlives the first
+//!   for as long as an upload may be in progress, and names a blob that such an upload creates too late.
 //! - The first row is deleted in the transaction that makes its entity refer to another value; or in a version that
 //!   was read before its entity was seen not to refer to it. A transaction that made the entity refer to it since
 //!   then has changed that version.
@@ -17,4 +20,4 @@ mod upload;
 
 pub use upload::Upload;
 
-pub(super) use unused::{Unused, deletions, judge, remove};
+pub(super) use unused::{Unused, judge, removal, remove};

@@ -1,6 +1,7 @@
 //! Reads the bytes of a large value.
 
 use super::chunk_row::ChunkRow;
+use crate::blobs::PART_BYTES;
 use crate::entity::{TableEntity, canonical, partition_key, read_row, row_key};
 use crate::error::{Error, LargeValueError, Result};
 use crate::plan::{CanonicalKey, TableClient};
@@ -12,8 +13,9 @@ use futures_util::stream;
 use std::sync::Arc;
 
 impl<E: TableEntity> Repo<E> {
-    /// Reads the bytes of a large value of an entity that was read: one request for each 704 KiB, and none for a
-    /// value of up to 64 KiB. Checks their length and their hash. Returns `None` when the field has no value.
+    /// Reads the bytes of a large value of an entity that was read: one request for each 704 KiB, or for each 4 MiB of
+    /// a blob, and none for a value of up to 64 KiB. Checks their length and their hash. Returns `None` when the field
+    /// has no value.
     ///
     /// If the value was replaced since the entity was read, this reads the entity again, and returns the bytes of the
     /// new value; `None` when the entity was deleted.
@@ -62,8 +64,8 @@ impl<E: TableEntity> Repo<E> {
         }
     }
 
-    /// The bytes of a large value, row by row: the memory holds one of 704 KiB. Ends at once when the field has no
-    /// value. The last item comes after the hash of all bytes was checked.
+    /// The bytes of a large value, row by row, or part by part of a blob: the memory holds one, of 704 KiB or 4 MiB.
+    /// Ends at once when the field has no value. The last item comes after the hash of all bytes was checked.
     ///
     /// If the value was replaced before the first item, this is the new value, as in [`read_large`](Self::read_large).
     ///
@@ -129,13 +131,18 @@ impl<E: TableEntity> Repo<E> {
     }
 }
 
+/// In how many requests a value is read.
+const fn parts(reference: &Reference) -> u64 {
+    if reference.in_blob { reference.length.div_ceil(PART_BYTES as u64) } else { reference.rows() }
+}
+
 /// A large value that is read.
 struct Reading {
     client: TableClient,
     /// The key of its entity.
     key: CanonicalKey,
     large: Option<Large>,
-    /// The number of the row that is read next.
+    /// The number of the row, or of the part of a blob, that is read next.
     chunk: u64,
     digest: Digest,
     length: u64,
@@ -169,22 +176,38 @@ impl Reading {
             self.chunk = 1;
             return Ok(bytes.map_or(Next::End, |bytes| Next::Bytes(bytes.clone())));
         };
-        if self.chunk == reference.chunks() {
+        let parts = parts(reference);
+        if self.chunk == parts {
             return Ok(Next::End);
         }
-        let (reference, row_key) = (reference.clone(), chunk_key(&reference.id, self.chunk));
-        let (partition_key, row_key) = (self.key.partition_key.clone(), row_key);
-        let query = self.client.point(&CanonicalKey { partition_key, row_key: row_key.clone() });
-        let Some(row) = self.client.row(&query).await? else { return Ok(Next::Missing(row_key)) };
-        let row: ChunkRow = read_row(0, &row.body)?;
-        let data = row.data.unwrap_or_default();
+        let reference = reference.clone();
+        let row_key = self.row_key(&reference);
+        let data = if reference.in_blob {
+            self.client.blob(&reference.id)?.read(self.length, PART_BYTES).await?
+        } else {
+            self.row(&row_key).await?
+        };
+        let Some(data) = data else { return Ok(Next::Missing(row_key)) };
         self.chunk += 1;
         self.digest.add(&data);
         self.length += data.len() as u64;
-        if self.chunk == reference.chunks() && !self.is_whole(&reference) {
+        if self.chunk == parts && !self.is_whole(&reference) {
             return Err(self.damaged(row_key));
         }
         Ok(Next::Bytes(data))
+    }
+
+    /// The bytes in a row, if it is there.
+    async fn row(&self, row_key: &str) -> Result<Option<Bytes>> {
+        let (partition_key, row_key) = (self.key.partition_key.clone(), row_key.to_owned());
+        let query = self.client.point(&CanonicalKey { partition_key, row_key });
+        let Some(row) = self.client.row(&query).await? else { return Ok(None) };
+        Ok(Some(read_row::<ChunkRow>(0, &row.body)?.data.unwrap_or_default()))
+    }
+
+    /// The RowKey of what is read next; of a blob, that of the first row.
+    fn row_key(&self, reference: &Reference) -> String {
+        chunk_key(&reference.id, if reference.in_blob { 0 } else { self.chunk })
     }
 
     fn is_whole(&self, reference: &Reference) -> bool {
@@ -204,8 +227,9 @@ impl Reading {
         let loaded = self.client.load::<E>(&self.key).await?;
         let large = loaded.and_then(|entity| of(&entity).large().cloned());
         if large == self.large {
-            let id = self.large.as_ref().and_then(Large::reference).map_or("", |own| &own.id);
-            return Err(self.damaged(chunk_key(id, self.chunk)));
+            let own = self.large.as_ref().and_then(Large::reference);
+            let row_key = own.map(|own| self.row_key(own)).unwrap_or_default();
+            return Err(self.damaged(row_key));
         }
         (self.large, self.chunk, self.length) = (large, 0, 0);
         self.digest = Digest::default();

@@ -1,11 +1,11 @@
 //! Large values that no entity refers to.
 
-use super::chunk_row::{ChunkRow, OWNER};
+use super::chunk_row::{ChunkRow, IN_BLOB, OWNER};
 use crate::entity::{
     CanonicalKeyOf, CompleteKey, LargeType, RowHead, TableEntity, read_row, refers_to, split_page,
 };
 use crate::error::{Error, Result};
-use crate::model::{ETag, Metadata, PARTITION_KEY, ROW_KEY, TIMESTAMP};
+use crate::model::{DateTime, ETag, Metadata, PARTITION_KEY, ROW_KEY, TIMESTAMP};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::property::{LARGE_START, Reference, chunk_key, chunk_of};
 use crate::query::{KeyRange, RowQuery, Span};
@@ -35,8 +35,11 @@ pub(crate) async fn judge<E: TableEntity>(
     id: &str,
 ) -> Result<Unused> {
     let Some(large) = LargeType::of::<E>() else { return Ok(Unused::No) };
-    let Some(row) = head(client, partition_key, id).await? else {
-        return Ok(Unused::Yes(None, Duration::ZERO));
+    let Some(row) = row(client, partition_key, id, 0).await? else {
+        let second = row(client, partition_key, id, 1).await?;
+        let second = second.map(|row| read_row::<ChunkRow>(0, &row.body)).transpose()?;
+        let is_young = second.is_some_and(|second| names_young_blob(client, &second));
+        return Ok(if is_young { Unused::Young } else { Unused::Yes(None, Duration::ZERO) });
     };
     let etag = row.etag()?;
     let ChunkRow { owner, written, .. } = read_row(0, &row.body)?;
@@ -47,52 +50,91 @@ pub(crate) async fn judge<E: TableEntity>(
     if entity.is_some_and(|row| refers_to(&row.body, id)) {
         return Ok(Unused::No);
     }
-    let age = written.map(|written| client.age(written)).unwrap_or_default();
+    let age = age(client, written);
     Ok(if age < GRACE { Unused::Young } else { Unused::Yes(Some(etag), age) })
 }
 
-/// The first row of a value, without the bytes.
-async fn head(client: &TableClient, partition_key: &str, id: &str) -> Result<Option<StoredRow>> {
-    let key = CanonicalKey { partition_key: partition_key.to_owned(), row_key: chunk_key(id, 0) };
-    let select = [PARTITION_KEY, ROW_KEY, TIMESTAMP, OWNER].map(Cow::Borrowed);
+fn age(client: &TableClient, written: Option<DateTime>) -> Duration {
+    written.map(|written| client.age(written)).unwrap_or_default()
+}
+
+/// Whether the row is of a value in a blob whose upload may be in progress.
+fn names_young_blob(client: &TableClient, row: &ChunkRow) -> bool {
+    row.in_blob && age(client, row.written) < GRACE
+}
+
+/// A row of a value, without the bytes.
+async fn row(
+    client: &TableClient,
+    partition_key: &str,
+    id: &str,
+    chunk: u64,
+) -> Result<Option<StoredRow>> {
+    let (partition_key, row_key) = (partition_key.to_owned(), chunk_key(id, chunk));
+    let key = CanonicalKey { partition_key, row_key };
+    let select = [PARTITION_KEY, ROW_KEY, TIMESTAMP, OWNER, IN_BLOB].map(Cow::Borrowed);
     let (select, metadata) = (Some(select.into()), Metadata::Minimal);
     client.row(&RowQuery { select, metadata, ..client.point(&key) }).await
 }
 
-/// The deletes of a value's rows: the first row in that version alone, then the others.
-pub(crate) async fn deletions(
+/// How a value is removed, in this order.
+pub(crate) struct Removal {
+    /// The delete of the first row in the version that was read, if it is there.
+    head: Option<Batch>,
+    /// Whether a blob holds the bytes.
+    in_blob: bool,
+    /// The deletes of the other rows: none while the upload of a blob may be in progress.
+    others: Vec<Batch>,
+}
+
+impl Removal {
+    /// Its transactions.
+    pub fn into_batches(self) -> Vec<Batch> {
+        self.head.into_iter().chain(self.others).collect()
+    }
+}
+
+/// How the value with that first row is removed.
+pub(crate) async fn removal(
     client: &TableClient,
     partition_key: &str,
     id: &str,
     head: Option<ETag>,
-) -> Result<Vec<Batch>> {
+) -> Result<Removal> {
     let first = chunk_key(id, 0);
-    let mut batches = Vec::new();
-    if let Some(etag) = head {
-        let action = Action::Delete(IfMatch::ETag(etag));
-        batches.push(vec![Operation { row_key: first.clone(), action }]);
-    }
-    let keys = rows(client, partition_key, format!("{LARGE_START}{id}:")).await?;
-    let others = keys.into_iter().filter(|row_key| *row_key != first);
-    let others: Vec<_> =
-        others.map(|row_key| Operation { row_key, action: Action::Delete(IfMatch::Any) }).collect();
-    let most = client.store().transaction_operations().max(1);
-    batches.extend(others.chunks(most).map(<[_]>::to_vec));
     let partition_key = partition_key.to_owned();
     let batch = |operations| Batch { partition_key: partition_key.clone(), operations };
-    Ok(batches.into_iter().map(batch).collect())
+    let head = head.map(|etag| {
+        let action = Action::Delete(IfMatch::ETag(etag));
+        batch(vec![Operation { row_key: first.clone(), action }])
+    });
+    let rows = rows(client, &partition_key, format!("{LARGE_START}{id}:")).await?;
+    let in_blob = rows.iter().any(|(_, row)| row.in_blob);
+    let stays =
+        |(row_key, row): &(String, ChunkRow)| *row_key == first || names_young_blob(client, row);
+    let delete = |(row_key, _)| Operation { row_key, action: Action::Delete(IfMatch::Any) };
+    let others: Vec<_> = rows.into_iter().filter(|row| !stays(row)).map(delete).collect();
+    let most = client.store().transaction_operations().max(1);
+    let others = others.chunks(most).map(|some| batch(some.to_vec())).collect();
+    Ok(Removal { head, in_blob, others })
 }
 
-/// The keys of the rows that begin with that.
-async fn rows(client: &TableClient, partition_key: &str, start: String) -> Result<Vec<String>> {
+/// The rows whose keys begin with that, each with its key and without the bytes.
+async fn rows(
+    client: &TableClient,
+    partition_key: &str,
+    start: String,
+) -> Result<Vec<(String, ChunkRow)>> {
     let keys =
         KeyRange { partition: Span::Exact(partition_key.to_owned()), row: Span::prefix(start) };
-    let select = Some([PARTITION_KEY, ROW_KEY].map(Cow::Borrowed).into());
-    let mut pages = client.pages(RowQuery { select, ..client.query(keys) });
+    let select = Some([PARTITION_KEY, ROW_KEY, TIMESTAMP, IN_BLOB].map(Cow::Borrowed).into());
+    let metadata = Metadata::Minimal;
+    let mut pages = client.pages(RowQuery { select, metadata, ..client.query(keys) });
     let mut rows = Vec::new();
     while let Some(page) = pages.next().await? {
         for row in split_page(&page)? {
-            rows.push(read_row::<RowHead>(0, row.get().as_bytes())?.row_key);
+            let json = row.get().as_bytes();
+            rows.push((read_row::<RowHead>(0, json)?.row_key, read_row(0, json)?));
         }
     }
     Ok(rows)
@@ -109,6 +151,9 @@ impl<E: TableEntity> Repo<E> {
     /// An upload for the same entity that is in progress elsewhere is lost: storing its value fails with
     /// [`LargeValueError::Gone`](crate::repo::LargeValueError::Gone). Nothing else is harmed: readers of a removed
     /// value read the new one.
+    ///
+    /// Of a value in a [blob](crate::TablesBuilder::blobs) that was uploaded within the last day, one small row stays
+    /// until [`repair`](Self::repair): it names a blob that an upload in progress may still create.
     ///
     /// One query, two point queries for each value, and two transactions or more for each that it removes.
     ///
@@ -140,38 +185,55 @@ impl<E: TableEntity> Repo<E> {
         const { assert!(!E::OVERFLOW.is_empty(), "the type has no field with `#[table(overflow)]`") }
         let CanonicalKey { partition_key, row_key } = CanonicalKey::of(key.into_keys()?);
         let owner = Reference::owner(&partition_key, &row_key);
-        let keys = rows(&self.client, &partition_key, format!("{LARGE_START}{owner}")).await?;
+        let rows = rows(&self.client, &partition_key, format!("{LARGE_START}{owner}")).await?;
         let mut ids: Vec<_> =
-            keys.iter().filter_map(|key| chunk_of(key)).map(|(id, _)| id).collect();
+            rows.iter().filter_map(|(key, _)| chunk_of(key)).map(|(id, _)| id).collect();
         ids.dedup();
         let mut removed = 0;
         for id in ids {
             // The row of the entity is read after the first row of the value.
-            let head = head(&self.client, &partition_key, id).await?;
+            let head = row(&self.client, &partition_key, id, 0).await?;
             let head = head.map(|row| row.etag()).transpose()?;
             let entity = self.client.annotated_row(&partition_key, &row_key).await?;
             if entity.is_some_and(|row| refers_to(&row.body, id)) {
                 continue;
             }
-            removed += usize::from(remove(&self.client, &partition_key, id, head).await?);
+            let deleted = remove(&self.client, &partition_key, id, head).await?;
+            removed += usize::from(deleted.is_some_and(|rows| rows > 0));
         }
         Ok(removed)
     }
 }
 
-/// Sends the deletes. Returns whether the value is removed: not where an entity was made to refer to it.
+/// Sends the deletes. Returns how many rows were deleted; `None` where an entity was made to refer to the value.
 pub(crate) async fn remove(
     client: &TableClient,
     partition_key: &str,
     id: &str,
     head: Option<ETag>,
-) -> Result<bool> {
-    for batch in deletions(client, partition_key, id, head).await? {
-        match client.send_changes(batch, None).await {
-            Ok(_) | Err(Error::NotFound(_)) => {}
-            Err(Error::Conflict(_)) => return Ok(false),
-            Err(error) => return Err(error),
-        }
+) -> Result<Option<usize>> {
+    let Removal { head, in_blob, others } = removal(client, partition_key, id, head).await?;
+    let blob = in_blob.then(|| client.blob(id)).transpose()?;
+    let rows = head.iter().chain(&others).map(|batch| batch.operations.len()).sum();
+    if let Some(batch) = head
+        && !send(client, batch).await?
+    {
+        return Ok(None);
     }
-    Ok(true)
+    if let Some(blob) = blob {
+        blob.delete().await?;
+    }
+    for batch in others {
+        send(client, batch).await?;
+    }
+    Ok(Some(rows))
+}
+
+/// Sends deletes of rows that may be gone. Returns whether they have the versions that were read.
+async fn send(client: &TableClient, batch: Batch) -> Result<bool> {
+    match client.send_changes(batch, None).await {
+        Ok(_) | Err(Error::NotFound(_)) => Ok(true),
+        Err(Error::Conflict(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
 }

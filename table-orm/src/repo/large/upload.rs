@@ -1,10 +1,11 @@
-//! Writes the rows of a large value.
+//! Writes the rows of a large value, or its blob.
 
 use super::chunk_row::ChunkRow;
+use crate::blobs::{BlobErrorKind, PART_BYTES};
 use crate::entity::{CanonicalKeyOf, CompleteKey, TableEntity};
-use crate::error::{LargeValueError, Result};
+use crate::error::{self, LargeValueError, Result};
 use crate::plan::{CanonicalKey, TableClient};
-use crate::property::{CHUNK_BYTES, Digest, Large, MAX_INLINE, Reference};
+use crate::property::{CHUNK_BYTES, Digest, Large, MAX_INLINE, Reference, chunk_key};
 use crate::repo::Repo;
 use bytes::{Bytes, BytesMut};
 use std::error::Error;
@@ -12,14 +13,14 @@ use std::error::Error;
 impl<E: TableEntity> Repo<E> {
     /// Starts the upload of a large value for the entity under that canonical key, which may not exist yet.
     ///
-    /// Give the bytes piece by piece; the memory holds one row of them, 704 KiB. Up to 64 KiB stay in memory and
-    /// go into the entity. Then store the entity with the [`Large`] that [`finish`](Upload::finish) returns: the
-    /// value exists for readers from that transaction on. It belongs to this entity: another one, or this one under
-    /// another key, cannot be stored with it.
+    /// Give the bytes piece by piece; the memory holds one row of them, 704 KiB, or one part of a
+    /// [blob](crate::TablesBuilder::blobs), 4 MiB. Up to 64 KiB stay in memory and go into the entity. Then store the
+    /// entity with the [`Large`] that [`finish`](Upload::finish) returns: the value exists for readers from that
+    /// transaction on. It belongs to this entity: another one, or this one under another key, cannot be stored with it.
     ///
-    /// If the process ends before, nobody refers to the rows: [`verify`](Self::verify) finds them after a day, and
+    /// If the process ends before, nobody refers to the bytes: [`verify`](Self::verify) finds them after a day, and
     /// [`repair`](Self::repair) removes them. [`remove_unused_values`](Self::remove_unused_values) does so at once.
-    /// When the entity is stored with another value later, or is deleted, a write that has read it removes the rows.
+    /// When the entity is stored with another value later, or is deleted, a write that has read it removes the bytes.
     ///
     /// ```
     /// use table_orm::property::Large;
@@ -63,8 +64,10 @@ impl<E: TableEntity> Repo<E> {
         const { assert!(!E::OVERFLOW.is_empty(), "the type has no field with `#[table(overflow)]`") }
         let key = CanonicalKey::of(key.into_keys()?);
         let id = Reference::fresh_id(&key.partition_key, &key.row_key);
-        let (buffer, digest) = (BytesMut::new(), Digest::default());
-        Ok(Upload { client: self.client.clone(), key, id, buffer, digest, length: 0, chunks: 0 })
+        let (client, buffer, digest) = (self.client.clone(), BytesMut::new(), Digest::default());
+        let part_bytes = if client.has_blobs() { PART_BYTES } else { CHUNK_BYTES };
+        let (length, chunks, version) = (0, 0, None);
+        Ok(Upload { client, key, id, part_bytes, version, buffer, digest, length, chunks })
     }
 }
 
@@ -75,29 +78,34 @@ pub struct Upload {
     client: TableClient,
     key: CanonicalKey,
     id: String,
-    /// The bytes of the next row.
+    /// The bytes of each row, or of each part of a blob, but for the last.
+    part_bytes: usize,
+    /// The version of the blob, once there is one.
+    version: Option<String>,
+    /// The bytes of the next row or part.
     buffer: BytesMut,
     digest: Digest,
     length: u64,
-    /// How many rows were written.
-    chunks: u64,
+    /// How many rows or parts were written.
+    chunks: u32,
 }
 
 impl Upload {
-    /// Appends bytes. Sends a request for each 704 KiB.
+    /// Appends bytes. Sends a request for each 704 KiB, or for each 4 MiB of a blob.
     ///
     /// # Errors
-    /// When the store rejects a row. The upload cannot go on then, nor after a call that was dropped: later calls
-    /// fail with [`LargeValueError::Interrupted`]. Start another one.
+    /// When the store rejects a row or a part, and with [`LargeValueError::Gone`] when the value was removed meanwhile.
+    /// The upload cannot go on then, nor after a call that was dropped: later calls fail with
+    /// [`LargeValueError::Interrupted`]. Start another one.
     pub async fn add(&mut self, bytes: impl Into<Bytes>) -> Result<()> {
         self.check_whole()?;
         let mut bytes = bytes.into();
         self.digest.add(&bytes);
         self.length += bytes.len() as u64;
         while !bytes.is_empty() {
-            let room = CHUNK_BYTES - self.buffer.len();
+            let room = self.part_bytes - self.buffer.len();
             self.buffer.extend_from_slice(&bytes.split_to(room.min(bytes.len())));
-            if self.buffer.len() == CHUNK_BYTES {
+            if self.buffer.len() == self.part_bytes {
                 self.flush().await?;
             }
         }
@@ -128,7 +136,8 @@ impl Upload {
     /// Writes what is left. Returns the value, to be stored in the entity.
     ///
     /// # Errors
-    /// When the store rejects a row. [`LargeValueError::Interrupted`] as in [`add`](Self::add).
+    /// When the store rejects a row or a part. [`LargeValueError::Gone`] and [`LargeValueError::Interrupted`] as in
+    /// [`add`](Self::add).
     pub async fn finish(mut self) -> Result<Large> {
         self.check_whole()?;
         if self.chunks == 0 && self.buffer.len() <= MAX_INLINE {
@@ -137,21 +146,64 @@ impl Upload {
         if !self.buffer.is_empty() {
             self.flush().await?;
         }
+        let in_blob = self.version.is_some();
+        if let Some(version) = &self.version {
+            let blob = self.client.blob(&self.id)?;
+            match blob.commit(version, self.chunks, self.length).await {
+                Err(LargeValueError::Blob(error)) if error.kind == BlobErrorKind::Changed => {
+                    return Err(self.gone());
+                }
+                committed => committed?,
+            }
+        }
         let (id, length, sha256) = (self.id, self.length, self.digest.finish());
-        Ok(Large::from(Reference { id, length, sha256 }))
+        Ok(Large::from(Reference { id, length, sha256, in_blob }))
     }
 
     /// Fails when bytes were lost, because a row was not written to its end.
     fn check_whole(&self) -> Result<()> {
-        let kept = self.chunks * CHUNK_BYTES as u64 + self.buffer.len() as u64;
+        let kept = u64::from(self.chunks) * self.part_bytes as u64 + self.buffer.len() as u64;
         if kept == self.length { Ok(()) } else { Err(LargeValueError::Interrupted.into()) }
     }
 
     async fn flush(&mut self) -> Result<()> {
         let data = self.buffer.split().freeze();
-        let batch = ChunkRow::write(&self.key, &self.id, self.chunks, &data)?;
-        self.client.send(batch).await?;
+        if self.client.has_blobs() {
+            self.stage(data).await?;
+        } else {
+            let batch = ChunkRow::write(&self.key, &self.id, u64::from(self.chunks), &data)?;
+            self.client.send(batch).await?;
+        }
         self.chunks += 1;
         Ok(())
+    }
+
+    /// Sends a part of the blob.
+    async fn stage(&mut self, data: Bytes) -> Result<()> {
+        if self.version.is_none() {
+            self.version = Some(self.create_blob().await?);
+        }
+        Ok(self.client.blob(&self.id)?.stage(self.chunks, data).await?)
+    }
+
+    /// Creates the blob, after the rows that name it. Returns its version.
+    async fn create_blob(&self) -> Result<String> {
+        self.client.send(ChunkRow::write_of_blob(&self.key, &self.id)?).await?;
+        let blob = self.client.blob(&self.id)?;
+        let version = blob.create().await?;
+        match self.client.send(ChunkRow::touch(&self.key, &self.id)?).await {
+            // Whoever deleted the row may have done so before there was a blob to delete.
+            Err(error::Error::NotFound(_)) => {
+                blob.delete().await?;
+                Err(self.gone())
+            }
+            touched => touched.map(|_| version),
+        }
+    }
+
+    /// The error of a value that was removed before its upload ended.
+    fn gone(&self) -> error::Error {
+        let (partition_key, row_key) = (self.key.partition_key.clone(), chunk_key(&self.id, 0));
+        LargeValueError::Gone { partition_key, row_key }.into()
     }
 }

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::model::ETag;
 use crate::plan::TableClient;
 use crate::property::chunk_of;
-use crate::repo::large::{Unused, deletions, judge, remove};
+use crate::repo::large::{Unused, judge, removal, remove};
 use crate::repo::maintenance::verify::Finding;
 use crate::store::Batch;
 
@@ -25,7 +25,7 @@ pub(super) async fn delete<E: TableEntity>(
             Err(reason) => return Ok(Verdict::Skip(reason)),
         };
         let removed = remove(client, &finding.partition_key, &id, head).await?;
-        Ok(if removed { Verdict::Repair } else { Verdict::Skip(SkipReason::Changed) })
+        Ok(removed.map_or(Verdict::Skip(SkipReason::Changed), |_| Verdict::Repair))
     };
     match removed.await {
         Ok(verdict) => RepairOutcome::of(vec![finding], [verdict], None),
@@ -39,7 +39,9 @@ pub(super) async fn plan<E: TableEntity>(
     finding: &Finding,
 ) -> Result<Vec<Batch>> {
     match decide::<E>(client, finding).await? {
-        Ok((id, head)) => deletions(client, &finding.partition_key, &id, head).await,
+        Ok((id, head)) => {
+            Ok(removal(client, &finding.partition_key, &id, head).await?.into_batches())
+        }
         Err(_) => Ok(Vec::new()),
     }
 }
