@@ -12,9 +12,9 @@ use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use table_orm::embedded::{Durability, EmbeddedStore};
-use table_orm::entity::EntityRows;
+use table_orm::entity::{EntityRows, RawRow};
 use table_orm::scan::{Checkpoint, ScanPage};
-use table_orm::{DynamicEntity, Error, ScanPermit, TableEntity, TableName, Tables};
+use table_orm::{Error, ScanPermit, TableEntity, TableName, Tables};
 use tokio::runtime::Runtime;
 
 const ROWS: u32 = 200_000;
@@ -131,11 +131,11 @@ fn copy(runtime: &Runtime, source: &Path, target: &Path, durability: Durability,
     runtime.block_on(async {
         target.create(&name).await.unwrap();
         let target = target.table(name.clone());
-        let page = |page: ScanPage<DynamicEntity>| {
-            let writes = target.insert_or_replace_many(page.rows);
+        let page = |page: ScanPage<RawRow>| {
+            let writes = target.insert_or_replace_raw(page.rows);
             async { writes.parallelism(WRITERS.div_ceil(PAGES)).await.all().map(drop) }
         };
-        let scan = source.scan(name, ScanPermit::because("copy of the table"));
+        let scan = source.scan(name, ScanPermit::because("copy of the table")).raw();
         let scan = scan.concurrency(READERS).handlers(PAGES);
         let scan = scan.checkpoint(Checkpoint::file(checkpoint.path().join("copy.json")));
         let report = scan.on_page(page).await.unwrap_or_else(|error: Error| panic!("{error}"));

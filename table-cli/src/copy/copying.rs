@@ -5,9 +5,10 @@
 //! because rows are inserted or replaced.
 
 use std::path::PathBuf;
+use table_orm::entity::RawRow;
 use table_orm::repo::Table;
 use table_orm::scan::{Checkpoint, ScanPage};
-use table_orm::{DynamicEntity, Error, ScanPermit};
+use table_orm::{Error, ScanPermit};
 
 /// How a table is copied.
 #[derive(Debug, Clone)]
@@ -40,11 +41,11 @@ impl Copying {
         stop: impl Future<Output = ()>,
         written: impl Fn(u64),
     ) -> Result<Ended, Error> {
-        let page = |page: ScanPage<DynamicEntity>| {
+        let page = |page: ScanPage<RawRow>| {
             let written = &written;
             async move {
                 let rows = page.rows.len() as u64;
-                let writes = self.target.insert_or_replace_many(page.rows);
+                let writes = self.target.insert_or_replace_raw(page.rows);
                 writes.parallelism(self.writers).await.all()?;
                 written(rows);
                 Ok::<_, Error>(())
@@ -53,6 +54,7 @@ impl Copying {
         let scan = self
             .source
             .scan(ScanPermit::because("copy of the table"))
+            .raw()
             .concurrency(self.readers)
             .handlers(self.pages)
             .checkpoint(Checkpoint::file(&self.checkpoint))

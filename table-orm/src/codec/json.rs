@@ -36,6 +36,14 @@ impl<'de> Json<'de> {
         self.own_value(PhantomData::<IgnoredAny>).map(drop)
     }
 
+    /// Skips a value, and returns its text.
+    pub fn raw(&mut self) -> Result<&'de str, RowFault> {
+        self.next();
+        let start = self.rest;
+        self.ignore()?;
+        Ok(&start[..start.len() - self.rest.len()])
+    }
+
     /// Reads a string: a slice of the text unless it has escapes.
     pub fn text(&mut self) -> Result<Cow<'de, str>, RowFault> {
         match self.plain_text() {

@@ -146,6 +146,8 @@ impl<'c, 'de> Members<'c, 'de> {
         Ok(None)
     }
 
+    // Inlined, because it is most of `next_name`.
+    #[inline(always)]
     fn stored_name(&mut self) -> Result<Option<Cow<'de, str>>, RowFault> {
         let is_first = mem::replace(&mut self.is_first, false);
         let Some(names) = &*self.names else { return self.json.name(is_first) };
@@ -241,8 +243,12 @@ impl<'c, 'de> Members<'c, 'de> {
         }
     }
 
+    /// The text that was not read yet, from the brace or the comma before the next name.
+    pub(crate) const fn unread(&self) -> &'de str {
+        self.json.rest
+    }
+
     /// Reads a member that is neither key nor version: keeps marks, skips the rest.
-    #[cold]
     fn rest(&mut self, name: &str) -> Result<(), RowFault> {
         match name {
             MOVED_TO => self.context.moved_to = self.mark()?,

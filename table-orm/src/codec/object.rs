@@ -3,14 +3,14 @@
 //! Invariant: no value tree is built. A member is its name and the JSON text of its value, so a
 //! value is written back byte for byte as it was read.
 
-use super::write_string;
+use super::json::Json;
+use super::{RowFault, write_string};
 #[cfg(any(feature = "azure", feature = "embedded"))]
 use crate::model::TYPE_ANNOTATION;
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use serde::de::Error as _;
+use serde_json::Error;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// One member: its name, and the JSON text of its value.
 #[derive(Debug, Clone)]
@@ -57,9 +57,17 @@ pub fn visit_members<'a>(
     object: &'a str,
     each: impl FnMut(RawMember<'a>),
 ) -> serde_json::Result<()> {
-    let mut deserializer = serde_json::Deserializer::from_str(object);
-    Each(each).deserialize(&mut deserializer)?;
-    deserializer.end()
+    read_members(object, each).map_err(|fault| Error::custom(fault.fault()))
+}
+
+fn read_members<'a>(object: &'a str, mut each: impl FnMut(RawMember<'a>)) -> Result<(), RowFault> {
+    let mut json = Json { rest: object };
+    let mut is_first = true;
+    while let Some(name) = json.name(is_first)? {
+        is_first = false;
+        each(RawMember { name, value: json.raw()? });
+    }
+    json.end()
 }
 
 /// Appends a member behind those that the object already has: a comma, its name and the JSON text of
@@ -81,59 +89,6 @@ pub(crate) fn write_object(members: &MembersByName<'_>) -> Vec<u8> {
     }
     json.push(b'}');
     json
-}
-
-struct Each<F>(F);
-
-impl<'de, F: FnMut(RawMember<'de>)> DeserializeSeed<'de> for Each<F> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de, F: FnMut(RawMember<'de>)> Visitor<'de> for Each<F> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of properties")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        while let Some(name) = map.next_key_seed(Name)? {
-            let value = map.next_value::<&'de RawValue>()?.get();
-            (self.0)(RawMember { name, value });
-        }
-        Ok(())
-    }
-}
-
-/// A name; one without escapes is a slice of the text.
-struct Name;
-
-impl<'de> DeserializeSeed<'de> for Name {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Name {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a property name")
-    }
-
-    fn visit_borrowed_str<E: Error>(self, name: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(name))
-    }
-
-    fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(name.to_owned()))
-    }
 }
 
 #[cfg(test)]

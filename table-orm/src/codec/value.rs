@@ -35,34 +35,67 @@ impl<'de> Json<'de> {
     /// Reads a number; `None` for text of another form, and for a number that `serde_json` may judge
     /// otherwise.
     fn number(&mut self) -> Option<Number> {
-        let bytes = self.rest.as_bytes();
-        let start = usize::from(bytes.first() == Some(&b'-'));
-        let integer_end = digits(bytes, start);
-        let is_integer = !matches!(bytes.get(integer_end), Some(b'.' | b'e' | b'E'));
-        let integer = &bytes[start..integer_end];
-        if integer.is_empty() || (integer.len() > 1 && integer[0] == b'0') {
-            return None;
-        }
-        if !is_integer {
-            let end = float_end(bytes, integer_end)?;
+        let NumberEnds { start, integer, all } = number_ends(self.rest.as_bytes())?;
+        let (text, rest) = self.rest.split_at(all);
+        let number = if all > integer {
             // The standard library rounds correctly, as `serde_json` does with `float_roundtrip`.
-            let value = self.rest[..end].parse::<f64>().ok().filter(|value| value.is_finite())?;
-            self.rest = &self.rest[end..];
-            return Some(Number::Float(value));
-        }
-        if integer.len() > MOST_DIGITS {
+            Number::Float(text.parse().ok().filter(|value: &f64| value.is_finite())?)
+        } else if integer - start > MOST_DIGITS {
             return None;
-        }
-        let value = integer.iter().fold(0, |value, digit| 10 * value + i64::from(digit - b'0'));
-        let number = match (start, value) {
-            (0, value) => Number::Unsigned(value.unsigned_abs()),
-            // `-0` is a float.
-            (_, 0) => return None,
-            (_, value) => Number::Signed(-value),
+        } else {
+            let digits = text.as_bytes()[start..].iter();
+            let value = digits.fold(0, |value, digit| 10 * value + i64::from(digit - b'0'));
+            match (start, value) {
+                (0, value) => Number::Unsigned(value.unsigned_abs()),
+                // `-0` is a float.
+                (_, 0) => return None,
+                (_, value) => Number::Signed(-value),
+            }
         };
-        self.rest = &self.rest[integer_end..];
+        self.rest = rest;
         Some(number)
     }
+
+    /// Skips a text without escapes, a number, a boolean or `null`. Returns whether it was one.
+    #[inline]
+    fn skip_plain(&mut self) -> bool {
+        if self.plain_text().is_some() {
+            return true;
+        }
+        let end = match self.rest.as_bytes() {
+            [b't' | b'n', ..] if self.rest.starts_with("true") || self.rest.starts_with("null") => {
+                4
+            }
+            [b'f', ..] if self.rest.starts_with("false") => 5,
+            bytes => match number_ends(bytes) {
+                Some(ends) => ends.all,
+                None => return false,
+            },
+        };
+        self.rest = &self.rest[end..];
+        true
+    }
+}
+
+/// Where the parts of a number's text end.
+struct NumberEnds {
+    /// The sign.
+    start: usize,
+    integer: usize,
+    all: usize,
+}
+
+/// The parts of the number at the start of a text; `None` for text of another form.
+#[inline(always)]
+fn number_ends(bytes: &[u8]) -> Option<NumberEnds> {
+    let start = usize::from(bytes.first() == Some(&b'-'));
+    let integer = some_digits(bytes, start)?;
+    if integer - start > 1 && bytes[start] == b'0' {
+        return None;
+    }
+    let is_integer = !matches!(bytes.get(integer), Some(b'.' | b'e' | b'E'));
+    let all = if is_integer { integer } else { float_end(bytes, integer)? };
+    Some(NumberEnds { start, integer, all })
 }
 
 /// Where the fraction and the exponent from `at` on end; `None` where one has no digit.
@@ -189,11 +222,12 @@ impl<'de> Deserializer<'de> for Value<'_, 'de> {
         self.other(|reader| reader.deserialize_bool(visitor))
     }
 
-    /// A text or number that nobody wants is only passed over.
+    /// A value that nobody wants is only passed over.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self.0.plain_text() {
-            Some(_) => visitor.visit_unit(),
-            None => self.other(|reader| reader.deserialize_ignored_any(visitor)),
+        if self.0.skip_plain() {
+            visitor.visit_unit()
+        } else {
+            self.other(|reader| reader.deserialize_ignored_any(visitor))
         }
     }
 

@@ -174,7 +174,11 @@ fn write_rows(
 ) -> Result<ChangeResult, redb::Error> {
     let mut bodies = Vec::with_capacity(operations.len());
     for (index, operation) in operations.iter().enumerate() {
-        let stored = rows.get(&operation.key)?;
+        let stored = match operation.action {
+            // Whatever is there.
+            Action::InsertOrReplace(_) => None,
+            _ => rows.get(&operation.key)?,
+        };
         match body_to_store(&operation.action, stored.as_ref()) {
             Ok(body) => bodies.push(body),
             Err(error) => return Ok(Err(error.at(index))),

@@ -16,6 +16,7 @@ mod own_rows;
 mod page_range;
 mod projection;
 mod query;
+mod raw_row;
 mod read;
 mod row_head;
 mod rows;
@@ -50,6 +51,7 @@ pub use own_rows::Moved;
 #[doc(hidden)]
 pub use projection::{ChunksOf, Field, FromKeys, SeriesOf, Stores};
 pub use query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, UnionScope, WholePartition};
+pub use raw_row::RawRow;
 pub use read::{FromRow, ReadRow, WholeRows};
 pub use row_head::RowHead;
 pub use rows::{EntityRow, EntityRows, Invalid};

@@ -3,7 +3,7 @@
 use super::DynamicList;
 use super::bulk::{BatchPolicy, Bulk, IntoSource};
 use super::listing::Listing;
-use crate::entity::{DynamicEntity, read_row};
+use crate::entity::{DynamicEntity, RawRow, read_row};
 use crate::error::Result;
 use crate::model::{ETag, Metadata, TableName};
 use crate::plan::{CanonicalKey, Connection, TableClient};
@@ -166,6 +166,39 @@ impl Table {
         I: IntoSource<DynamicEntity, K>,
     {
         self.many(rows.into_source(), |row| batch(row, Action::InsertOrReplace))
+    }
+
+    /// Inserts or replaces many rows that another table stores, with their exact texts. They share transactions as
+    /// those of [`insert_or_replace_many`](Self::insert_or_replace_many).
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, ScanPermit, TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let (name, other) = (TableName::new("results")?, TableName::new("copy")?);
+    /// # tables.create(&name).await?;
+    /// # tables.create(&other).await?;
+    /// # let (results, copy) = (tables.table(name), tables.table(other));
+    /// # let rows = (0..250).map(|bib| DynamicEntity::new("Boston", format!("{bib:05}")));
+    /// # results.insert_many(rows).await.all()?;
+    /// let rows = results.scan(ScanPermit::because("a copy")).raw().collect().await?;
+    /// let written = copy.insert_or_replace_raw(rows).await.all()?;
+    /// assert_eq!((written.rows, written.requests), (250, 3));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn insert_or_replace_raw<I, K>(&self, rows: I) -> Bulk<'static, RawRow, I::Source>
+    where
+        I: IntoSource<RawRow, K>,
+    {
+        let operations = |row: &RawRow| {
+            let action = Action::InsertOrReplace(row.body().clone());
+            let operation = Operation { row_key: row.row_key.clone(), action };
+            let partition_key = row.partition_key.clone();
+            Ok(Batch { partition_key, operations: vec![operation] })
+        };
+        Bulk::new(self.client.clone(), rows.into_source(), BatchPolicy::shared(operations))
     }
 
     /// Deletes many rows, each in the version of its `etag`, or in any version when that is `None`.

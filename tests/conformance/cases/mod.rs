@@ -87,7 +87,7 @@ cases! {
         depend_on_what_a_transaction_reads, require_what_others_may_delete;
     isolation: keeps_types_apart_whose_keys_nest, leaves_out_rows_that_were_moved, tells_types_by_their_kind,
         leaves_out_rows_that_begin_as_helper_rows;
-    transfer: out_and_back_changes_no_bit;
+    transfer: out_and_back_changes_no_bit, of_raw_rows_changes_no_bit;
     periods: have_a_table_once_several_writers_began, are_read_in_order_and_dropped_whole;
     rolling: series_show_each_value_for_its_period_only, series_go_on_in_the_next_row;
     profile: counts_rows_and_their_sizes_alike_in_every_store;

@@ -11,6 +11,8 @@ pub(in crate::repo) struct Chunk<E> {
     /// How many operations each entity has.
     pub sizes: Vec<usize>,
     pub batch: Batch,
+    /// Where the operation with the greatest RowKey is.
+    greatest: usize,
     bytes: usize,
     /// The operations that a request needs beside those of the batch.
     more: usize,
@@ -26,7 +28,8 @@ impl<E> Chunk<E> {
     pub fn new(partition_key: String) -> Self {
         let batch = Batch { partition_key, operations: Vec::new() };
         let (entities, sizes, keys) = (Vec::new(), Vec::new(), Vec::new());
-        Self { entities, sizes, batch, bytes: 0, more: 0, units: 0, is_full: false, keys }
+        let (greatest, bytes, more, units, is_full) = (0, 0, 0, 0, false);
+        Self { entities, sizes, batch, greatest, bytes, more, units, is_full, keys }
     }
 
     /// A chunk of one entity.
@@ -73,7 +76,13 @@ impl<E> Chunk<E> {
 
     fn takes_rows(&self, operations: &[Operation]) -> bool {
         let here = &self.batch.operations;
-        !operations.iter().any(|new| here.iter().any(|old| old.row_key == new.row_key))
+        // Rows mostly come in order, so one comparison is enough.
+        let is_last = |new: &Operation| {
+            here.get(self.greatest).is_none_or(|greatest| greatest.row_key < new.row_key)
+        };
+        !operations
+            .iter()
+            .any(|new| !is_last(new) && here.iter().any(|old| old.row_key == new.row_key))
     }
 
     /// Whether the operations fit beside those here, and write other rows.
@@ -96,7 +105,13 @@ impl<E> Chunk<E> {
         self.more += more;
         self.sizes.push(operations.len());
         self.entities.push(entity);
-        self.batch.operations.extend(operations);
+        for operation in operations {
+            let here = &mut self.batch.operations;
+            if here.get(self.greatest).is_none_or(|last| last.row_key < operation.row_key) {
+                self.greatest = here.len();
+            }
+            here.push(operation);
+        }
         // One like the last does not fit.
         self.is_full = self.operations() + self.more + more >= most;
     }

@@ -1,7 +1,7 @@
 //! The calls that start a scan: on a typed repository or on an untyped table.
 
 use super::scan::Scan;
-use crate::entity::{DynamicEntity, OwnRows, ReadRow, TableEntity, canonical_rows};
+use crate::entity::{DynamicEntity, OwnRows, RawRow, ReadRow, TableEntity, canonical_rows};
 use crate::model::TableName;
 use crate::plan::TableClient;
 use crate::query::{ScanPermit, Span};
@@ -75,6 +75,34 @@ impl<E: TableEntity> Scan<E, E::Canonical> {
 }
 
 impl Scan<DynamicEntity> {
+    /// Reads the rows as text, to pass them on: faster, and without a look at their values.
+    ///
+    /// ```
+    /// # use table_orm::{DynamicEntity, ScanPermit, TableName, Tables};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let (name, other) = (TableName::new("songs")?, TableName::new("copy")?);
+    /// # tables.create(&name).await?;
+    /// # tables.create(&other).await?;
+    /// # let (songs, copy) = (tables.table(name), tables.table(other));
+    /// let row = DynamicEntity::new("Blue", "01").with("Seconds", 213_i64);
+    /// songs.insert(&row).await?;
+    /// let scan = songs.scan(ScanPermit::because("a copy")).raw();
+    /// let page = |page: table_orm::scan::ScanPage<_>| {
+    ///     let writes = copy.insert_or_replace_raw(page.rows);
+    ///     async { writes.await.all().map(drop) }
+    /// };
+    /// scan.on_page(page).await?;
+    /// let copied = copy.get("Blue", "01").await?;
+    /// assert_eq!(copied.map(|row| row.properties), Some(row.properties));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn raw(self) -> Scan<RawRow> {
+        self.cast()
+    }
+
     pub(crate) fn untyped(store: Arc<dyn Store>, table: TableName, permit: &ScanPermit) -> Self {
         Self::untyped_in(store, table, Span::All, permit)
     }
