@@ -1,7 +1,7 @@
 //! A lock for the schema: a test compares the types with a file, and says what stored rows would not survive.
 
 use table_orm::TableEntity;
-use table_orm::lock::{LockError, SchemaLock};
+use table_orm::schema_lock::{LockError, SchemaLock};
 
 /// A version of a type.
 macro_rules! version {

@@ -153,6 +153,9 @@ pub mod run {
     #[doc = include_str!("../guide/run/versions.md")]
     pub mod versions {}
 
+    #[doc = include_str!("../guide/run/schema_lock.md")]
+    pub mod schema_lock {}
+
     #[doc = include_str!("../guide/run/periods.md")]
     pub mod periods {}
 

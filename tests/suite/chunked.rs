@@ -5,11 +5,11 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use support::recorder::recorded;
 use table_orm::entity::Schema;
-use table_orm::lock::SchemaLock;
 use table_orm::model::Edm;
 use table_orm::property::PropertyFault;
 use table_orm::query::Complete;
 use table_orm::repo::Table;
+use table_orm::schema_lock::SchemaLock;
 use table_orm::{
     DynamicEntity, Error, Projection, Properties, Repo, TableEntity, TableName, Tables,
 };

@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::path::Path;
-use table_orm::lock::{LockError, Reads, SchemaLock};
+use table_orm::schema_lock::{LockError, Reads, SchemaLock};
 
 /// A type as it was locked first, or with one change.
 macro_rules! version {
@@ -13,7 +13,7 @@ macro_rules! version {
         $($(#[$attr:meta])* $field:ident: $ty:ty = $value:expr,)*
     }) => {
         mod $name {
-            use table_orm::lock::SchemaLock;
+            use table_orm::schema_lock::SchemaLock;
             use table_orm::{KeyPart, Sum, TableEntity};
 
             #[derive(Debug, Clone, Copy, KeyPart)]

@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::path::Path;
-use table_orm::lock::{LockError, Reads, SchemaChange, SchemaLock};
+use table_orm::schema_lock::{LockError, Reads, SchemaChange, SchemaLock};
 
 /// A type with one change.
 macro_rules! version {
     ($name:ident: [$($table:tt)*] [$($sum:tt)*] { $($(#[$attr:meta])* $field:ident: $ty:ty = $value:expr,)* }) => {
         mod $name {
-            use table_orm::lock::SchemaLock;
+            use table_orm::schema_lock::SchemaLock;
             use table_orm::model::DateTime;
             use table_orm::{Sum, TableEntity};
 

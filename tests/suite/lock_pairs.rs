@@ -1,6 +1,6 @@
 //! A lock compares every two of its types that share a table, whether or not `shares_table!` names them.
 
-use table_orm::lock::{LockError, SchemaLock};
+use table_orm::schema_lock::{LockError, SchemaLock};
 use table_orm::{Sum, TableEntity};
 
 #[derive(Debug, Clone, TableEntity)]

@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::path::Path;
-use table_orm::lock::{LockError, SchemaLock};
+use table_orm::schema_lock::{LockError, SchemaLock};
 
 /// A note with a state, and the union that reads it beside what else the version has.
 macro_rules! version {
     ($name:ident: [$($code:ident)*] [$($member:ident)*]) => {
         mod $name {
-            use table_orm::lock::SchemaLock;
+            use table_orm::schema_lock::SchemaLock;
             use table_orm::{KeyPart, TableEntity, TableUnion};
 
             #[derive(Debug, Clone, Copy, KeyPart)]

@@ -276,7 +276,7 @@ impl Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use table_orm::lock::{LockError, SchemaLock};
+    use table_orm::schema_lock::{LockError, SchemaLock};
 
     #[test]
     fn stored_finishers_stay_readable() -> Result<(), LockError> {

@@ -120,7 +120,7 @@ fn azure(_: &str) -> Result<Place, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use table_orm::lock::{LockError, SchemaLock};
+    use table_orm::schema_lock::{LockError, SchemaLock};
     use time::macros::date;
 
     #[test]

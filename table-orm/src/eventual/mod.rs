@@ -34,20 +34,20 @@ mod foreign_type;
 mod intent;
 mod intents;
 mod left_ticket;
-mod owner;
 mod planned;
 mod registered;
+mod row_owner;
 mod scope;
 mod settle;
 mod settle_group;
 mod settled;
-mod share;
 mod sum_copies;
 mod sweep;
 #[cfg(test)]
 #[cfg(feature = "embedded")]
 pub(crate) mod tests;
 mod ticket;
+mod ticket_rows;
 mod tickets_first;
 mod unique;
 mod unique_value;

@@ -4,7 +4,7 @@ use super::foreign_type::ForeignType;
 use super::intent::Intent;
 use super::intents::Intents;
 use super::settled::Settling;
-use super::share::{Share, shares};
+use super::ticket_rows::{Share, shares};
 use super::unique_value::UniqueValue;
 use crate::entity::{TableEntity, has_sum_copies, reaches_across};
 use crate::error::Result;

@@ -10,8 +10,8 @@
 
 use super::foreign_rows::ForeignRows;
 use super::settle::Settler;
-use super::share::{Ready, Share, Stop, at_once};
 use super::ticket::Ticket;
+use super::ticket_rows::{Ready, Share, Stop, at_once};
 use crate::entity::{RowHead, read_row, split_page};
 use crate::error::Result;
 use crate::model::order;

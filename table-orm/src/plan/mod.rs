@@ -31,7 +31,6 @@
 //! - Only this module sends requests about rows to a store. The one exception are scans, which read pages
 //!   themselves.
 
-mod alive;
 mod attempts;
 mod blobs;
 mod canonical_key;
@@ -41,6 +40,7 @@ mod cost;
 mod display;
 mod entity_context;
 mod events;
+mod expired_entities;
 mod expiry;
 mod large_values;
 mod measured_batch;

@@ -28,7 +28,7 @@
 //! before it deletes a pointer, and has no first exception.
 
 mod cover;
-mod found;
+mod pointers;
 mod row;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;
@@ -36,7 +36,7 @@ mod tests;
 #[cfg(doc)]
 use crate::plan::Cover;
 pub(crate) use cover::cover;
-pub(crate) use found::{Found, pointers, queries, remove};
+pub(crate) use pointers::{Found, pointers, queries, remove};
 
 use std::time::Duration;
 

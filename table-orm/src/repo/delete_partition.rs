@@ -5,7 +5,7 @@
 
 use super::Repo;
 use super::bulk::{BatchPolicy, Bulk, BulkProgress};
-use super::found;
+use super::entity_costs;
 use super::maintenance::verify::VersionedRow;
 use crate::entity::{
     EntityRow, EntityRows, OwnRows, RowOf, TableEntity, WholePartition, canonical, canonical_rows,
@@ -102,7 +102,7 @@ impl<E: TableEntity + 'static> DeletePartition<E> {
     pub fn plan(&self) -> Result<Plan> {
         let query = self.query.clone()?;
         let table = query.table.clone();
-        let of_each = found::deleting::<E>();
+        let of_each = entity_costs::deleting::<E>();
         Ok(Plan { steps: vec![Step::read(query), Step::WriteFound { table, of_each }] })
     }
 

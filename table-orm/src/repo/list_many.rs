@@ -4,7 +4,7 @@ use super::Repo;
 use super::get::MAX_PARALLEL_GETS;
 use super::list::List;
 use super::many_pages::ManyPages;
-use super::merged::merged;
+use super::merged_streams::merged;
 use super::pages::{RowStream, until_error};
 use crate::entity::{FromRow, Query, Row, RowOf, SkipUnreadable, TableEntity};
 use crate::error::Result;

@@ -1,6 +1,6 @@
 //! The schema lock holds the length of the periods and the field of the time.
 
-use table_orm::lock::SchemaLock;
+use table_orm::schema_lock::SchemaLock;
 
 macro_rules! version {
     ($name:ident: $($bucket:tt)*) => {
@@ -17,7 +17,7 @@ macro_rules! version {
                 pub left: DateTime,
             }
 
-            pub fn lock(lock: table_orm::lock::SchemaLock) -> table_orm::lock::SchemaLock {
+            pub fn lock(lock: table_orm::schema_lock::SchemaLock) -> table_orm::schema_lock::SchemaLock {
                 lock.with([Visit { page: "home".to_owned(), id: 1, at: DateTime::MIN, left: DateTime::MIN }])
             }
         }

@@ -4,8 +4,8 @@ use super::between::{SmallPages, WriteBetween};
 use proptest::prelude::*;
 use std::sync::Arc;
 use table_orm::embedded::EmbeddedStore;
-use table_orm::lock::SchemaLock;
 use table_orm::repo::{FormerRow, FormerRowError, KeptReason};
+use table_orm::schema_lock::SchemaLock;
 use table_orm::store::{Batch, ErrorCode, Middleware, Store, StoreError};
 use table_orm::{DynamicEntity, ETag, Error, Repo, ScanPermit, TableEntity, TableName, Tables};
 

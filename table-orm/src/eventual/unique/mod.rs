@@ -34,9 +34,9 @@
 mod contend;
 mod guard;
 mod hand_over;
+mod missing_guards;
 mod release;
 mod reservation;
-mod secure;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;
 

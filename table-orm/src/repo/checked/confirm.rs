@@ -1,6 +1,6 @@
 //! What the canonical row of an entity says about the rows that were found of it.
 
-use super::found::{FoundRow, listed};
+use super::found_row::{FoundRow, listed};
 use crate::entity::{
     Loaded, Row, RowHead, SkipUnreadable, TableEntity, has_row, is_alive, split_page,
 };

@@ -4,7 +4,7 @@
 //! entity has the row that was found.
 
 mod confirm;
-mod found;
+mod found_row;
 mod other_rows;
 mod pages;
 

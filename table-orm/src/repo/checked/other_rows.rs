@@ -1,7 +1,7 @@
 //! The entities of rows that are not canonical, page by page.
 
 use super::confirm::{Candidate, Check};
-use super::found::FoundRow;
+use super::found_row::FoundRow;
 use crate::entity::{Loaded, Row, TableEntity};
 use crate::error::{Error, Result};
 use crate::model::MAX_PAGE_ROWS;

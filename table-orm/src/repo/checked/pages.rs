@@ -1,6 +1,6 @@
 //! The pages of a checked query, whatever rows it reads.
 
-use super::found::{read_canonical, read_copies, read_elsewhere, read_point};
+use super::found_row::{read_canonical, read_copies, read_elsewhere, read_point};
 use super::other_rows::OtherRows;
 use crate::entity::{Loaded, OwnRows, Row, RowHead, TableEntity};
 use crate::error::Result;

@@ -4,11 +4,11 @@
 //! [ranges](ranges::Ranges) and who reads them, the [delivery](delivery::Delivery) of pages to the
 //! consumer, and the [pace](super::pace::ScanPace) of the requests.
 
-mod alive;
 mod commit;
 mod delivery;
 mod density;
 mod estimate;
+mod expired_rows;
 mod fetch;
 mod forecast;
 mod key_line;
@@ -29,8 +29,8 @@ mod state;
 mod steal;
 mod worker;
 
-pub(super) use alive::Alive;
 pub(super) use delivery::QueuedPage;
+pub(super) use expired_rows::Alive;
 pub(super) use key_model::is_split_char;
 pub(super) use page_rows::{ReadRows, RowReader, no_rows, partition_keys, whose_rows};
 pub(super) use position::{Position, bounds, max, min, span};

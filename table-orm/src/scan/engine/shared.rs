@@ -1,6 +1,6 @@
 //! What the workers and the consumer of a scan share.
 
-use super::alive::Alive;
+use super::expired_rows::Alive;
 use super::page_rows::ReadRows;
 use super::report::ScanReport;
 use super::rules::Rules;

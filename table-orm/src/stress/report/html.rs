@@ -3,7 +3,7 @@
 use super::chart;
 use super::figures::{Phase, Step};
 use super::format::number;
-use super::found::StressReport;
+use super::stress_report::StressReport;
 use crate::figures::{bytes, escaped, grouped};
 use std::fmt::Write as _;
 

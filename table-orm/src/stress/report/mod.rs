@@ -4,14 +4,14 @@ mod bounds;
 mod chart;
 mod figures;
 mod format;
-mod found;
 mod html;
+mod stress_report;
 mod text;
 mod verdict;
 
 pub use bounds::Bounds;
 pub use figures::{Ending, FirstRefusal, Phase, Step, StepKind, StepOutcome, Sustained};
-pub use found::StressReport;
+pub use stress_report::StressReport;
 pub use verdict::{Shards, Target, TargetScope, Verdict};
 
 pub(super) use verdict::DEFAULT_TARGETS;

@@ -2,7 +2,7 @@
 
 use super::figures::{Ending, Phase, Step, StepKind, StepOutcome};
 use super::format::number;
-use super::found::StressReport;
+use super::stress_report::StressReport;
 use super::verdict::{Shards, Verdict};
 use crate::figures::{Percentiles, bytes, grouped};
 use std::fmt;

@@ -7,7 +7,7 @@ use crate::plan::Plan;
 use crate::query::{PageToken, ScanPermit};
 use crate::repo::Repo;
 use crate::repo::bulk::DEFAULT_PARALLELISM;
-use crate::repo::found;
+use crate::repo::entity_costs;
 use crate::repo::maintenance::canonical_pages::CanonicalPages;
 use std::fmt;
 use std::marker::PhantomData;
@@ -203,6 +203,6 @@ impl<'a, E: TableEntity> Backfill<'a, E> {
     /// # Errors
     /// When a key cannot hold one of the values, or the token belongs to another backfill.
     pub fn plan(&self) -> Result<Plan> {
-        self.pages.plan(found::backfilling::<E>(self.only.is_some()))
+        self.pages.plan(entity_costs::backfilling::<E>(self.only.is_some()))
     }
 }

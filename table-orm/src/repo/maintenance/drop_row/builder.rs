@@ -9,7 +9,7 @@ use crate::plan::Plan;
 use crate::query::{PageToken, ScanPermit, Span};
 use crate::repo::Repo;
 use crate::repo::bulk::DEFAULT_PARALLELISM;
-use crate::repo::found;
+use crate::repo::entity_costs;
 use crate::repo::maintenance::canonical_pages::CanonicalPages;
 use std::fmt;
 
@@ -158,6 +158,6 @@ impl<'a, E: TableEntity> DropRow<'a, E> {
     /// # Errors
     /// When the token belongs to a drop of another range of keys.
     pub fn plan(&self) -> Result<Plan> {
-        self.pages.plan(found::dropping())
+        self.pages.plan(entity_costs::dropping())
     }
 }

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 /// properties it may have.
 ///
 /// Take it from the earlier declaration of the type ([`of`](Self::of)), from an earlier text of the
-/// [lock](crate::lock) ([`in_lock`](Self::in_lock)), or write its template ([`new`](Self::new)). The first two know
+/// [lock](crate::schema_lock) ([`in_lock`](Self::in_lock)), or write its template ([`new`](Self::new)). The first two know
 /// which properties the row has and must have, so they distinguish rows of other types even where the keys do not.
 ///
 /// ```

@@ -30,7 +30,7 @@ use text::{Entity, Item};
 ///
 /// ```
 /// use table_orm::TableEntity;
-/// use table_orm::lock::SchemaLock;
+/// use table_orm::schema_lock::SchemaLock;
 ///
 /// #[derive(TableEntity)]
 /// #[table(name = "runners", partition = "{race}", row = "BIB:{bib:05}")]
@@ -95,7 +95,7 @@ impl SchemaLock {
     /// leave out rows of other types. Add the types of its variants by [`with`](Self::with).
     ///
     /// ```
-    /// use table_orm::lock::SchemaLock;
+    /// use table_orm::schema_lock::SchemaLock;
     /// use table_orm::{TableEntity, TableUnion};
     ///
     /// #[derive(TableEntity)]

@@ -7,7 +7,7 @@ use crate::property::series_names;
 use crate::repo::{FormerMarks, FormerProperties, FormerRow, FormerRowError};
 
 impl FormerRow {
-    /// The row of that name of an entity type, as a text of the [lock](crate::lock) has it: the file of a version
+    /// The row of that name of an entity type, as a text of the [lock](crate::schema_lock) has it: the file of a version
     /// that had the row, such as by `git show v1:tables.lock`.
     ///
     /// # Errors
