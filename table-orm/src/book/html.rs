@@ -204,7 +204,7 @@ fn entity_section(out: &mut String, entity: &EntityReport, book: &BookReport) ->
     Ok(())
 }
 
-/// A table. The columns behind the first `texts` ones hold numbers.
+/// A table. The columns after the first `texts` ones hold numbers.
 struct Table<'n> {
     names: &'n [&'n str],
     texts: usize,

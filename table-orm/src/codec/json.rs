@@ -170,7 +170,7 @@ fn plain_len(text: &[u8]) -> Option<usize> {
         let escape = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);
         let found = (control | quote | escape) & !word & TOP_BITS;
         if found != 0 {
-            // A borrow only reaches bytes behind the first that is found.
+            // A borrow only reaches bytes after the first that is found.
             return Some(8 * index + found.trailing_zeros() as usize / 8);
         }
     }

@@ -16,12 +16,12 @@ pub(crate) struct NameCache<'de>(Vec<CachedName<'de>>);
 pub(crate) struct CachedName<'de> {
     /// Whether it is the first name of its row.
     pub is_first: bool,
-    /// From the brace or comma before the name to the colon behind it.
+    /// From the brace or comma before the name to the colon after it.
     pub text: &'de str,
     pub name: &'de str,
 }
 
-/// A matched name, the position behind it in the cache, and the unread text.
+/// A matched name, the position after it in the cache, and the unread text.
 type Match<'de> = (&'de str, usize, &'de str);
 
 impl<'de> NameCache<'de> {
@@ -42,7 +42,7 @@ impl<'de> NameCache<'de> {
         })
     }
 
-    /// Inserts a name at position `place` and returns the position behind it; `None` when the cache
+    /// Inserts a name at position `place` and returns the position after it; `None` when the cache
     /// is full, because the rows have too few names in common.
     pub fn insert(&mut self, place: usize, name: CachedName<'de>) -> Option<usize> {
         if self.0.len() == MAX_NAMES {

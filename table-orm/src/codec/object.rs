@@ -70,7 +70,7 @@ fn read_members<'a>(object: &'a str, mut each: impl FnMut(RawMember<'a>)) -> Res
     json.end()
 }
 
-/// Appends a member behind those that the object already has: a comma, its name and the JSON text of
+/// Appends a member after those that the object already has: a comma, its name and the JSON text of
 /// its value.
 pub fn write_member(json: &mut Vec<u8>, name: &str, value: &str) {
     json.push(b',');

@@ -17,7 +17,7 @@ use std::cmp::Ordering;
 #[derive(Debug)]
 pub(crate) struct PackedRow {
     shape: SharedShape,
-    /// The key and each value, behind their lengths. The text of the Timestamp follows the key.
+    /// The key and each value, after their lengths. The text of the Timestamp follows the key.
     bytes: Box<[u8]>,
 }
 
@@ -197,7 +197,7 @@ impl Value<'_> {
     }
 }
 
-/// Appends bytes behind their length, which takes seven bits of each byte.
+/// Appends bytes after their length, which takes seven bits of each byte.
 fn push(bytes: &mut Vec<u8>, part: &[u8]) {
     let mut length = part.len();
     while length > 0x7F {

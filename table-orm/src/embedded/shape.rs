@@ -37,7 +37,7 @@ pub(crate) enum Part<'s> {
     Gap(Gap),
 }
 
-/// An object, from behind its brace, without the values.
+/// The text of an object after its brace, without the values.
 #[derive(Debug)]
 struct Shape {
     text: Box<[u8]>,
@@ -62,7 +62,7 @@ impl SharedShape {
         self.0.text.len()
     }
 
-    /// Calls `on_gap` with the text before each gap, and returns the text behind the last.
+    /// Calls `on_gap` with the text before each gap, and returns the text after the last.
     #[inline(always)]
     pub(crate) fn pieces(&self, mut on_gap: impl FnMut(&[u8], Gap)) -> &[u8] {
         let Shape { text, gaps } = &*self.0;

@@ -65,7 +65,7 @@ pub enum LargeValueError {
          `TablesBuilder::blobs`"
     )]
     NoBlobs {
-        /// The end of the blob's name, behind that of the table.
+        /// The end of the blob's name, after that of the table.
         id: String,
     },
     /// An earlier call of the upload failed or was dropped, so bytes of the value are missing.

@@ -23,7 +23,7 @@ impl<E: Migrates> Migrating<E> {
         // Whoever switched the entity reported what changed.
         let client = self.new.client.unreported();
         match client.send(Parcel::<E>::landing(place, rows)).await {
-            // Behind the parcel's.
+            // After the parcel's.
             Ok(etags) => Ok(etags.into_iter().nth(1).flatten()),
             Err(Error::NotFound(_)) => Ok(None),
             Err(error) => Err(error),

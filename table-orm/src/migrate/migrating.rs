@@ -161,7 +161,7 @@ impl<E: Migrates> Migrating<E> {
         match AtOld::<E::Old>::read(&self.old.client, &old_key).await? {
             AtOld::Entity(stored) => {
                 let old = OldEntity::of(&stored)?;
-                // Another entity may have the old key, where the new one tells more.
+                // Another entity may have the old key, where the new one says more.
                 if old.new_key() == *key {
                     return Ok(Located::Old(Box::new(old)));
                 }

@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! - A part is read in the order old rows, parcels, new rows, and it gives only keys up to which all three were read.
-//! - A part begins behind the last new key that was given. So an entity whose key stays is given once, whatever form
+//! - A part begins after the last new key that was given. So an entity whose key stays is given once, whatever form
 //!   it has as each part is read.
 
 use super::determined_key::key_of;
@@ -51,7 +51,7 @@ enum Place {
 /// Entities of consecutive keys.
 pub(super) struct Part<E> {
     pub entities: Vec<E>,
-    /// The RowKey behind which the next part starts; `None` at the end.
+    /// The RowKey after which the next part starts; `None` at the end.
     pub next: Option<String>,
 }
 
@@ -151,7 +151,7 @@ fn partition_of(keys: &KeyRange) -> Option<String> {
 }
 
 impl<E: Migrates> Migrating<E> {
-    /// Reads that many entities of a query behind a RowKey, or all that are there.
+    /// Reads that many entities of a query after a RowKey, or all that are there.
     pub(super) async fn read_parts<R: RowOf<E> + 'static>(
         &self,
         keys: &KeyRange,
@@ -178,7 +178,7 @@ impl<E: Migrates> Migrating<E> {
         Ok(all)
     }
 
-    /// Reads at most that many entities of a query behind a RowKey.
+    /// Reads at most that many entities of a query after a RowKey.
     async fn read_part<R: RowOf<E> + 'static>(
         &self,
         keys: &KeyRange,
@@ -298,7 +298,7 @@ fn from(range: Span, lower: Bound<String>) -> Span {
     }
 }
 
-/// The keys of a range behind that one; `None` where there is none.
+/// The keys of a range after that one; `None` where there is none.
 fn behind(range: &Span, after: Option<&str>) -> Option<Span> {
     let Some(after) = after else { return Some(range.clone()) };
     let is_behind = |key: &str| order::compare(key, after) == Ordering::Greater;

@@ -31,7 +31,7 @@ pub enum AdviceKind {
     TwoPartitions,
     /// Nearly every row has a partition to itself.
     SingleRows,
-    /// New partitions come behind all others.
+    /// New partitions come after all others.
     AppendOnly,
     /// New partitions come before all others.
     PrependOnly,

@@ -29,7 +29,7 @@ pub(super) struct Kinds {
 /// An entity type whose rows are in the table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KnownType {
-    /// Its kinds, in the order of its templates, and behind them that of rows that were moved.
+    /// Its kinds, in the order of its templates, and after them that of rows that were moved.
     kinds: fn(&TableName) -> Vec<KindTally>,
     find: fn(&RowContext<'_>, &TableName) -> Option<usize>,
     /// Makes the components of its keys known.

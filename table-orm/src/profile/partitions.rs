@@ -1,7 +1,7 @@
 //! Rows and bytes of each partition.
 //!
 //! Invariant: rows come in key order, so a partition is whole when the next one begins, and only one is open
-//! at a time. A row that comes behind a later one is an error. So the counts and both lists are exact, in
+//! at a time. A row that comes after a later one is an error. So the counts and both lists are exact, in
 //! memory for the lists and two sketches, however many partitions there are.
 
 use super::report::{PartitionProfile, PartitionSize, WriteOrder};
@@ -56,7 +56,7 @@ impl Partitions {
     /// Adds the next row in key order.
     ///
     /// # Errors
-    /// [`ScanError::OutOfOrder`] when it comes behind a later row.
+    /// [`ScanError::OutOfOrder`] when it comes after a later row.
     pub fn add(&mut self, row: &DynamicEntity, bytes: u64, is_helper: bool) -> Result<()> {
         let follows = |open: &OpenPartition| {
             order::compare(&open.size.key, &row.partition_key)

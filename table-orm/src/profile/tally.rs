@@ -58,7 +58,7 @@ impl Tally {
     /// Adds the next row in key order.
     ///
     /// # Errors
-    /// When it comes behind a later row.
+    /// When it comes after a later row.
     pub fn add(&mut self, row: &DynamicEntity) -> Result<()> {
         let kind = self.kinds.find(row, &self.table);
         let mut bytes = 0;

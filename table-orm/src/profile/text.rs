@@ -216,7 +216,7 @@ fn more(f: &mut Formatter<'_>, all: usize) -> fmt::Result {
     }
 }
 
-/// Writes words in lines, the first behind `start`.
+/// Writes words in lines, the first after `start`.
 fn wrapped(f: &mut Formatter<'_>, start: &str, text: &str) -> fmt::Result {
     let (indent, mut column) = (start.chars().count(), start.chars().count());
     write!(f, "{start}")?;

@@ -13,7 +13,7 @@ use crate::model::Continuation;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct ManyPlace {
     pub start: ManyStart,
-    /// Where the page ends at the latest. Known of a page that is reached from behind.
+    /// Where the page ends at the latest. Known of a page that is reached backwards.
     pub end: Option<ManyStart>,
     earlier: EarlierPages<Earlier>,
 }

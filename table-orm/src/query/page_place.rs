@@ -13,7 +13,7 @@ use crate::model::Continuation;
 pub(crate) struct PagePlace {
     pub start: PageStart,
     /// Where the page ends at the latest, which is where the page after it starts. Known of a page that
-    /// is reached from behind.
+    /// is reached backwards.
     pub end: Option<PageStart>,
     earlier: EarlierPages<Continuation>,
 }

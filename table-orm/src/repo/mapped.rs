@@ -15,7 +15,7 @@ impl<R: Row, C, T> List<R, C, T> {
     ///
     /// `P` is a struct with `#[derive(Projection)]`, `#[projection(of = Entity, borrow)]` and one lifetime, with
     /// `Cow<'_, str>` for its texts. `map` may be called for rows of a page that are not returned, such as those
-    /// behind [`take`](Self::take).
+    /// after [`take`](Self::take).
     ///
     /// ```
     /// # use std::borrow::Cow;

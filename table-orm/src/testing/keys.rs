@@ -39,7 +39,7 @@ impl KeySet {
         }
     }
 
-    /// Adds a row behind all others. Does nothing for numbered keys.
+    /// Adds a row after all others. Does nothing for numbered keys.
     pub(super) fn push(&mut self, partition_key: &str, row_key: &str) {
         let last = self.partition_keys.len().checked_sub(1).map(|at| self.partition_keys.get(at));
         if last.as_deref() != Some(partition_key) {
@@ -67,7 +67,7 @@ impl KeySet {
         self.partition_keys.len()
     }
 
-    /// The PartitionKey and RowKey of a row; empty text behind the last one.
+    /// The PartitionKey and RowKey of a row; empty text after the last one.
     #[must_use]
     pub fn row(&self, row: usize) -> (Cow<'_, str>, Cow<'_, str>) {
         let partition = self.partition_of(row);
@@ -83,12 +83,12 @@ impl KeySet {
         self.starts.before(row)
     }
 
-    /// The row behind the last one of that partition.
+    /// The row after the last one of that partition.
     pub(super) fn partition_end(&self, partition: usize) -> usize {
         self.start(partition + 1)
     }
 
-    /// The number of a partition's first row; that behind all rows, behind the last partition.
+    /// The number of a partition's first row; that after all rows, after the last partition.
     fn start(&self, partition: usize) -> usize {
         self.starts.get(partition).unwrap_or(usize::MAX).min(self.len())
     }
@@ -119,7 +119,7 @@ impl KeySet {
         })
     }
 
-    /// The first row of a partition, or of the one behind it.
+    /// The first row of a partition, or of the one after it.
     pub(super) fn seek_partition(&self, partition_key: &str, behind: bool) -> usize {
         let partition = first(0, self.partitions(), |at| {
             match order::compare(&self.partition_keys.get(at), partition_key) {
@@ -144,7 +144,7 @@ fn first(mut from: usize, mut to: usize, before: impl Fn(usize) -> bool) -> usiz
 /// Texts in order.
 #[derive(Debug, Clone)]
 enum Texts {
-    /// One behind the other, and where each ends.
+    /// One after the other, and where each ends.
     Stored { text: String, ends: Vec<usize> },
     /// Numbers of ten digits from 0 on, and how many there are.
     Numbers(usize),

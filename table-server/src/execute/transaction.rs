@@ -152,7 +152,7 @@ fn is_query(part: &Part) -> bool {
     meant_method(&part.method, &part.headers) == Ok(http::Method::GET)
 }
 
-/// The response to a change set behind the first (service documentation, "Performing entity group
+/// The response to a change set after the first (service documentation, "Performing entity group
 /// transactions").
 fn second_change_set() -> Response {
     let error = ServiceError::invalid("The batch has more than one change set.");

@@ -1,4 +1,4 @@
-//! The protocol over the embedded store, with a type made by hand, whose canonical rows are told from a text, and
+//! The protocol over the embedded store, with a type made by hand, whose canonical rows are recognised by a text, and
 //! with derived types.
 
 mod bulk;

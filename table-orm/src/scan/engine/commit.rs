@@ -28,7 +28,7 @@ pub(super) struct Committed {
 }
 
 impl<T> ScanState<T> {
-    /// Takes a page into account. Rows at or behind the range's end belong to another range now.
+    /// Takes a page into account. Rows at or after the range's end belong to another range now.
     pub(super) fn commit(
         &mut self,
         start: &Position,

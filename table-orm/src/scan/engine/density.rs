@@ -63,7 +63,7 @@ impl Density {
         Some(pages)
     }
 
-    /// A key about that many pages behind another, and before `hi`.
+    /// A key about that many pages after another, and before `hi`.
     pub fn key(&self, line: &KeyLine, from: &str, hi: Option<&str>, pages: f64) -> Option<String> {
         let (mut at, mut pages) = (line.place(from), pages);
         for Stretch { end, page } in self.stretches(line) {

@@ -9,7 +9,7 @@ use super::range::{Axis, Range, SinglePartition};
 use crate::entity::RowHead;
 use crate::property::PropertyError;
 
-/// Pages that must remain behind the one in flight, for a split to be worth it.
+/// Pages that must remain after the one in flight, for a split to be worth it.
 pub(in crate::scan) const LEAST_PAGES: f64 = 2.0;
 /// A remainder longer than this is as good as endless.
 pub(in crate::scan) const ENDLESS: f64 = 1e9;
@@ -79,7 +79,7 @@ impl Range {
             (used > 0.0).then(|| pages * left / used)
         });
         let left = known.reduce(f64::max).unwrap_or_else(|| {
-            // A page of one partition says nothing about those behind it.
+            // A page of one partition says nothing about those after it.
             let one = self.axis == Axis::Partitions && self.first.as_ref() == Some(current);
             let unknown = one || learned.rules.is_sparse() || learned.rules.keys_only;
             if unknown { 0.0 } else { ENDLESS }
@@ -154,7 +154,7 @@ impl Range {
         }
     }
 
-    /// Ends the range behind the partition that filled its last page, which it lies in from then
+    /// Ends the range after the partition that filled its last page, which it lies in from then
     /// on. Returns the part that it gives up: from a position, up to its former end.
     pub fn cut_behind_partition(&mut self) -> Option<(Position, Option<Position>)> {
         let page = self.single_partition.take()?;

@@ -3,7 +3,7 @@
 use super::density::Density;
 use std::collections::VecDeque;
 
-/// The large partitions in a row that measure those behind them.
+/// The large partitions in a row that measure those after them.
 const TRAIL: usize = 8;
 
 /// What a range knows of the keys ahead.
@@ -18,7 +18,7 @@ pub(super) struct Forecast {
 }
 
 impl Forecast {
-    /// What a part knows that is cut off, `ahead` pages behind the range's start.
+    /// What a part knows that is cut off, `ahead` pages after the range's start.
     pub fn of_part(&self, ahead: f64, unread: f64) -> Self {
         let (before, unread) = (self.before + ahead, self.unread + unread);
         Self { density: self.density.clone(), unread, before, trail: Trail::default() }
@@ -39,7 +39,7 @@ impl Forecast {
         self.trail.pages += pages;
     }
 
-    /// The range goes on behind a partition of about that many pages, of which `read` were read.
+    /// The range goes on after a partition of about that many pages, of which `read` were read.
     pub fn leave_partition(&mut self, size: f64, read: f64) {
         self.trail.pages += (size - read).max(0.0);
     }

@@ -12,7 +12,7 @@ use crate::property::PropertyError;
 
 /// How many positions of a key are learned.
 const POSITIONS: usize = 64;
-/// How many positions a made key has behind what it shares with its lower bound, if that is enough.
+/// How many positions a made key has after what it shares with its lower bound, if that is enough.
 const DETAIL: usize = 5;
 
 /// The lines of the PartitionKeys and RowKeys of a scan.
@@ -99,7 +99,7 @@ impl KeyLine {
         Place(self.positions.iter().map(|at| chars.next().map_or(0, |c| at.digit(c))).collect())
     }
 
-    /// The first place behind all keys that start with `prefix`.
+    /// The first place after all keys that start with `prefix`.
     pub fn behind(&self, prefix: &str) -> Place {
         let Place(mut digits) = self.place(prefix);
         let last = prefix.chars().take(digits.len()).count().saturating_sub(1);
@@ -113,13 +113,13 @@ impl KeyLine {
         self.carried(digits)
     }
 
-    /// How far `to` lies behind `from`; negative if it lies before.
+    /// How far `to` lies after `from`; negative if it lies before.
     pub fn distance(&self, from: &Place, to: &Place) -> f64 {
         let digits = self.positions.iter().zip(from.0.iter().zip(&to.0));
         digits.map(|(at, (from, to))| (*to as f64 - *from as f64) * at.weight).sum()
     }
 
-    /// The place that far behind another.
+    /// The place that far after another.
     pub fn forward(&self, from: &Place, distance: f64) -> Place {
         let mut rest = distance.max(0.0);
         let mut digits = from.0.clone();

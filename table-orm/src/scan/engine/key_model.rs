@@ -11,7 +11,7 @@ use crate::property::PropertyError;
 
 /// How many positions of a key are learned.
 const POSITIONS: usize = 40;
-/// How many positions behind the common prefix a distance is measured on.
+/// How many positions after the common prefix a distance is measured on.
 const DEPTH: usize = 14;
 /// Keys of a page that are learned.
 const SAMPLES: usize = 32;
@@ -65,7 +65,7 @@ impl KeyModel {
         }
     }
 
-    /// How much of the line from `first` to `hi` lies before `current`, and how much behind it.
+    /// How much of the line from `first` to `hi` lies before `current`, and how much after it.
     pub fn distance(&self, first: &str, current: &str, hi: Option<&str>) -> (f64, f64) {
         let (first, current) = (letters(first), letters(current));
         let hi = hi.map(letters);

@@ -17,7 +17,7 @@ use crate::scan::pace::Limiter;
 
 /// The size of a part.
 const PART: f64 = 4.0;
-/// The remainder behind the page in flight that is worth a cut.
+/// The remainder after the page in flight that is worth a cut.
 const LONG: f64 = 7.0;
 /// The same where nothing else is.
 const SHORT: f64 = 2.0;
@@ -131,7 +131,7 @@ impl<T> ScanState<T> {
         None
     }
 
-    /// A cut behind a partition that the service slows down, so that others can be read meanwhile.
+    /// A cut after a partition that the service slows down, so that others can be read meanwhile.
     fn behind_paced_partition(&self, limiter: &Limiter) -> Option<Cut> {
         let is_slow = |range: &Range| {
             range.fills_partition() && range.partition().is_some_and(|pk| limiter.is_paced(pk))
@@ -143,7 +143,7 @@ impl<T> ScanState<T> {
 }
 
 impl Range {
-    /// Whether its last page lay in one partition, behind which it can be cut.
+    /// Whether its last page lay in one partition, after which it can be cut.
     fn fills_partition(&self) -> bool {
         self.axis == Axis::Partitions && self.single_partition.is_some()
     }
@@ -162,7 +162,7 @@ impl Ranges {
         }
     }
 
-    /// Cuts a range behind the partition that filled its last page; returns what lies behind.
+    /// Cuts a range after the partition that filled its last page; returns what lies after it.
     fn leave_partition(&mut self, start: &Position) -> Option<Position> {
         let mut forecast = std::mem::take(&mut self.by_start.get_mut(start)?.forecast);
         let behind = self.cut_behind_partition(start);

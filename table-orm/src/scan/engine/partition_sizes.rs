@@ -34,7 +34,7 @@ impl PartitionSizes {
         }
     }
 
-    /// Whether a partition probably has more rows behind its first page.
+    /// Whether a partition probably has more rows after its first page.
     pub fn are_large(&self) -> bool {
         self.mean.is_none_or(|mean| mean >= LARGE)
     }

@@ -2,7 +2,7 @@
 //!
 //! A query for a prefix reads one page (or a few). All keys before the last one are complete then. The
 //! last partition may have more rows, and the last key's prefix more partitions: one query reads each
-//! of the two, while the walk continues behind that prefix.
+//! of the two, while the walk continues after that prefix.
 //!
 //! Bounds are half-open here, so keys that hold U+FFFF are found, and so is the partition whose key
 //! is empty.
@@ -16,9 +16,9 @@ use crate::model::order;
 pub(in crate::scan) enum PrefixStep {
     /// The keys with `prefix` between two bounds.
     Start { prefix: String, lo: String, hi: Option<String> },
-    /// The partitions with `prefix`, and more behind it, between two bounds.
+    /// The partitions with `prefix`, and more after it, between two bounds.
     PrefixQuery { prefix: String, lo: String, hi: Option<String> },
-    /// The rows of one partition, behind a RowKey.
+    /// The rows of one partition, after a RowKey.
     PartitionKeyQuery { partition_key: String, after: Option<String> },
     /// Rows found.
     EntitySegment,
@@ -56,7 +56,7 @@ fn start(prefix: &str, lo: &str, hi: Option<&str>) -> Vec<PrefixStep> {
     steps
 }
 
-/// The rest of the last partition, its prefix, and what lies behind that prefix.
+/// The rest of the last partition, its prefix, and what lies after that prefix.
 fn descend(prefix: &str, hi: Option<&str>, last: &RowHead, expand: bool) -> Vec<PrefixStep> {
     let mut steps = Vec::new();
     let RowHead { partition_key, row_key } = last;

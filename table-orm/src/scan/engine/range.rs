@@ -106,7 +106,7 @@ impl Range {
     }
 
     /// Makes the request end where the range now ends, if the rows it has yet to return are known by
-    /// their keys alone. Otherwise it goes on, and rows behind the end are dropped.
+    /// their keys alone. Otherwise it goes on, and rows after the end are dropped.
     pub fn narrow(&mut self, rules: &Rules) {
         self.is_cut = false;
         let read_up = !rules.is_sparse() && !rules.keys_only;

@@ -52,12 +52,12 @@ pub(in crate::scan) struct Rules {
     pub keys_only: bool,
     /// The most rows in all, or partition keys.
     pub limit: Option<usize>,
-    /// The row behind which the scan begins.
+    /// The row after which the scan begins.
     pub after: Option<RowHead>,
 }
 
 impl Rules {
-    /// What a scan reads that begins behind a row, or lies in one partition, which its workers divide from
+    /// What a scan reads that begins after a row, or lies in one partition, which its workers divide from
     /// the first page on. `None` where it begins at the start of several.
     pub fn rest(&self) -> Option<Vec<(Position, Option<Position>)>> {
         let (lo, hi) = &self.partitions;

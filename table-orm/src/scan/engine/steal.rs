@@ -27,7 +27,7 @@ impl Ranges {
             return None;
         }
         self.measure();
-        // If a range has no key to split it at, or nothing behind its partition, the next best is tried.
+        // If a range has no key to split it at, or nothing after its partition, the next best is tried.
         loop {
             let Some((victim, pages, is_speculative)) = self.victim(limiter) else {
                 self.exhausted = true;
@@ -115,7 +115,7 @@ impl Ranges {
         speculative.then_some((Rank::Speculative(range.pages), 1.0 + LEAST_PAGES))
     }
 
-    /// Splits off what lies behind the partition that filled the last page.
+    /// Splits off what lies after the partition that filled the last page.
     pub(super) fn cut_behind_partition(&mut self, victim: &Position) -> Option<Position> {
         let (behind, end) = self.by_start.get_mut(victim)?.cut_behind_partition()?;
         Some(self.add(Axis::Partitions, behind, end, None))
