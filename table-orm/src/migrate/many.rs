@@ -15,7 +15,7 @@ use super::old_key::old_key;
 use super::old_place::{canonical_key, has_old_key};
 use crate::entity::{EntityRows, canonical};
 use crate::error::{Error, Result};
-use crate::plan::{CanonicalKey, delete_all, insert_all};
+use crate::plan::{CanonicalKey, MeasuredBatch, delete_all, insert_all};
 use crate::store::{Action, Batch, IfMatch, Operation};
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, stream};
@@ -73,7 +73,24 @@ type Single<E, T> = for<'a> fn(&'a Migrating<E>, &'a T) -> BoxFuture<'a, Result<
 struct Shared<T> {
     entities: Vec<T>,
     steps: Steps,
-    bytes: Vec<usize>,
+    /// Of each step.
+    sizes: Vec<StepSize>,
+}
+
+/// How much of a transaction the operations of a step take.
+#[derive(Debug, Clone, Copy)]
+struct StepSize {
+    bytes: usize,
+    /// With those for totals and events.
+    operations: usize,
+}
+
+impl StepSize {
+    /// That of both together.
+    const fn and(self, other: Self) -> Self {
+        let (bytes, operations) = (self.bytes + other.bytes, self.operations + other.operations);
+        Self { bytes, operations }
+    }
 }
 
 impl<E: Migrates> Migrating<E> {
@@ -205,7 +222,6 @@ impl<E: Migrates> Migrating<E> {
     /// Joins the transactions of entities of the same partitions.
     fn share<T>(&self, entities: Vec<(Steps, T)>) -> Vec<Shared<T>> {
         let (mut full, mut open) = (Vec::new(), BTreeMap::<_, Shared<T>>::new());
-        let most = self.new.client.store().transaction_operations();
         for (steps, entity) in entities {
             let client = |form| match form {
                 Form::Old => &self.old.client,
@@ -213,34 +229,36 @@ impl<E: Migrates> Migrating<E> {
             };
             let measured: Vec<_> =
                 steps.iter().map(|step| client(step.form).measure(step.batch.clone())).collect();
-            let bytes: Vec<_> = measured.iter().map(|measured| measured.bytes).collect();
+            let size = |of: &MeasuredBatch| StepSize {
+                bytes: of.bytes,
+                operations: of.batch.operations.len() + of.more,
+            };
+            let sizes: Vec<_> = measured.iter().map(size).collect();
             let place: Vec<_> = steps
                 .iter()
                 .map(|step| (step.form == Form::Old, step.batch.partition_key.clone()))
                 .collect();
             if place.is_empty() {
-                full.push(Shared { entities: vec![entity], steps, bytes });
+                full.push(Shared { entities: vec![entity], steps, sizes });
                 continue;
             }
             let Some(shared) = open.get_mut(&place) else {
-                open.insert(place, Shared { entities: vec![entity], steps, bytes });
+                open.insert(place, Shared { entities: vec![entity], steps, sizes });
                 continue;
             };
-            let fits = measured.iter().enumerate().all(|(step, measured)| {
-                let operations = &shared.steps[step].batch.operations;
-                operations.len() + measured.batch.operations.len() <= most
-                    && shared.bytes[step] + measured.bytes <= measured.room
+            let both: Vec<_> =
+                shared.sizes.iter().zip(&sizes).map(|(all, new)| all.and(*new)).collect();
+            let fits = both.iter().zip(&measured).all(|(size, measured)| {
+                size.operations <= measured.most && size.bytes <= measured.room
             });
             if fits {
                 shared.entities.push(entity);
-                for ((all, step), (sum, bytes)) in
-                    shared.steps.iter_mut().zip(steps).zip(shared.bytes.iter_mut().zip(bytes))
-                {
+                for (all, step) in shared.steps.iter_mut().zip(steps) {
                     all.batch.operations.extend(step.batch.operations);
-                    *sum += bytes;
                 }
+                shared.sizes = both;
             } else {
-                let next = Shared { entities: vec![entity], steps, bytes };
+                let next = Shared { entities: vec![entity], steps, sizes };
                 full.push(std::mem::replace(shared, next));
             }
         }

@@ -122,6 +122,39 @@ async fn each_write_adds_an_event_in_the_form_that_it_finds_and_a_move_adds_none
 }
 
 #[tokio::test]
+async fn many_writes_share_transactions_that_their_events_fit_into() -> Result<()> {
+    let store = Arc::new(Counter::around(Arc::new(EmbeddedStore::in_memory()?)));
+    let tables = Tables::new(store.clone());
+    let old = tables.repo::<OrderV1>();
+    old.create_table().await?;
+    let orders = tables.migrating::<Order>()?;
+    orders.create_table_if_not_exists().await?;
+    store.take();
+    orders.insert_many((0..150).map(|n| Order { shop: "a".into(), n, cents: 1 })).await.all()?;
+    // Of each row and its event, 49 pairs fit beside the number of the next event, which each transaction reads; and
+    // of the markers, 49 in each transaction.
+    assert_eq!(store.take(), 4 * 3);
+    let mut held = Vec::new();
+    for n in 0..150_u32 {
+        held.extend(orders.load(Order::partition("a").row().n(n)).await?);
+    }
+    store.take();
+    assert_eq!(orders.delete_many(held).await.all()?, 150);
+    assert_eq!(store.take(), 4 * 2);
+    let seen = Arc::new(Seen::default());
+    let handler = {
+        let seen = Arc::clone(&seen);
+        move |event: Event| {
+            see(&seen, &event);
+            async { Ok::<(), table_orm::Error>(()) }
+        }
+    };
+    orders.outbox().dispatch(permit(), handler).await?;
+    assert_eq!(seen.lock().unwrap().len(), 300);
+    Ok(())
+}
+
+#[tokio::test]
 async fn within_a_partition_the_events_of_both_forms_have_one_order() -> Result<()> {
     let tables = Tables::in_memory()?;
     let old = tables.repo::<ItemV1>();
