@@ -1,12 +1,14 @@
 //! A row as the text that a store returned.
 
-use crate::codec::Members;
+use crate::codec::{Members, write_string};
 use crate::entity::ReadRow;
 use crate::model::{METADATA_PREFIX, Metadata, TIMESTAMP, TYPE_ANNOTATION};
 use crate::property::RowFault;
 use bytes::Bytes;
+use std::borrow::Cow;
 
-/// A row of any shape whose values are not read, for tools that only pass rows on: they keep their exact text.
+/// A row of any shape whose values are not read, for tools that only pass rows on: they keep their exact text. A double
+/// that only its text shows gets its type beside it.
 ///
 /// [`Scan::raw`](crate::scan::Scan::raw) reads such rows, and
 /// [`Table::insert_or_replace_raw`](crate::repo::Table::insert_or_replace_raw) writes them. To look at a value,
@@ -34,25 +36,34 @@ impl ReadRow for RawRow {
 
     fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
         let mut body = Vec::new();
+        let mut doubles = UntypedDoubles::default();
         // The text from the first member that follows the last one that was left out.
         let mut kept = members.unread();
         loop {
             let start = members.unread();
             let name = members.next_name()?;
-            if let Some(name) = &name {
-                members.other(name)?;
-                if !is_set_by_store(name) {
+            let is_end = name.is_none();
+            if let Some(name) = name {
+                members.other(&name)?;
+                if !is_set_by_store(&name) {
+                    let member = &start[..start.len() - members.unread().len()];
+                    doubles.note(name, member);
                     continue;
                 }
             }
             append(&mut body, &kept[..kept.len() - start.len()]);
             kept = members.unread();
-            if name.is_none() {
+            if is_end {
                 break;
             }
         }
         if body.is_empty() {
             body.push(b'{');
+        }
+        for name in doubles.names() {
+            body.push(b',');
+            write_string(&mut body, &format!("{name}{TYPE_ANNOTATION}"));
+            body.extend_from_slice(br#":"Edm.Double""#);
         }
         body.push(b'}');
         Ok(Self {
@@ -61,6 +72,44 @@ impl ReadRow for RawRow {
             body: body.into(),
         })
     }
+}
+
+/// Doubles whose type only their text shows, as in `5.0`: the service returns them so, and Azurite would store an
+/// `Edm.Int32`.
+#[derive(Default)]
+struct UntypedDoubles<'de> {
+    doubles: Vec<Cow<'de, str>>,
+    /// The properties with a type.
+    typed: Vec<Cow<'de, str>>,
+}
+
+impl<'de> UntypedDoubles<'de> {
+    /// Takes a member into account. A type mostly stands beside its value.
+    fn note(&mut self, name: Cow<'de, str>, member: &str) {
+        if let Some(property) = name.strip_suffix(TYPE_ANNOTATION) {
+            if self.doubles.last().is_some_and(|last| last == property) {
+                self.doubles.pop();
+            } else {
+                self.typed.push(property.to_owned().into());
+            }
+        } else if is_double(member) && self.typed.last() != Some(&name) {
+            self.doubles.push(name);
+        }
+    }
+
+    fn names(self) -> impl Iterator<Item = Cow<'de, str>> {
+        let Self { doubles, typed } = self;
+        doubles.into_iter().filter(move |name| !typed.contains(name))
+    }
+}
+
+/// Whether a member's value is a number with a fraction or an exponent.
+fn is_double(member: &str) -> bool {
+    let member = member.trim_ascii_end().as_bytes();
+    let is_of_number = |c: &&u8| matches!(c, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+    let number = member.iter().rev().take_while(is_of_number);
+    member.last().is_some_and(u8::is_ascii_digit)
+        && number.into_iter().any(|c| matches!(c, b'.' | b'e' | b'E'))
 }
 
 /// Whether a member is no part of what an app stores.
@@ -88,7 +137,7 @@ mod tests {
         let keys = r#""PartitionKey":"p","RowKey":"r\u00e9""#;
         for (row, expected) in [
             (format!("{{{keys}}}"), format!("{{{keys}}}")),
-            (format!(r#"{{"Timestamp":"t",{keys},"A":1.50}}"#), format!(r#"{{{keys},"A":1.50}}"#)),
+            (format!(r#"{{"Timestamp":"t",{keys},"A":15}}"#), format!(r#"{{{keys},"A":15}}"#)),
             (
                 format!(
                     r#" {{ "odata.etag" : "W/\"x\"" , {keys} , "A" : [ ] , "Timestamp":"t" , "L":"5","L@odata.type":"Edm.Int64" }} "#
@@ -105,6 +154,36 @@ mod tests {
             let text = std::str::from_utf8(read.body()).unwrap();
             let spaces = |text: &str| text.replace(' ', "");
             assert_eq!(spaces(text), spaces(&expected), "{row}");
+        }
+    }
+
+    #[test]
+    fn a_double_that_only_its_text_shows_gets_its_type() {
+        for (row, expected) in [
+            (r#"{"A":5.0}"#, r#"{"A":5.0,"A@odata.type":"Edm.Double"}"#),
+            (
+                r#"{"A":-1e5 ,"B":7,"C\n":0.5}"#,
+                r#"{"A":-1e5 ,"B":7,"C\n":0.5,"A@odata.type":"Edm.Double","C\n@odata.type":"Edm.Double"}"#,
+            ),
+            (
+                r#"{"A":5.0,"A@odata.type":"Edm.Double"}"#,
+                r#"{"A":5.0,"A@odata.type":"Edm.Double"}"#,
+            ),
+            (
+                r#"{"A@odata.type":"Edm.Double","A":5.0}"#,
+                r#"{"A@odata.type":"Edm.Double","A":5.0}"#,
+            ),
+            (
+                r#"{"A@odata.type":"Edm.Double","B":1,"A":5.0}"#,
+                r#"{"A@odata.type":"Edm.Double","B":1,"A":5.0}"#,
+            ),
+            (
+                r#"{"A":"5.0","B":true,"C":"1.5","C@odata.type":"Edm.Int64"}"#,
+                r#"{"A":"5.0","B":true,"C":"1.5","C@odata.type":"Edm.Int64"}"#,
+            ),
+        ] {
+            let read: RawRow = read_row(0, row.as_bytes()).unwrap();
+            assert_eq!(std::str::from_utf8(read.body()).unwrap(), expected);
         }
     }
 
