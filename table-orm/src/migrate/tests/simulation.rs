@@ -70,6 +70,8 @@ pub(super) struct Client<E: Subject> {
     number: u64,
     /// Whether a layer sends again what was not answered.
     pub retries: bool,
+    /// Whether it merges: a merge without a write id would keep that of a client that retries.
+    pub merges: bool,
     pub dice: Dice,
     pub history: Arc<Mutex<History>>,
 }
@@ -87,8 +89,9 @@ impl<E: Subject> Client<E> {
     ) -> Self {
         let dice = Dice::of(seed, number);
         let store = Tampering::around(Arc::new(network.clone()), left_out, E::OPERATIONS);
-        // Some send again by themselves what was not answered.
-        let retries = dice.happens(0.3);
+        // In half of the runs, some send again by themselves what was not answered.
+        let some_retry = Dice::of(seed, 1_000).happens(0.5);
+        let retries = some_retry && dice.happens(0.5);
         let store: Arc<dyn Store> = if retries {
             Retry::interactive().write_id("WriteId").seed(dice.seed()).around(store).unwrap()
         } else {
@@ -97,7 +100,9 @@ impl<E: Subject> Client<E> {
         let form = if version == 2 { Form::New } else { Form::Old };
         let tables = Tables::new(store).on_virtual_time(dice.seed());
         let migrating = tables.migrating::<E>().unwrap().inserting(form);
-        Self { migrating, version, number, retries, dice, history: Arc::clone(history) }
+        let merges = retries || !some_retry;
+        let history = Arc::clone(history);
+        Self { migrating, version, number, retries, merges, dice, history }
     }
 
     async fn calls(self, wrong: &Mutex<Option<String>>) {
@@ -140,6 +145,7 @@ impl<E: Subject> Client<E> {
             6..8 => self.get(number, since).await,
             8..10 => self.list(false).await,
             10 => self.list(true).await,
+            11..13 | 15 | 18..20 if !self.merges => self.save(number, stamp, since).await,
             11..13 if !self.retries => self.merge(number, stamp, since).await,
             13 if !self.retries => self.insert_many(stamp).await,
             14 => self.delete_many().await,

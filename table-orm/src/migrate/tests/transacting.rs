@@ -34,7 +34,7 @@ impl<E: Subject> Client<E> {
                         deleted.push((number, since));
                         held(What::Delete, loaded)
                     }
-                    1 => held(What::Require, loaded),
+                    1 if self.merges => held(What::Require, loaded),
                     _ => {
                         stamped(&mut *loaded, &stamp);
                         stamps.push(stamp);
