@@ -2,10 +2,9 @@
 
 use bytes::Bytes;
 use futures_util::stream;
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::Poll;
 use support::clock::{Clock, with_clock};
+use support::polls::poll_times;
 use support::recorder::recorded_around;
 use support::stops::with_stops;
 use table_orm::embedded::EmbeddedStore;
@@ -407,20 +406,12 @@ fn among_faults(store: Arc<EmbeddedStore>, seed: u64) -> (Tables, FaultStore) {
 
 /// Replaces the value of film 1, and drops the call after so many polls. Returns whether it ended.
 async fn replace(films: &Repo<Film>, bytes: Bytes, polls: usize) -> Option<Result<()>> {
-    let mut call = Box::pin(async {
+    let call = async {
         let trailer = upload(films, 1, bytes).await?;
         films.upsert(&film(1, trailer)).await?;
         films.remove_unused_values(key(1)).await.map(drop)
-    });
-    let mut left = polls;
-    poll_fn(|context| {
-        if left == 0 {
-            return Poll::Ready(None);
-        }
-        left -= 1;
-        call.as_mut().poll(context).map(Some)
-    })
-    .await
+    };
+    poll_times(call, polls).await
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,6 +7,7 @@ use std::task::Poll;
 use support::blobs::BlobsAround;
 use support::clock::{Clock, with_clock};
 use support::dose;
+use support::polls::poll_times;
 use support::stops::{Stop, Stops};
 use table_orm::blobs::{Blobs, MemoryBlobs, PART_BYTES};
 use table_orm::embedded::EmbeddedStore;
@@ -302,21 +303,13 @@ async fn a_blob_that_was_created_after_its_removal_is_found_by_its_row() {
 
 /// Replaces the value of film 1, and drops the call after so many polls. Returns whether it ended.
 async fn replace(films: &Repo<Film>, bytes: Bytes, polls: usize) -> Option<Result<()>> {
-    let mut call = Box::pin(async {
+    let call = async {
         let trailer = upload(films, 1, bytes).await?;
         let mut stored = films.load(key(1)).await?.one()?;
         stored.trailer = trailer;
         films.save(stored).await.map(drop)
-    });
-    let mut left = polls;
-    poll_fn(|context| {
-        if left == 0 {
-            return Poll::Ready(None);
-        }
-        left -= 1;
-        call.as_mut().poll(context).map(Some)
-    })
-    .await
+    };
+    poll_times(call, polls).await
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,6 +6,7 @@ pub mod clock;
 pub mod distant;
 pub mod history;
 pub mod linear;
+pub mod polls;
 pub mod python;
 pub mod recorder;
 pub mod reference;

@@ -26,11 +26,26 @@ pub(crate) fn pipeline(
     Ok(Pipeline::new(name, version, client, Vec::new(), authorize, None))
 }
 
-/// Builds the options of a client that sends each request once, over connections of its own.
-pub(crate) fn client_options(
+/// Builds the options of one of Microsoft's clients, which then sends each request once, authorized for that service,
+/// and refuses longer answers than that.
+#[cfg(any(feature = "azure-queue", feature = "azure-blob"))]
+pub(crate) fn authorized_options(
     url: &Url,
+    service: AccountService,
+    credential: Credential,
+    most_answer_bytes: usize,
     options: ConnectOptions,
 ) -> Result<ClientOptions, ConnectError> {
+    let authorization = authorization(options.request_timeout, service, url, credential)?;
+    let max_answer_bytes = options.max_answer_bytes.min(most_answer_bytes);
+    let mut client = client_options(url, ConnectOptions { max_answer_bytes, ..options })?;
+    // After the app's own policies, so their headers are signed too.
+    client.per_try_policies.push(authorization);
+    Ok(client)
+}
+
+/// Builds the options of a client that sends each request once, over connections of its own.
+fn client_options(url: &Url, options: ConnectOptions) -> Result<ClientOptions, ConnectError> {
     if options.connect_timeout.is_zero() {
         return Err(ConnectError::Timeout("connect_timeout"));
     }

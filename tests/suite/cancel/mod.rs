@@ -5,10 +5,9 @@ mod maintenance;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use std::collections::BTreeMap;
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
+use support::polls::poll_times;
 use table_orm::embedded::EmbeddedStore;
 use table_orm::entity::EntityKey;
 use table_orm::layer::{FaultStore, Faults, Retry};
@@ -224,19 +223,6 @@ fn among_faults(store: Arc<EmbeddedStore>, seed: u64) -> (Tables, Option<FaultSt
     let tables = Tables::new(Yielding(faults.clone()));
     let retry = Retry::interactive().write_id("WriteId");
     (tables.layer(retry).unwrap(), Some(faults))
-}
-
-/// Polls a call that often, then drops it. Returns whether it ended before.
-async fn poll_times(call: BoxFuture<'static, Result<()>>, polls: usize) -> Option<Result<()>> {
-    let (mut running, mut left) = (call, polls);
-    poll_fn(|context| {
-        if left == 0 {
-            return Poll::Ready(None);
-        }
-        left -= 1;
-        running.as_mut().poll(context).map(Some)
-    })
-    .await
 }
 
 /// Drops a call after a number of polls, and checks what it leaves. Returns whether it wrote, and its end.

@@ -91,17 +91,9 @@ impl AzureBlobs {
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty().push(container);
         }
-        let authorization = connect::authorization(
-            options.request_timeout,
-            AccountService::Blobs,
-            &url,
-            credential.into(),
-        )?;
-        let max_answer_bytes = options.max_answer_bytes.min(MAX_ANSWER_BYTES);
-        let options = ConnectOptions { max_answer_bytes, ..options };
-        let mut client_options = connect::client_options(&url, options)?;
-        // After the app's own policies, so their headers are signed too.
-        client_options.per_try_policies.push(authorization);
+        let (service, credential) = (AccountService::Blobs, credential.into());
+        let client_options =
+            connect::authorized_options(&url, service, credential, MAX_ANSWER_BYTES, options)?;
         let version = API_VERSION.to_owned();
         let options = BlobContainerClientOptions { client_options, version };
         let client = BlobContainerClient::new(url, None, Some(options))

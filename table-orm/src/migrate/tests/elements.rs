@@ -2,7 +2,7 @@
 //! its entities has more rows in both forms than a transaction takes.
 
 use super::history::{ENTITIES, History, Rows};
-use super::subjects::{Subject, by_page, permit};
+use super::subjects::{Subject, both_ways, by_page, in_one_partition, permit, stamps};
 use super::watch::keys;
 use crate as table_orm;
 use crate::TableEntity;
@@ -41,17 +41,7 @@ macro_rules! tagged {
             tags: Vec<String>,
         }
 
-        impl From<$old> for $new {
-            fn from($old { room, number, stamp, base, tags }: $old) -> Self {
-                Self { room, number, stamp, base, tags }
-            }
-        }
-
-        impl From<$new> for $old {
-            fn from($new { room, number, stamp, base, tags }: $new) -> Self {
-                Self { room, number, stamp, base, tags }
-            }
-        }
+        both_ways!($new, $old { room, number, stamp, base, tags });
 
         impl Subject for $new {
             const TABLES: &'static [&'static str] = &$tables;
@@ -64,13 +54,7 @@ macro_rules! tagged {
                 tagged
             }
 
-            fn number(&self) -> u64 {
-                self.number
-            }
-
-            fn stamps(&mut self) -> (&mut String, &mut String) {
-                (&mut self.stamp, &mut self.base)
-            }
+            stamps!($patch);
 
             // Entity 0 has three rows, entity 1 has four.
             fn touch(&mut self) {
@@ -87,21 +71,7 @@ macro_rules! tagged {
                 })
             }
 
-            async fn all(client: &Migrating<Self>) -> Result<Vec<Self>> {
-                client.list(Self::partition(1_u64).by_tag().tag("x")).await
-            }
-
-            async fn paged(client: &Migrating<Self>) -> Result<Vec<Self>> {
-                by_page(|| client.list(Self::partition(1_u64).by_tag().tag("x")).pages(1)).await
-            }
-
-            fn patch(stamp: &str) -> Patch<Self> {
-                $patch::default().stamp(stamp.to_owned()).into_patch()
-            }
-
-            fn bulk_mover(client: &Migrating<Self>) -> Migrate<'static, Self> {
-                client.migrate(&permit()).in_bulk()
-            }
+            in_one_partition!(Self::partition(1_u64).by_tag().tag("x"));
         }
     };
 }

@@ -1,7 +1,7 @@
 //! Types whose entities expire: one moves to another table, one stays in its partition. An entity either never expires,
 //! or has expired as soon as it is written.
 
-use super::subjects::{Subject, by_page, permit};
+use super::subjects::{Subject, both_ways, by_page, in_one_partition, permit, stamps};
 use crate as table_orm;
 use crate::TableEntity;
 use crate::error::Result;
@@ -31,17 +31,7 @@ macro_rules! pass {
             until: Option<DateTime>,
         }
 
-        impl From<$old> for $new {
-            fn from($old { room, number, stamp, base, until }: $old) -> Self {
-                Self { room, number, stamp, base, until }
-            }
-        }
-
-        impl From<$new> for $old {
-            fn from($new { room, number, stamp, base, until }: $new) -> Self {
-                Self { room, number, stamp, base, until }
-            }
-        }
+        both_ways!($new, $old { room, number, stamp, base, until });
 
         impl Subject for $new {
             const TABLES: &'static [&'static str] = &$tables;
@@ -52,13 +42,7 @@ macro_rules! pass {
                 Self { room: 1, number, stamp, base, until: None }
             }
 
-            fn number(&self) -> u64 {
-                self.number
-            }
-
-            fn stamps(&mut self) -> (&mut String, &mut String) {
-                (&mut self.stamp, &mut self.base)
-            }
+            stamps!($patch);
 
             fn expire(&mut self) {
                 self.until = Some(DateTime::MIN);
@@ -68,21 +52,7 @@ macro_rules! pass {
                 self.until.is_some()
             }
 
-            async fn all(client: &Migrating<Self>) -> Result<Vec<Self>> {
-                client.list(Self::partition(1_u64)).await
-            }
-
-            async fn paged(client: &Migrating<Self>) -> Result<Vec<Self>> {
-                by_page(|| client.list(Self::partition(1_u64)).pages(1)).await
-            }
-
-            fn patch(stamp: &str) -> Patch<Self> {
-                $patch::default().stamp(stamp.to_owned()).into_patch()
-            }
-
-            fn bulk_mover(client: &Migrating<Self>) -> Migrate<'static, Self> {
-                client.migrate(&permit()).in_bulk()
-            }
+            in_one_partition!(Self::partition(1_u64));
         }
     };
 }

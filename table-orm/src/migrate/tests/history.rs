@@ -1,6 +1,7 @@
 //! What each entity was, after each write that took effect, and what a client may be told.
 
 use crate::entity::DynamicEntity;
+use crate::model::TableName;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
 
@@ -160,6 +161,18 @@ impl History {
 
 /// All rows: table, PartitionKey, RowKey.
 pub(super) type Rows = BTreeMap<(String, String, String), DynamicEntity>;
+
+/// Stores a row.
+pub(super) fn put(rows: &mut Rows, table: &TableName, json: &str) {
+    let row = DynamicEntity::from_json(json).unwrap();
+    let key = (table.as_str().to_owned(), row.partition_key.clone(), row.row_key.clone());
+    rows.insert(key, row);
+}
+
+/// Deletes a row.
+pub(super) fn remove(rows: &mut Rows, table: &TableName, partition_key: &str, row_key: &str) {
+    rows.remove(&(table.as_str().to_owned(), partition_key.to_owned(), row_key.to_owned()));
+}
 
 pub(super) fn lock(history: &Mutex<History>) -> MutexGuard<'_, History> {
     history.lock().unwrap()

@@ -1,5 +1,6 @@
 //! Types that migrate, with an index row, and the lists that clients ask for.
 
+use super::subjects::both_ways;
 use crate as table_orm;
 use crate::TableEntity;
 use crate::error::Result;
@@ -67,17 +68,7 @@ macro_rules! listed {
             stamp: String,
         }
 
-        impl From<$old> for $new {
-            fn from($old { camp, n, name, state, stamp }: $old) -> Self {
-                Self { camp, n, name, state, stamp }
-            }
-        }
-
-        impl From<$new> for $old {
-            fn from($new { camp, n, name, state, stamp }: $new) -> Self {
-                Self { camp, n, name, state, stamp }
-            }
-        }
+        both_ways!($new, $old { camp, n, name, state, stamp });
 
         impl Listed for $new {
             const TABLES: &'static [&'static str] = &$tables;

@@ -1,7 +1,7 @@
 //! Lists in parts, by clients of both versions, while entities are written, deleted and moved: in key order and in the
 //! order of an index row, with filters and limits, by tokens and as streams.
 
-use super::history::Rows;
+use super::history::{Rows, put, remove};
 use super::listed::{Asked, Listed, NAMES, Shards, Sorted, Unsorted};
 use crate::TableEntity;
 use crate::Tables;
@@ -56,13 +56,11 @@ impl<E: Listed> Invariants for Watch<E> {
     type Snapshot = Rows;
 
     fn put(snapshot: &mut Rows, table: &TableName, json: &str) {
-        let row = DynamicEntity::from_json(json).unwrap();
-        let key = (table.as_str().to_owned(), row.partition_key.clone(), row.row_key.clone());
-        snapshot.insert(key, row);
+        put(snapshot, table, json);
     }
 
     fn remove(snapshot: &mut Rows, table: &TableName, partition_key: &str, row_key: &str) {
-        snapshot.remove(&(table.as_str().into(), partition_key.into(), row_key.into()));
+        remove(snapshot, table, partition_key, row_key);
     }
 
     fn check(&mut self, now: &Rows) -> std::result::Result<(), String> {

@@ -1,7 +1,7 @@
 //! Types with an outbox: one moves to another table, one stays in its partition. Nobody hands the events on.
 
 use super::history::{History, Rows};
-use super::subjects::{Subject, by_page, permit};
+use super::subjects::{Subject, both_ways, by_page, in_one_partition, permit, stamps};
 use crate as table_orm;
 use crate::TableEntity;
 use crate::entity::{DynamicEntity, EventRowKey};
@@ -31,17 +31,7 @@ macro_rules! reported {
             base: String,
         }
 
-        impl From<$old> for $new {
-            fn from($old { room, number, stamp, base }: $old) -> Self {
-                Self { room, number, stamp, base }
-            }
-        }
-
-        impl From<$new> for $old {
-            fn from($new { room, number, stamp, base }: $new) -> Self {
-                Self { room, number, stamp, base }
-            }
-        }
+        both_ways!($new, $old { room, number, stamp, base });
 
         impl Subject for $new {
             const TABLES: &'static [&'static str] = &$tables;
@@ -52,33 +42,13 @@ macro_rules! reported {
                 Self { room: 1, number, stamp, base }
             }
 
-            fn number(&self) -> u64 {
-                self.number
-            }
-
-            fn stamps(&mut self) -> (&mut String, &mut String) {
-                (&mut self.stamp, &mut self.base)
-            }
+            stamps!($patch);
 
             fn check(rows: &Rows, history: &mut History) -> std::result::Result<(), String> {
                 check(rows, history)
             }
 
-            async fn all(client: &Migrating<Self>) -> Result<Vec<Self>> {
-                client.list(Self::partition(1_u64)).await
-            }
-
-            async fn paged(client: &Migrating<Self>) -> Result<Vec<Self>> {
-                by_page(|| client.list(Self::partition(1_u64)).pages(1)).await
-            }
-
-            fn patch(stamp: &str) -> Patch<Self> {
-                $patch::default().stamp(stamp.to_owned()).into_patch()
-            }
-
-            fn bulk_mover(client: &Migrating<Self>) -> Migrate<'static, Self> {
-                client.migrate(&permit()).in_bulk()
-            }
+            in_one_partition!(Self::partition(1_u64));
         }
     };
 }

@@ -43,6 +43,59 @@ pub(super) trait Subject: Migrates {
     fn bulk_mover(client: &Migrating<Self>) -> Migrate<'static, Self>;
 }
 
+/// Conversions of a type into its old form, and back.
+macro_rules! both_ways {
+    ($new:ident, $old:ident { $($field:ident),* }) => {
+        impl From<$old> for $new {
+            fn from($old { $($field),* }: $old) -> Self {
+                Self { $($field),* }
+            }
+        }
+
+        impl From<$new> for $old {
+            fn from($new { $($field),* }: $new) -> Self {
+                Self { $($field),* }
+            }
+        }
+    };
+}
+
+/// The methods of a [`Subject`] that read and set the number and the stamps.
+macro_rules! stamps {
+    ($patch:ident) => {
+        fn number(&self) -> u64 {
+            self.number
+        }
+
+        fn stamps(&mut self) -> (&mut String, &mut String) {
+            (&mut self.stamp, &mut self.base)
+        }
+
+        fn patch(stamp: &str) -> Patch<Self> {
+            $patch::default().stamp(stamp.to_owned()).into_patch()
+        }
+    };
+}
+
+/// The methods of a [`Subject`] that read and move the entities of one partition, which that query asks for.
+macro_rules! in_one_partition {
+    ($query:expr) => {
+        async fn all(client: &Migrating<Self>) -> Result<Vec<Self>> {
+            client.list($query).await
+        }
+
+        async fn paged(client: &Migrating<Self>) -> Result<Vec<Self>> {
+            by_page(|| client.list($query).pages(1)).await
+        }
+
+        fn bulk_mover(client: &Migrating<Self>) -> Migrate<'static, Self> {
+            client.migrate(&permit()).in_bulk()
+        }
+    };
+}
+
+pub(super) use {both_ways, in_one_partition, stamps};
+
 /// Defines a type in both forms.
 macro_rules! subject {
     ($new:ident, $old:ident, $patch:ident, $tables:expr, [$($old_keys:tt)*], [$($keys:tt)*], $all:expr, $paged:expr, $bulk:expr) => {
@@ -72,17 +125,7 @@ macro_rules! subject {
             base: String,
         }
 
-        impl From<$old> for $new {
-            fn from($old { room, number, stamp, base }: $old) -> Self {
-                Self { room, number, stamp, base }
-            }
-        }
-
-        impl From<$new> for $old {
-            fn from($new { room, number, stamp, base }: $new) -> Self {
-                Self { room, number, stamp, base }
-            }
-        }
+        both_ways!($new, $old { room, number, stamp, base });
 
         impl Subject for $new {
             const TABLES: &'static [&'static str] = &$tables;
@@ -91,13 +134,7 @@ macro_rules! subject {
                 Self { room: 1, number, stamp: stamp.to_owned(), base: base.to_owned() }
             }
 
-            fn number(&self) -> u64 {
-                self.number
-            }
-
-            fn stamps(&mut self) -> (&mut String, &mut String) {
-                (&mut self.stamp, &mut self.base)
-            }
+            stamps!($patch);
 
             async fn all(client: &Migrating<Self>) -> Result<Vec<Self>> {
                 let all: fn(&Migrating<Self>) -> _ = $all;
@@ -107,10 +144,6 @@ macro_rules! subject {
             async fn paged(client: &Migrating<Self>) -> Result<Vec<Self>> {
                 let paged: fn(&Migrating<Self>) -> _ = $paged;
                 paged(client).await
-            }
-
-            fn patch(stamp: &str) -> Patch<Self> {
-                $patch::default().stamp(stamp.to_owned()).into_patch()
             }
 
             fn bulk_mover(client: &Migrating<Self>) -> Migrate<'static, Self> {

@@ -1,7 +1,7 @@
 //! Types with sums: one moves to another table, one stays in its partition.
 
 use super::history::{ENTITIES, History, Rows};
-use super::subjects::{Subject, by_page, permit};
+use super::subjects::{Subject, both_ways, by_page, in_one_partition, permit, stamps};
 use super::watch::keys;
 use crate as table_orm;
 use crate::entity::TOTAL;
@@ -12,6 +12,15 @@ use crate::plan::CanonicalKey;
 use crate::repo::{EntityPatch as _, Patch};
 use crate::{Sum, TableEntity};
 use std::collections::BTreeMap;
+
+macro_rules! weighed {
+    ($ty:ident) => {
+        impl $ty {
+            const SUMS: [Sum<Self>; 2] =
+                [Sum::count("all"), Sum::of("weight", |entity| weight(&entity.stamp))];
+        }
+    };
+}
 
 macro_rules! counted {
     ($new:ident, $old:ident, $patch:ident, $tables:expr, [$($old_keys:tt)*], [$($keys:tt)*]) => {
@@ -24,10 +33,7 @@ macro_rules! counted {
             base: String,
         }
 
-        impl $old {
-            const SUMS: [Sum<Self>; 2] =
-                [Sum::count("all"), Sum::of("weight", |entity| weight(&entity.stamp))];
-        }
+        weighed!($old);
 
         #[derive(Debug, Clone, TableEntity)]
         #[table(crate = table_orm, $($keys)*, sums = $new::SUMS, migrate_from = $old)]
@@ -38,22 +44,9 @@ macro_rules! counted {
             base: String,
         }
 
-        impl $new {
-            const SUMS: [Sum<Self>; 2] =
-                [Sum::count("all"), Sum::of("weight", |entity| weight(&entity.stamp))];
-        }
+        weighed!($new);
 
-        impl From<$old> for $new {
-            fn from($old { room, number, stamp, base }: $old) -> Self {
-                Self { room, number, stamp, base }
-            }
-        }
-
-        impl From<$new> for $old {
-            fn from($new { room, number, stamp, base }: $new) -> Self {
-                Self { room, number, stamp, base }
-            }
-        }
+        both_ways!($new, $old { room, number, stamp, base });
 
         impl Subject for $new {
             const TABLES: &'static [&'static str] = &$tables;
@@ -64,13 +57,7 @@ macro_rules! counted {
                 Self { room: 1, number, stamp, base }
             }
 
-            fn number(&self) -> u64 {
-                self.number
-            }
-
-            fn stamps(&mut self) -> (&mut String, &mut String) {
-                (&mut self.stamp, &mut self.base)
-            }
+            stamps!($patch);
 
             fn check(rows: &Rows, _: &mut History) -> std::result::Result<(), String> {
                 check(rows, (0..ENTITIES).map(|number| {
@@ -79,21 +66,7 @@ macro_rules! counted {
                 }))
             }
 
-            async fn all(client: &Migrating<Self>) -> Result<Vec<Self>> {
-                client.list(Self::partition(1_u64)).await
-            }
-
-            async fn paged(client: &Migrating<Self>) -> Result<Vec<Self>> {
-                by_page(|| client.list(Self::partition(1_u64)).pages(1)).await
-            }
-
-            fn patch(stamp: &str) -> Patch<Self> {
-                $patch::default().stamp(stamp.to_owned()).into_patch()
-            }
-
-            fn bulk_mover(client: &Migrating<Self>) -> Migrate<'static, Self> {
-                client.migrate(&permit()).in_bulk()
-            }
+            in_one_partition!(Self::partition(1_u64));
         }
     };
 }

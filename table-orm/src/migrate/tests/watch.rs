@@ -1,6 +1,6 @@
 //! Watches what is stored: what counts of each entity, after each write.
 
-use super::history::{ENTITIES, History, Rows, lock};
+use super::history::{ENTITIES, History, Rows, lock, put, remove};
 use super::subjects::Subject;
 use crate::entity::{DynamicEntity, EntityRows};
 use crate::eventual::tests::chaos::Invariants;
@@ -39,14 +39,11 @@ impl<E: Subject + std::fmt::Debug> Invariants for Watch<E> {
     type Snapshot = Rows;
 
     fn put(snapshot: &mut Rows, table: &TableName, json: &str) {
-        let row = DynamicEntity::from_json(json).unwrap();
-        let key = (table.as_str().to_owned(), row.partition_key.clone(), row.row_key.clone());
-        snapshot.insert(key, row);
+        put(snapshot, table, json);
     }
 
     fn remove(snapshot: &mut Rows, table: &TableName, partition_key: &str, row_key: &str) {
-        let key = (table.as_str().to_owned(), partition_key.to_owned(), row_key.to_owned());
-        snapshot.remove(&key);
+        remove(snapshot, table, partition_key, row_key);
     }
 
     fn check(&mut self, now: &Rows) -> Result<(), String> {
