@@ -20,7 +20,7 @@ impl FormerRow {
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("tables.lock");
     /// # {
-    /// #     use table_orm::{TableEntity, lock::SchemaLock};
+    /// #     use table_orm::{TableEntity, schema_lock::SchemaLock};
     /// #     #[derive(TableEntity)]
     /// #     #[table(name = "runners", partition = "{race}")]
     /// #     #[row(by_bib, key = "BIB:{bib:05}")]
