@@ -23,6 +23,7 @@ mod growing;
 mod isolation;
 mod large;
 mod large_in_blobs;
+mod large_late;
 mod large_replaced;
 mod large_room;
 mod load;

@@ -87,7 +87,9 @@ impl Arguments {
     /// Both tables; creates the table of the copy if it does not exist.
     pub async fn open(&self) -> Result<(Table, Table), CopyFailure> {
         let shared = self.from.is(&self.to);
-        if shared && self.table == *self.copy() {
+        let one_store = shared || self.from.is_account(&self.to)?;
+        // The names of tables have no case.
+        if one_store && self.table.as_str().eq_ignore_ascii_case(self.copy().as_str()) {
             return Err(CopyFailure::Same(self.table.clone(), self.copy().clone()));
         }
         let shares = self.workers.is_some() || self.worker;

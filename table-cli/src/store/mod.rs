@@ -127,6 +127,12 @@ impl StoreName {
             _ => self == other,
         }
     }
+
+    /// Whether both are one account, with whatever credentials.
+    pub(crate) fn is_account(&self, other: &Self) -> Result<bool, StoreNameError> {
+        let accounts = self.account().and(other.account()).is_some();
+        Ok(accounts && self.name()?.eq_ignore_ascii_case(&other.name()?))
+    }
 }
 
 /// For messages: no secret.

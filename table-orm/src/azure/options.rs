@@ -33,7 +33,7 @@ pub struct ConnectOptions {
     /// unless [`ReadFrom`](crate::layer::ReadFrom) says so.
     pub secondary_endpoint: Option<String>,
     /// Logging, tracing, more policies, or another HTTP client. With another HTTP client the five
-    /// settings above have no effect, except on the wait for a token and the size of an answer. The
+    /// settings above have no effect, except on the wait for a token and the size of an answer with rows. The
     /// retry options are ignored.
     pub client: ClientOptions,
 }

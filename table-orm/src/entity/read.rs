@@ -4,7 +4,7 @@ use super::own_rows::{Moved, OwnRowError, OwnRows, Ownership};
 use super::row_head::RowHead;
 use crate::codec::{Alias, Json, Members, NameCache, RowContext};
 use crate::entity::{Query, Row, RowOf, TableEntity};
-use crate::model::{ETag, Metadata, PARTITION_KEY, ROW_KEY, TIMESTAMP};
+use crate::model::{DateTime, ETag, Metadata, PARTITION_KEY, ROW_KEY, TIMESTAMP};
 use crate::property::{PropertyError, PropertyFault, RowFault};
 use serde::de::Error as _;
 use serde_json::value::RawValue;
@@ -101,6 +101,13 @@ pub(crate) fn read_etag(json: &[u8]) -> Result<ETag, PropertyError> {
         return Err(context.error(RowFault::new(TIMESTAMP, PropertyFault::Missing)));
     }
     Ok(context.etag())
+}
+
+/// When a row was last written; `None` where it does not say.
+pub(crate) fn read_timestamp(json: &[u8]) -> Option<DateTime> {
+    let mut context = RowContext::new(RowHead::NAME);
+    read_in::<RowHead>(&mut context, 0, json).ok()?;
+    context.timestamp.parse().ok()
 }
 
 impl ReadRow for RowHead {

@@ -68,6 +68,15 @@ pub enum LargeValueError {
         /// The end of the blob's name, after that of the table.
         id: String,
     },
+    /// The value is longer than the parts of a blob, or numbered rows, can be together.
+    #[error(
+        "a large value has at most {most} bytes; no entity refers to what was uploaded, and `repair` removes it: store \
+         the bytes as several values"
+    )]
+    TooLong {
+        /// The most bytes.
+        most: u64,
+    },
     /// An earlier call of the upload failed or was dropped, so bytes of the value are missing.
     #[error(
         "an earlier call of this upload failed or was dropped, so bytes of the value are missing; no entity refers \
@@ -80,7 +89,9 @@ impl LargeValueError {
     pub(super) const fn kind(&self) -> ErrorKind {
         match self {
             Self::Gone { .. } | Self::Replaced { .. } => ErrorKind::Conflict,
-            Self::OfAnotherEntity { .. } | Self::Interrupted => ErrorKind::ClientError,
+            Self::OfAnotherEntity { .. } | Self::TooLong { .. } | Self::Interrupted => {
+                ErrorKind::ClientError
+            }
             Self::Blob(error) if matches!(error.kind, BlobErrorKind::Unavailable) => {
                 ErrorKind::Unavailable
             }

@@ -122,8 +122,10 @@ impl MakeRoom for ExpiringType {
         connection: &Arc<Connection>,
         table: &TableName,
         key: CanonicalKey,
+        kept: Vec<String>,
     ) -> BoxFuture<'static, Result<bool>> {
         let client = (self.client)(Arc::clone(connection), table.clone());
+        let client = TableClient { kept, ..client };
         Box::pin((*self).make_room(client, key))
     }
 }

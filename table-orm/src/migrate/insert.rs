@@ -3,7 +3,6 @@
 //! Invariant: an entity is inserted in its new form only after a marker is under its old key, and no parcel that the
 //! marker names is left.
 
-use super::determined_key::key_of;
 use super::events::send_named;
 use super::form::Form;
 use super::instant::is_alive_at;
@@ -11,8 +10,8 @@ use super::marker::Marker;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
-use super::old_place::{AtOld, canonical_key, has_old_key};
-use super::stays::keeps_key;
+use super::old_place::{AtOld, canonical_key, check_conversion, has_old_key};
+use super::stays::has_one_form;
 use crate::entity::{EntityRows, is_alive};
 use crate::error::{Error, Result};
 use crate::plan::{Attempts, CanonicalKey, RetryLimits, insert_all};
@@ -39,8 +38,8 @@ impl<E: Migrates> Migrating<E> {
     pub async fn insert(&self, entity: &E) -> Result<()> {
         let rows = EntityRows::of(entity)?;
         let new = canonical_key(&rows);
-        if key_of::<E::Old, E>(&new).is_some_and(|old| keeps_key::<E>(&old, &new)) {
-            has_old_key::<E>(&rows, &EntityRows::of(&E::Old::from(entity.clone()))?)?;
+        if has_one_form::<E>(&new) {
+            check_conversion(entity, &rows)?;
             return self.insert_rows(rows).await;
         }
         match self.form {
@@ -75,15 +74,8 @@ impl<E: Migrates> Migrating<E> {
             // Where no old key has the values, there is no old form.
             return self.insert_rows(rows).await;
         };
-        has_old_key::<E>(&rows, &EntityRows::of(&E::Old::from(entity.clone()))?)?;
-        let marker = Marker::new(self.new.table(), &rows.partition_key, None).body(&key)?;
-        let together = self.inserts_together(&key, &rows);
-        let insert = Operation { row_key: key.row_key.clone(), action: Action::Insert(marker) };
-        let mut batch =
-            Batch { partition_key: key.partition_key.clone(), operations: vec![insert] };
-        if together {
-            batch.operations.extend(insert_all(rows.clone()).operations);
-        }
+        check_conversion(entity, &rows)?;
+        let (batch, together) = self.insert_marker(&key, &rows)?;
         let client = if together { &self.new.client } else { &self.old.client };
         let mut attempts = self.attempts();
         loop {
@@ -118,8 +110,13 @@ impl<E: Migrates> Migrating<E> {
                 AtOld::Nothing => return Ok(Next::Again),
                 AtOld::Marker(marker) => match self.parcel(&marker, key).await? {
                     None => return Ok(Next::Insert),
-                    Some(parcel) if is_alive_at::<E>(&parcel.rows, now) => break,
-                    // The insert of the new rows finds it where it lands.
+                    Some(parcel)
+                        if parcel.new_key() == canonical_key(rows)
+                            && is_alive_at::<E>(&parcel.rows, now) =>
+                    {
+                        break;
+                    }
+                    // An expired one is found where it lands. Another entity, which had the old key, has it no more then.
                     Some(parcel) => self.finish_or_wait(&parcel, attempts).await?,
                 },
                 AtOld::Entity(stored) if is_alive::<E::Old>(stored.stored(), now) => break,
@@ -133,9 +130,23 @@ impl<E: Migrates> Migrating<E> {
         Err(self.new.client.already_exists(&partition_key, &row_key))
     }
 
-    /// Whether the marker and the new rows of an entity are inserted by one transaction.
-    pub(super) fn inserts_together(&self, old: &CanonicalKey, rows: &EntityRows) -> bool {
-        self.is_together(old, &rows.partition_key) && self.takes(1 + rows.rows.len())
+    /// The transaction that inserts the marker of an entity, and whether it inserts the new rows, too.
+    pub(super) fn insert_marker(
+        &self,
+        key: &CanonicalKey,
+        rows: &EntityRows,
+    ) -> Result<(Batch, bool)> {
+        let marker = Marker::new(self.new.table(), &rows.partition_key, None).body(key)?;
+        let CanonicalKey { partition_key, row_key } = key.clone();
+        let operations = vec![Operation { row_key, action: Action::Insert(marker) }];
+        let alone = Batch { partition_key, operations };
+        if !self.is_together(key, &rows.partition_key) {
+            return Ok((alone, false));
+        }
+        let mut both = alone.clone();
+        both.operations.extend(insert_all(rows.clone()).operations);
+        let together = self.takes(&self.new.client, &both);
+        Ok((if together { both } else { alone }, together))
     }
 
     async fn insert_rows(&self, rows: EntityRows) -> Result<()> {

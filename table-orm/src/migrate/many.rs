@@ -8,15 +8,15 @@
 use super::events::send_named;
 use super::form::Form;
 use super::held::{Held, Stored};
-use super::marker::Marker;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
-use super::old_place::{canonical_key, has_old_key};
+use super::old_place::{canonical_key, check_conversion, has_old_key};
+use super::stays::has_one_form;
 use crate::entity::{EntityRows, canonical};
 use crate::error::{Error, Result};
-use crate::plan::{CanonicalKey, MeasuredBatch, delete_all, insert_all};
-use crate::store::{Action, Batch, IfMatch, Operation};
+use crate::plan::{MeasuredBatch, delete_all, insert_all};
+use crate::store::{Batch, IfMatch};
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, stream};
 use std::collections::BTreeMap;
@@ -127,13 +127,25 @@ impl<E: Migrates> Migrating<E> {
         self.write_many(prepared.collect(), |client, entity| Box::pin(client.insert(entity))).await
     }
 
-    /// Upserts many entities, 16 at once. Each takes as many requests as [`upsert`](Self::upsert), which reads it first.
-    /// Holds all entities in memory.
+    /// Upserts many entities, 16 at once; those of one key in the order of the input. Each takes as many requests as
+    /// [`upsert`](Self::upsert), which reads it first. Holds all entities in memory.
     ///
     /// The report has the error of each entity that was not written: those of [`upsert`](Self::upsert).
     pub async fn upsert_many(&self, entities: impl IntoIterator<Item = E>) -> ManyReport<E> {
-        let prepared = entities.into_iter().map(|entity| (Ok(Steps::new()), entity));
-        self.write_many(prepared.collect(), |client, entity| Box::pin(client.upsert(entity))).await
+        let mut report = ManyReport::new();
+        let mut of_key = BTreeMap::<_, Vec<E>>::new();
+        for entity in entities {
+            match EntityRows::of(&entity) {
+                Ok(rows) => of_key.entry(canonical_key(&rows)).or_default().push(entity),
+                Err(invalid) => report.fail(vec![entity], invalid.into()),
+            }
+        }
+        let upserts = of_key.into_values();
+        let upserts = upserts.map(|entities| {
+            self.send_singly(entities, |client, entity| Box::pin(client.upsert(entity)))
+        });
+        report.add_all(upserts).await;
+        report
     }
 
     /// Deletes many loaded entities, each if nobody has written it since, in its own form; those of one form and
@@ -152,30 +164,21 @@ impl<E: Migrates> Migrating<E> {
 
     fn steps_of_insert(&self, entity: &E) -> Result<Steps> {
         let rows = EntityRows::of(entity)?;
-        let old_rows = || EntityRows::of(&E::Old::from(entity.clone()));
+        let new = canonical_key(&rows);
         let insert = |form, rows| Step { form, batch: insert_all(rows) };
-        if self.form == Form::Old {
-            let old_rows = old_rows()?;
+        if self.form == Form::Old && !has_one_form::<E>(&new) {
+            let old_rows = EntityRows::of(&E::Old::from(entity.clone()))?;
             has_old_key::<E>(&rows, &old_rows)?;
             return Ok(vec![insert(Form::Old, old_rows)]);
         }
-        // Where no old key has the values, there is no old form.
-        let Some(key) = old_key::<E>(&canonical_key(&rows)) else {
-            return Ok(vec![insert(Form::New, rows)]);
-        };
-        has_old_key::<E>(&rows, &old_rows()?)?;
-        let marker = Marker::new(self.new.table(), &rows.partition_key, None).body(&key)?;
-        let together = self.inserts_together(&key, &rows);
-        let CanonicalKey { partition_key, row_key } = key;
-        let operations = vec![Operation { row_key, action: Action::Insert(marker) }];
-        let mut marker = Step { form: Form::Old, batch: Batch { partition_key, operations } };
-        let new = insert(Form::New, rows);
-        if !together {
-            return Ok(vec![marker, new]);
+        check_conversion(entity, &rows)?;
+        // Where no old key has the values, or it is the same, there is one form.
+        let Some(key) = old_key::<E>(&new) else { return Ok(vec![insert(Form::New, rows)]) };
+        let (batch, together) = self.insert_marker(&key, &rows)?;
+        if together {
+            return Ok(vec![Step { form: Form::New, batch }]);
         }
-        marker.form = Form::New;
-        marker.batch.operations.extend(new.batch.operations);
-        Ok(vec![marker])
+        Ok(vec![Step { form: Form::Old, batch }, insert(Form::New, rows)])
     }
 
     fn steps_of_delete(held: &Held<E>) -> Result<Steps> {
@@ -201,7 +204,7 @@ impl<E: Migrates> Migrating<E> {
         entities: Vec<(Result<Steps>, T)>,
         single: Single<E, T>,
     ) -> ManyReport<T> {
-        let mut report = ManyReport { written: 0, failures: Vec::new() };
+        let mut report = ManyReport::new();
         let mut prepared = Vec::with_capacity(entities.len());
         for (steps, entity) in entities {
             match steps {
@@ -210,12 +213,7 @@ impl<E: Migrates> Migrating<E> {
             }
         }
         let shared = self.share(prepared).into_iter();
-        let sent = shared.map(|shared| self.send_shared(shared, single));
-        let mut sent = stream::iter(sent).buffer_unordered(PARALLELISM);
-        while let Some(of_shared) = sent.next().await {
-            report.written += of_shared.written;
-            report.failures.extend(of_shared.failures);
-        }
+        report.add_all(shared.map(|shared| self.send_shared(shared, single))).await;
         report
     }
 
@@ -272,8 +270,8 @@ impl<E: Migrates> Migrating<E> {
         single: Single<E, T>,
     ) -> ManyReport<T> {
         let Shared { entities, steps, .. } = shared;
-        let mut report = ManyReport { written: 0, failures: Vec::new() };
         if entities.len() > 1 {
+            let mut report = ManyReport::new();
             match self.send_steps(steps).await {
                 Ok(()) => {
                     report.written = entities.len() as u64;
@@ -286,6 +284,16 @@ impl<E: Migrates> Migrating<E> {
                 Err(None) => {}
             }
         }
+        self.send_singly(entities, single).await
+    }
+
+    /// Writes entities one after the other.
+    async fn send_singly<T: Send + Sync>(
+        &self,
+        entities: Vec<T>,
+        single: Single<E, T>,
+    ) -> ManyReport<T> {
+        let mut report = ManyReport::new();
         for entity in entities {
             match single(self, &entity).await {
                 Ok(()) => report.written += 1,
@@ -316,6 +324,19 @@ impl<E: Migrates> Migrating<E> {
 }
 
 impl<T> ManyReport<T> {
+    const fn new() -> Self {
+        Self { written: 0, failures: Vec::new() }
+    }
+
+    /// Adds what others write at the same time.
+    async fn add_all(&mut self, others: impl Iterator<Item = impl Future<Output = Self>>) {
+        let mut others = stream::iter(others).buffer_unordered(PARALLELISM);
+        while let Some(other) = others.next().await {
+            self.written += other.written;
+            self.failures.extend(other.failures);
+        }
+    }
+
     fn fail(&mut self, entities: Vec<T>, error: Error) {
         self.failures.push(ManyFailure { entities, error });
     }

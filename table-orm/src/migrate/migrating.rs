@@ -14,8 +14,9 @@ use super::stays::same_table;
 use crate::entity::{CanonicalKeyOf, CompleteKey, Loaded, TableEntity, keys_of};
 use crate::error::{MigrationError, Result};
 use crate::model::TableName;
-use crate::plan::{CanonicalKey, Connection, Found};
+use crate::plan::{CanonicalKey, Connection, Found, MeasuredBatch, TableClient};
 use crate::repo::Repo;
+use crate::store::Batch;
 use std::fmt;
 use std::sync::Arc;
 
@@ -213,9 +214,13 @@ impl<E: Migrates> Migrating<E> {
         (has_elements::<E>() || has_elements::<E::Old>()) && !has_guards
     }
 
-    /// Whether one transaction takes that many operations, where there is another way.
-    pub(super) fn takes(&self, operations: usize) -> bool {
-        !self.may_be_many() || operations <= self.new.client.store().transaction_operations()
+    /// Whether one transaction takes these operations, with those for totals and events, where there is another way.
+    pub(super) fn takes(&self, client: &TableClient, batch: &Batch) -> bool {
+        if !self.may_be_many() {
+            return true;
+        }
+        let MeasuredBatch { bytes, room, most, more, .. } = client.measure(batch.clone());
+        batch.operations.len() + more <= most && bytes <= room
     }
 
     /// Whether the new rows of an entity are in the partition of its old ones.

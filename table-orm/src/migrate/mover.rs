@@ -4,7 +4,8 @@
 //! - The token is where the next page of old rows starts, so whoever stops can go on there. To begin again is right
 //!   too.
 //! - Parcels are read after the last page: all that this mover left are landed or deleted.
-//! - The mover of one partition reads the parcels of each new partition that its pages named.
+//! - The mover of one partition reads them after each page, in the new partitions that the page named: one that resumes
+//!   does not know those of earlier pages.
 
 use super::group::{Outcome, Unmoved};
 use super::migrates::Migrates;
@@ -23,6 +24,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::mem;
 
 /// How many entities are moved at once unless set.
 const DEFAULT_PARALLELISM: usize = 16;
@@ -206,7 +208,8 @@ impl<'a, E: Migrates> Migrate<'a, E> {
             let (page, next) = self.pages.read().await?;
             self.move_page(&page.body, &mut pace, report).await?;
             self.pages.token.clone_from(&next);
-            if next.is_none() {
+            // A mover that resumes knows the partitions of the pages that it reads.
+            if next.is_none() || self.partitions.is_some() {
                 self.clear_parcels(&mut report.skipped).await?;
             }
             report.progress.token = next;
@@ -271,16 +274,19 @@ impl<'a, E: Migrates> Migrate<'a, E> {
 
     /// Lands every living parcel, and deletes those that can never be landed.
     async fn clear_parcels(&mut self, skipped: &mut Vec<Unmovable>) -> Result<()> {
-        let spans = match &self.partitions {
+        let spans = match &mut self.partitions {
             None => vec![Span::All],
-            Some(partitions) => partitions.iter().cloned().map(Span::Exact).collect(),
+            Some(partitions) => mem::take(partitions).into_iter().map(Span::Exact).collect(),
         };
         for span in spans {
             for parcel in self.client.parcels_in(span).await? {
                 match self.client.clear(&parcel).await {
                     Ok(()) => {}
                     Err(error) if error.is_of_one_entity() => {
-                        skipped.push(Unmovable::new(parcel.old_key, error));
+                        let unmovable = Unmovable::new(parcel.old_key, error);
+                        if !skipped.iter().any(|other| other.is_of(&unmovable)) {
+                            skipped.push(unmovable);
+                        }
                     }
                     Err(error) => return Err(error),
                 }
@@ -314,6 +320,10 @@ impl Unmovable {
     pub(super) fn new(key: CanonicalKey, reason: Error) -> Self {
         let CanonicalKey { partition_key, row_key } = key;
         Self { partition_key, row_key, reason }
+    }
+
+    fn is_of(&self, other: &Self) -> bool {
+        self.partition_key == other.partition_key && self.row_key == other.row_key
     }
 }
 

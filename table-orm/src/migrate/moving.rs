@@ -12,7 +12,7 @@ use super::parcel::{self, Parcel};
 use crate::entity::{EntityRow, EntityRows, TableEntity as _};
 use crate::error::{Error, Result};
 use crate::model::{ETag, PARCEL_START};
-use crate::plan::{Attempts, CanonicalKey, RetryLimits};
+use crate::plan::{Attempts, CanonicalKey, RetryLimits, TableClient};
 use crate::store::{Action, Batch, IfMatch, Operation};
 
 impl<E: Migrates> Migrating<E> {
@@ -25,7 +25,7 @@ impl<E: Migrates> Migrating<E> {
         old: &OldEntity<E>,
         rows: &EntityRows,
     ) -> Result<Option<ETag>> {
-        if self.moves_within(old, rows) {
+        if self.moves_within(old, rows)? {
             self.move_within(old, rows).await
         } else {
             self.move_across(old, rows).await
@@ -33,16 +33,23 @@ impl<E: Migrates> Migrating<E> {
     }
 
     /// Whether it moves within its partition, in one transaction.
-    pub(super) fn moves_within(&self, old: &OldEntity<E>, rows: &EntityRows) -> bool {
-        let operations = old.old_rows.rows.len() + rows.rows.len();
-        self.is_together(&old.key, &rows.partition_key) && self.takes(operations)
+    pub(super) fn moves_within(&self, old: &OldEntity<E>, rows: &EntityRows) -> Result<bool> {
+        if !self.is_together(&old.key, &rows.partition_key) {
+            return Ok(false);
+        }
+        let (batch, _) = self.batch_within(old, rows)?;
+        Ok(self.takes(&self.client_within(old, rows)?, &batch))
+    }
+
+    fn client_within(&self, old: &OldEntity<E>, rows: &EntityRows) -> Result<TableClient> {
+        let client = self.within(std::iter::once((old, rows)))?;
+        self.reporting(&client, old, rows)
     }
 
     /// Within one partition: one transaction.
     async fn move_within(&self, old: &OldEntity<E>, rows: &EntityRows) -> Result<Option<ETag>> {
         let (batch, canonical) = self.batch_within(old, rows)?;
-        let client = self.within(std::iter::once((old, rows)))?;
-        let client = self.reporting(&client, old, rows)?;
+        let client = self.client_within(old, rows)?;
         let etags = send_named(&client, batch, Some(&old.key.row_key)).await?;
         Ok(etags.into_iter().nth(canonical).flatten())
     }
@@ -144,6 +151,9 @@ impl<E: Migrates> Migrating<E> {
     ) -> Result<bool> {
         let client = &self.reporting(&self.old.client, old, rows)?;
         let mut attempts = Attempts::begin(&client.connection, RetryLimits::default());
+        let in_doubt = |error: &Error| error.is_unanswered() && !error.is_refused_as_busy();
+        // Of a sending that may still take effect, whatever the later ones are told.
+        let mut lost: Option<Error> = None;
         loop {
             let sent = send_named(client, batch.clone(), Some(&old.key.row_key)).await;
             let error = match sent {
@@ -152,11 +162,15 @@ impl<E: Migrates> Migrating<E> {
             };
             let is_open =
                 error.is_unanswered() || matches!(error, Error::Conflict(_) | Error::NotFound(_));
+            let error = lost.unwrap_or(error);
             if !is_open {
                 return Err(error);
             }
             // An earlier sending, left without an answer, may be what the version does not match.
-            let now = AtOld::<E::Old>::read(client, &old.key).await?;
+            let now = match AtOld::<E::Old>::read(client, &old.key).await {
+                Err(_) if in_doubt(&error) => return Err(error),
+                now => now?,
+            };
             if now.names(parcel) {
                 return Ok(true);
             }
@@ -166,6 +180,7 @@ impl<E: Migrates> Migrating<E> {
             if !attempts.next().await {
                 return Err(error);
             }
+            lost = Some(error).filter(in_doubt);
         }
     }
 }

@@ -93,6 +93,11 @@ impl<E: Migrates> OldEntity<E> {
         Ok(Self { stored, etag: loaded.etag().clone(), old_rows, key, entity, rows })
     }
 
+    /// Its canonical row as it is stored.
+    pub fn stored(&self) -> &[u8] {
+        &self.stored
+    }
+
     /// The entity as it was loaded.
     pub fn loaded(&self, client: &TableClient) -> Result<Loaded<E::Old>> {
         let loaded = Loaded::read(self.stored.clone(), Some(self.etag.clone()))?;
@@ -109,6 +114,14 @@ impl<E: Migrates> OldEntity<E> {
 pub(super) fn canonical_key(rows: &EntityRows) -> CanonicalKey {
     let row_key = rows.canonical().map(|row| row.row_key.clone());
     CanonicalKey { partition_key: rows.partition_key.clone(), row_key: row_key.unwrap_or_default() }
+}
+
+/// Fails unless an entity with these new rows becomes an old one with the key that the new one says, if it says one.
+pub(super) fn check_conversion<E: Migrates>(entity: &E, rows: &EntityRows) -> Result<()> {
+    match key_of::<E::Old, E>(&canonical_key(rows)) {
+        Some(_) => has_old_key::<E>(rows, &EntityRows::of(&E::Old::from(entity.clone()))?),
+        None => Ok(()),
+    }
 }
 
 /// Fails unless the entity with these new rows has that old key, and expires when it did.

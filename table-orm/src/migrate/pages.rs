@@ -247,7 +247,7 @@ impl<E: Migrates> Migrating<E> {
                 if let AtOld::Entity(stored) = row.is? {
                     let old = OldEntity::<E>::of(&stored)?;
                     last = Some(old.new_key().row_key);
-                    taken += usize::from(readings.take(&old.entity, &old.rows));
+                    taken += usize::from(readings.take(&old.entity, &old.rows, old.stored()));
                 }
             }
             if is_sorted && behind(&readings.keys.row, last.as_deref()).is_none() {

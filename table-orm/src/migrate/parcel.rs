@@ -25,6 +25,8 @@ const NAMES: usize = 4;
 pub(super) struct Parcel<E> {
     /// Its own key.
     pub place: CanonicalKey,
+    /// Its row as it is stored.
+    pub stored: Bytes,
     pub entity: E,
     /// The rows that it will have.
     pub rows: EntityRows,
@@ -117,15 +119,15 @@ impl<E: Migrates> Parcel<E> {
         let Some(row) = client.annotated_row(&place.partition_key, &place.row_key).await? else {
             return Ok(None);
         };
-        Self::read(place, &row.body)
+        Self::read(place, row.body)
     }
 
     /// Reads a parcel from its row; `None` for one of another type.
-    pub fn read(place: CanonicalKey, json: &[u8]) -> Result<Option<Self>> {
-        let unreadable = || unknown::<E>(&place, json);
-        let mut stored = members_by_name(json).map_err(|_| unreadable())?;
+    pub fn read(place: CanonicalKey, stored: Bytes) -> Result<Option<Self>> {
+        let unreadable = || unknown::<E>(&place, &stored);
+        let mut members = members_by_name(&stored).map_err(|_| unreadable())?;
         let mut text =
-            |name: &str| -> Option<String> { serde_json::from_str(stored.remove(name)?).ok() };
+            |name: &str| -> Option<String> { serde_json::from_str(members.remove(name)?).ok() };
         let (Some(from), Some(made_from)) = (text(MOVED_FROM), text(MOVED_ETAG)) else {
             return Err(unreadable());
         };
@@ -135,12 +137,11 @@ impl<E: Migrates> Parcel<E> {
             return Ok(None);
         }
         let row_key_text = serde_json::Value::from(new).to_string();
-        let mut members = stored;
         members.insert(Cow::Borrowed(ROW_KEY), &row_key_text);
         let entity = read_row::<E>(canonical::<E>(), &write_object(&members))?;
         let rows = EntityRows::of(&entity)?;
         let old_key = CanonicalKey { partition_key, row_key };
-        Ok(Some(Self { place, entity, rows, old_key, made_from }))
+        Ok(Some(Self { place, stored, entity, rows, old_key, made_from }))
     }
 
     /// The transaction that inserts the new rows and consumes the parcel.

@@ -95,7 +95,7 @@ impl<E: Migrates> Migrating<E> {
         while let Some(body) = pages.next().await? {
             for row in split_page(&body)? {
                 let json = row.get().as_bytes();
-                found.extend(Parcel::read(key_of(json)?, json)?);
+                found.extend(Parcel::read(key_of(json)?, Bytes::copy_from_slice(json))?);
             }
         }
         Ok(found)

@@ -5,10 +5,11 @@
 
 use super::old_place::canonical_key;
 use crate::entity::{
-    DynamicEntity, EntityRows, RowHead, TableEntity, canonical, partition_key, row_key, template_at,
+    DynamicEntity, EntityRows, RowHead, TableEntity, canonical, partition_key, read_timestamp,
+    row_key, template_at,
 };
 use crate::error::Result;
-use crate::model::Edm;
+use crate::model::{Edm, PARTITION_KEY, ROW_KEY, TIMESTAMP};
 use crate::plan::CanonicalKey;
 use crate::query::{Filter, KeyRange};
 use std::cmp::Ordering;
@@ -37,15 +38,15 @@ impl<E: TableEntity + Clone> Readings<E> {
     }
 
     /// Takes a reading of an entity that has these rows, or will have them, if the query asks for it. Returns whether
-    /// it does.
-    pub fn take(&mut self, entity: &E, rows: &EntityRows) -> bool {
+    /// it does. `stored` is the row that was read.
+    pub fn take(&mut self, entity: &E, rows: &EntityRows, stored: &[u8]) -> bool {
         let (keys, filter) = (&self.keys, self.filter.as_ref());
         let is_in_partition = keys.partition.contains(&rows.partition_key);
         let asked_for = rows.rows.iter().filter(|row| {
             row.index == self.row
                 && is_in_partition
                 && keys.row.contains(&row.row_key)
-                && filter.is_none_or(|filter| meets(filter, &row.body))
+                && filter.is_none_or(|filter| meets(filter, &row.body, stored))
         });
         let head = |row_key: &String| RowHead {
             partition_key: rows.partition_key.clone(),
@@ -90,14 +91,19 @@ impl<E> Readings<E> {
     }
 }
 
-/// Whether a row, as it will be stored, meets a condition. As in the store, a comparison with a property that is
-/// missing or of another type is false.
-fn meets(filter: &Filter, row: &[u8]) -> bool {
+/// Whether a row, as it will be stored, meets a condition. Its Timestamp is that of the row that was read. As in the
+/// store, a comparison with a property that is missing or of another type is false.
+fn meets(filter: &Filter, row: &[u8], read: &[u8]) -> bool {
     let row = std::str::from_utf8(row).ok().and_then(|json| DynamicEntity::from_json(json).ok());
-    let Some(row) = row else { return false };
+    let Some(DynamicEntity { partition_key, row_key, properties, .. }) = row else { return false };
     filter.evaluate(&mut |property, comparison, value| {
-        let stored: Option<&Edm> = row.properties.get(property);
-        stored.is_some_and(|stored| {
+        let system = match property {
+            PARTITION_KEY => Some(Edm::String(partition_key.clone())),
+            ROW_KEY => Some(Edm::String(row_key.clone())),
+            TIMESTAMP => read_timestamp(read).map(Edm::DateTime),
+            _ => None,
+        };
+        system.as_ref().or_else(|| properties.get(property)).is_some_and(|stored| {
             let order: Option<Ordering> = stored.order(value);
             stored.edm_type() == value.edm_type() && comparison.holds(order)
         })

@@ -22,7 +22,7 @@ impl<E: Migrates> Migrating<E> {
         self.old_pass(Span::All, |row| {
             if let AtOld::Entity(stored) = row.is? {
                 let old = OldEntity::<E>::of(&stored)?;
-                readings.take(&old.entity, &old.rows);
+                readings.take(&old.entity, &old.rows, old.stored());
             }
             Ok(())
         })
@@ -31,7 +31,7 @@ impl<E: Migrates> Migrating<E> {
         let mut invalid = Ok(());
         self.new_pass(|loaded| match loaded.stored_rows() {
             Ok(rows) => {
-                readings.take(&loaded, &rows);
+                readings.take(&loaded, &rows, loaded.stored());
             }
             Err(error) => invalid = Err(error),
         })
@@ -47,7 +47,7 @@ impl<E: Migrates> Migrating<E> {
     ) -> Result<()> {
         for parcel in self.parcels_in(partition).await? {
             if self.origin(&parcel).await?.names(&parcel.place.row_key) {
-                readings.take(&parcel.entity, &parcel.rows);
+                readings.take(&parcel.entity, &parcel.rows, &parcel.stored);
             }
         }
         Ok(())

@@ -130,6 +130,11 @@ pub(super) fn keeps_key<E: Migrates>(old: &CanonicalKey, new: &CanonicalKey) -> 
     same_form && old == new
 }
 
+/// Whether the entity with that new key keeps its key: its one form is the new one.
+pub(super) fn has_one_form<E: Migrates>(new: &CanonicalKey) -> bool {
+    key_of::<E::Old, E>(new).is_some_and(|old| keeps_key::<E>(&old, new))
+}
+
 /// Whether a row under that key, which has the form of the old type, is that of an entity which has to move, or its
 /// marker.
 pub(super) fn is_old<E: Migrates>(key: &CanonicalKey) -> bool {

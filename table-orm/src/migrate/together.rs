@@ -7,7 +7,6 @@
 //! - A client that inserts the old form moves nothing, and writes the old form in place, until it meets an entity in
 //!   its new form, or a marker. Then no client runs any more that knows the old form only.
 
-use super::determined_key::key_of;
 use super::events::send_named;
 use super::form::Form;
 use super::held::{Held, Stored};
@@ -16,8 +15,8 @@ use super::marker::Marker;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
-use super::old_place::{AtOld, OldEntity, canonical_key, has_old_key, shown};
-use super::stays::keeps_key;
+use super::old_place::{AtOld, OldEntity, canonical_key, check_conversion, has_old_key, shown};
+use super::stays::has_one_form;
 use crate::entity::{EntityRows, Loaded, TableEntity};
 use crate::error::{Error, MigrationError, Result, TransactionError};
 use crate::model::ETag;
@@ -93,7 +92,7 @@ fn writes<'l, T: TableEntity + 'static>(
 }
 
 impl<E: Migrates> Change<'_, E> {
-    fn held(&self) -> Option<(What, &Held<E>)> {
+    pub fn held(&self) -> Option<(What, &Held<E>)> {
         match self {
             Self::Insert(_) => None,
             Self::Held(what, held) => Some((*what, borrowed(held))),
@@ -140,11 +139,12 @@ impl<E: Migrates> Together<'_, E> {
         for key in &keys {
             self.check_partition(key)?;
         }
-        // An entity that keeps its key has one form, the new one.
-        let keeps = |key: &CanonicalKey| {
-            key_of::<E::Old, E>(key).is_some_and(|old| keeps_key::<E>(&old, key))
-        };
-        let mut changes = self.changes.iter().zip(&keys).filter(|(_, key)| !keeps(key));
+        for change in &self.changes {
+            if let Change::Insert(entity) = change {
+                check_conversion::<E>(entity, &EntityRows::of(&**entity)?)?;
+            }
+        }
+        let mut changes = self.changes.iter().zip(&keys).filter(|(_, key)| !has_one_form::<E>(key));
         let moving = changes.clone().count();
         let has_begun = changes
             .any(|(change, _)| change.held().is_some_and(|(_, held)| held.form() == Form::New));
@@ -235,10 +235,20 @@ impl<E: Migrates> Together<'_, E> {
         // Nothing moves for a transaction that breaks a rule.
         let mut steps = self.new_steps()?;
         writes(&self.client.new.client, &self.partition_key, &mut steps).plan()?;
+        // One entity may be required, and saved or deleted.
+        let mut moved = Vec::<(CanonicalKey, ETag, Box<Loaded<E>>)>::new();
         for change in &mut self.changes {
-            if let Some((_, held)) = change.held_mut() {
-                self.client.move_held(held).await?;
+            let Some((_, held)) = change.held_mut() else { continue };
+            let Stored::Old(old) = &held.stored else { continue };
+            let old = old.clone();
+            let mut before =
+                moved.iter().filter(|(key, etag, _)| (key, etag) == (&old.key, &old.etag));
+            if let Some((.., loaded)) = before.next() {
+                held.stored = Stored::New(loaded.clone());
+                continue;
             }
+            let loaded = self.client.move_held(held, &old).await?;
+            moved.push((old.key, old.etag, loaded));
         }
         for change in &self.changes {
             if let Change::Insert(entity) = change {
@@ -282,12 +292,11 @@ impl<E: Migrates> Together<'_, E> {
 }
 
 impl<E: Migrates> Migrating<E> {
-    /// Moves a loaded entity as it was read, if it is in its old form.
+    /// Moves a loaded entity as it was read, which had this old form. Returns its new one.
     ///
     /// # Errors
     /// [`Error::Conflict`] when it has changed since, or the version of its new row is not known.
-    async fn move_held(&self, held: &mut Held<E>) -> Result<()> {
-        let Stored::Old(old) = &held.stored else { return Ok(()) };
+    async fn move_held(&self, held: &mut Held<E>, old: &OldEntity<E>) -> Result<Box<Loaded<E>>> {
         let moved = self.move_as_read(old).await;
         let etag = moved.map_err(|error| unprepared::<E>(&held.key, error))?;
         let Some((etag, row)) = etag.zip(old.rows.canonical()) else {
@@ -296,8 +305,9 @@ impl<E: Migrates> Migrating<E> {
         };
         let mut loaded = Loaded::<E>::of_rows(&old.rows)?;
         loaded.written(row.body.clone(), etag);
-        held.stored = Stored::New(Box::new(loaded));
-        Ok(())
+        let loaded = Box::new(loaded);
+        held.stored = Stored::New(loaded.clone());
+        Ok(loaded)
     }
 
     async fn move_as_read(&self, old: &OldEntity<E>) -> Result<Option<ETag>> {
@@ -328,7 +338,6 @@ impl<E: Migrates> Migrating<E> {
         let rows = EntityRows::of(entity)?;
         let new = canonical_key(&rows);
         let Some(key) = old_key::<E>(&new) else { return Ok(()) };
-        has_old_key::<E>(&rows, &EntityRows::of(&E::Old::from(entity.clone()))?)?;
         let fenced = self.put_marker(&key, &rows).await;
         fenced.map_err(|error| unprepared::<E>(&new, error))
     }

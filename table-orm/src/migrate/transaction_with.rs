@@ -12,6 +12,7 @@ use super::transaction::partition_of;
 use crate::entity::{CanonicalKeyOf, CompleteKey, RowOf, WholePartition, keys_of};
 use crate::error::{Error, Result, TransactionError};
 use crate::key::KeyError;
+use crate::model::ETag;
 use crate::plan::{Attempts, CanonicalKey, RetryLimits};
 use futures_core::future::BoxFuture;
 use std::fmt;
@@ -97,6 +98,8 @@ type Function<'a, E, T, X> =
 /// - The error of the function. None of its writes is sent then.
 /// - [`Error::Conflict`], [`Error::NotFound`] or [`Error::AlreadyExists`] when every attempt lost to another writer, or
 ///   when it is about an entity that was not read through the scope.
+/// - [`Error::AlreadyExists`] at once when the function inserts an entity that it read, or one whose old key another
+///   entity has. Move that one first.
 /// - Otherwise as `commit`.
 #[must_use = "nothing is sent until this is awaited"]
 pub struct MigratingTransactionWith<'a, E: Migrates, T, X = Error> {
@@ -132,6 +135,20 @@ struct State<E: Migrates> {
 struct Reading<E> {
     key: CanonicalKey,
     held: Option<Held<E>>,
+}
+
+/// A reading that is not so any more.
+#[derive(Debug, Clone, PartialEq)]
+struct Stale {
+    key: CanonicalKey,
+    etag: Option<ETag>,
+}
+
+impl<E> Reading<E> {
+    fn stale(&self) -> Stale {
+        let etag = self.held.as_ref().and_then(Held::etag).cloned();
+        Stale { key: self.key.clone(), etag }
+    }
 }
 
 impl<E: Migrates> fmt::Debug for MigratingScope<E> {
@@ -220,9 +237,9 @@ impl<E: Migrates> MigratingScope<E> {
         self.len() == 0
     }
 
-    /// Sends the writes, with a condition for each entity that was only read; nothing without writes. Returns with an
-    /// error whether another attempt may succeed.
-    async fn commit(&self) -> Result<(), (Error, bool)> {
+    /// Sends the writes, with a condition for each entity that was read; nothing without writes. Returns with an error
+    /// the reading that is not so any more, if another attempt may succeed.
+    async fn commit(&self) -> Result<(), (Error, Option<Stale>)> {
         let (client, partition_key, mut changes, reads, changed) = {
             let State { client, partition_key, changes, reads, changed } = &mut *self.state();
             let (changes, reads) = (mem::take(changes), mem::take(reads));
@@ -231,32 +248,62 @@ impl<E: Migrates> MigratingScope<E> {
         if changes.is_empty() {
             return Ok(());
         }
-        if let Some(key) = changed {
-            return Err((client.changed(&key), true));
+        if let Some(read) = reads.iter().find(|read| Some(&read.key) == changed.as_ref()) {
+            return Err((client.changed(&read.key), Some(read.stale())));
+        }
+        if let Some(refusal) = refusal(&client, &changes, &reads) {
+            return Err(refusal);
         }
         // Of an entity in its old form, an error may name either key.
         let named: Vec<_> = reads
             .iter()
-            .flat_map(|read| [Some(read.key.clone()), old_key::<E>(&read.key)])
-            .flatten()
+            .flat_map(|read| {
+                let keys = [Some(read.key.clone()), old_key::<E>(&read.key)];
+                keys.into_iter().flatten().map(|key| (key, read.stale()))
+            })
             .collect();
-        let written: Vec<_> = changes.iter().filter_map(|change| change.key().ok()).collect();
-        for Reading { key, held } in reads {
-            if let Some(held) = held.filter(|_| !written.contains(&key)) {
-                changes.push(Change::Held(What::Require, Box::new(held)));
-            }
-        }
-        let committed = Together { client, partition_key, changes }.commit().await;
-        committed.map_err(|error| {
-            let is_read = error.rejection().is_some_and(|rejection| {
-                named.iter().any(|key| {
-                    key.partition_key == rejection.partition_key && key.row_key == rejection.row_key
-                })
-            });
-            let is_open = is_read && (is_lost(&error) || is_there(&error));
-            (error, is_open)
-        })
+        let required = reads.into_iter().filter_map(|read| read.held);
+        changes.extend(required.map(|held| Change::Held(What::Require, Box::new(held))));
+        let committed = Together { client: client.clone(), partition_key, changes }.commit().await;
+        let Err(error) = committed else { return Ok(()) };
+        let stale = error.rejection().and_then(|rejection| {
+            let (partition_key, row_key) = (&rejection.partition_key, &rejection.row_key);
+            let mut named = named.into_iter();
+            named.find(|(key, _)| (&key.partition_key, &key.row_key) == (partition_key, row_key))
+        });
+        let Some((_, stale)) = stale.filter(|_| is_lost(&error) || is_there(&error)) else {
+            return Err((error, None));
+        };
+        // Until another entity has moved that has its old key, no attempt inserts it.
+        let is_taken =
+            is_there(&error) && matches!(client.is_old_key_taken(&stale.key).await, Ok(true));
+        Err((error, Some(stale).filter(|_| !is_taken)))
     }
+}
+
+/// The error of a change that cannot take effect after what was read.
+fn refusal<E: Migrates>(
+    client: &Migrating<E>,
+    changes: &[Change<'_, E>],
+    reads: &[Reading<E>],
+) -> Option<(Error, Option<Stale>)> {
+    // The rules of a transaction tell of a change without a key.
+    let keys: Vec<_> = changes.iter().map(|change| change.key().ok()).collect();
+    reads.iter().find_map(|read| {
+        let of_key =
+            || changes.iter().zip(&keys).filter(|(_, key)| key.as_ref() == Some(&read.key));
+        let etag = read.held.as_ref().and_then(Held::etag);
+        let mut written = of_key().filter_map(|(change, _)| change.held());
+        if let Some((_, other)) = written.find(|(_, held)| held.etag() != etag) {
+            let stale = Stale { etag: other.etag().cloned(), ..read.stale() };
+            return Some((client.changed(&read.key), Some(stale)));
+        }
+        let inserts = of_key().any(|(change, _)| change.held().is_none());
+        let deletes = of_key().any(|(change, _)| matches!(change.held(), Some((What::Delete, _))));
+        let is_there = inserts && !deletes && read.held.is_some();
+        let CanonicalKey { partition_key, row_key } = &read.key;
+        is_there.then(|| (client.new.client.already_exists(partition_key, row_key), None))
+    })
 }
 
 impl<'a, E: Migrates, T, X: From<Error>> MigratingTransactionWith<'a, E, T, X> {
@@ -288,6 +335,7 @@ impl<'a, E: Migrates, T, X: From<Error>> MigratingTransactionWith<'a, E, T, X> {
     async fn run(mut self) -> Result<T, X> {
         let partition_key = self.partition_key.map_err(Error::from)?;
         let mut attempts = Attempts::begin(&self.client.new.client.connection, self.limits);
+        let mut before = None;
         loop {
             let scope = MigratingScope(Arc::new(Mutex::new(State {
                 client: self.client.clone(),
@@ -299,8 +347,16 @@ impl<'a, E: Migrates, T, X: From<Error>> MigratingTransactionWith<'a, E, T, X> {
             let value = (self.function)(MigratingScope(Arc::clone(&scope.0))).await?;
             match scope.commit().await {
                 Ok(()) => return Ok(value),
-                Err((_, true)) if attempts.next().await => {}
-                Err((error, _)) => return Err(error.into()),
+                Err((error, stale)) => {
+                    // A function that writes a version again which it has not read again fails again.
+                    let is_repeated = stale
+                        .as_ref()
+                        .is_none_or(|stale| stale.etag.is_some() && before.as_ref() == Some(stale));
+                    if is_repeated || !attempts.next().await {
+                        return Err(error.into());
+                    }
+                    before = stale;
+                }
             }
         }
     }

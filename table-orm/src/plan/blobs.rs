@@ -4,18 +4,23 @@
 //! and deleted after the blob.
 
 use super::table_client::TableClient;
+use super::within::writing_unless;
 use crate::blobs::{BlobError, BlobErrorKind, Blobs};
 use crate::error::LargeValueError;
 use crate::sync::Backoff;
 use bytes::Bytes;
+use futures_util::future::{Either, select};
+use std::pin::pin;
 use std::time::Duration;
 
 /// The most attempts of a request that the service does not answer.
 const ATTEMPTS: u32 = 5;
 const FIRST_WAIT: Duration = Duration::from_millis(200);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// How long an attempt waits for its answer: 4 MiB at 0.6 Mbit/s.
+const LONGEST_ATTEMPT: Duration = Duration::from_secs(60);
 /// No attempt begins later than this.
-const LAST_ATTEMPT: Duration = Duration::from_secs(10);
+const LAST_ATTEMPT: Duration = Duration::from_secs(180);
 
 /// The blob of a value.
 #[derive(Debug)]
@@ -45,12 +50,13 @@ impl TableClient {
 impl ValueBlob<'_> {
     /// Creates it, without bytes. Returns its version.
     pub async fn create(&self) -> Result<String, LargeValueError> {
-        self.retried(|| self.blobs.create(&self.name)).await
+        self.retried(|| writing_blob(self.blobs.create(&self.name))).await
     }
 
     /// Sends a part, which is read only after the commit.
     pub async fn stage(&self, part: u32, bytes: Bytes) -> Result<(), LargeValueError> {
-        self.retried(|| self.blobs.stage(&self.name, part, bytes.clone())).await
+        let stage = || writing_blob(self.blobs.stage(&self.name, part, bytes.clone()));
+        self.retried(stage).await
     }
 
     /// Makes the parts its bytes, of which there are `length`.
@@ -60,7 +66,7 @@ impl ValueBlob<'_> {
         parts: u32,
         length: u64,
     ) -> Result<(), LargeValueError> {
-        let commit = || self.blobs.commit(&self.name, version, parts);
+        let commit = || writing_blob(self.blobs.commit(&self.name, version, parts));
         match self.retried(commit).await {
             // An attempt whose answer was lost has committed it.
             Err(LargeValueError::Blob(error)) if error.kind == BlobErrorKind::Changed => {
@@ -79,7 +85,7 @@ impl ValueBlob<'_> {
 
     /// Deletes it, if it is there.
     pub async fn delete(&self) -> Result<(), LargeValueError> {
-        self.retried(|| self.blobs.delete(&self.name)).await
+        self.retried(|| writing_blob(self.blobs.delete(&self.name))).await
     }
 
     /// Sends a request until it is answered.
@@ -95,7 +101,7 @@ impl ValueBlob<'_> {
         let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
         let last_attempt = connection.now() + LAST_ATTEMPT;
         loop {
-            match request().await {
+            match self.in_time(request()).await {
                 Err(error)
                     if error.kind == BlobErrorKind::Unavailable
                         && backoff.waits() + 1 < ATTEMPTS
@@ -107,4 +113,26 @@ impl ValueBlob<'_> {
             }
         }
     }
+
+    /// An answer that does not come is none.
+    async fn in_time<T>(
+        &self,
+        request: impl Future<Output = Result<T, BlobError>>,
+    ) -> Result<T, BlobError> {
+        let end = pin!(self.client.connection.timer.sleep(LONGEST_ATTEMPT));
+        match select(pin!(request), end).await {
+            Either::Left((answer, _)) => answer,
+            Either::Right(_) => {
+                let message = format!("no answer within {} s", LONGEST_ATTEMPT.as_secs());
+                Err(BlobError::new(BlobErrorKind::Unavailable, &self.name, message))
+            }
+        }
+    }
+}
+
+/// Sends a request that changes a blob, as a part of the call that makes it.
+async fn writing_blob<T>(
+    request: impl Future<Output = Result<T, BlobError>>,
+) -> Result<T, BlobError> {
+    writing_unless(request, |error| error.kind == BlobErrorKind::Unavailable).await
 }

@@ -66,7 +66,7 @@ impl TableClient {
             // Each row of the batch may be in the place of another expired entity.
             let round = rounds.entry(key.clone()).or_default();
             *round += 1;
-            if *round > MAX_ROUNDS || !self.evict(&key).await? {
+            if *round > MAX_ROUNDS || !self.evict_keeping(&key, &self.value_ids(&batch)).await? {
                 return Err(error);
             }
         }
@@ -74,8 +74,13 @@ impl TableClient {
 
     /// Deletes the entity of that row, if it has expired. Returns whether what was in the way may be gone.
     pub async fn evict(&self, key: &CanonicalKey) -> Result<bool> {
+        self.evict_keeping(key, &[]).await
+    }
+
+    async fn evict_keeping(&self, key: &CanonicalKey, kept: &[String]) -> Result<bool> {
         for ty in &self.expiry.evict {
-            if ty.make_room(&self.connection, &self.table, key.clone()).await? {
+            let room = ty.make_room(&self.connection, &self.table, key.clone(), kept.to_vec());
+            if room.await? {
                 return Ok(true);
             }
         }

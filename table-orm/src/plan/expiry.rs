@@ -18,12 +18,13 @@ pub(crate) trait MakeRoom: fmt::Debug + Send + Sync {
     fn entity(&self) -> &'static str;
 
     /// Deletes the entity of a row that is in the way of a write, or that a guard row there names, if it has
-    /// expired. Returns whether the write may be sent again.
+    /// expired. Returns whether the write may be sent again. Large values of these ids stay: the write refers to them.
     fn make_room(
         &self,
         connection: &Arc<Connection>,
         table: &TableName,
         key: CanonicalKey,
+        kept: Vec<String>,
     ) -> BoxFuture<'static, Result<bool>>;
 }
 

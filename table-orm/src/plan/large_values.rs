@@ -112,6 +112,13 @@ impl TableClient {
         Ok(touches)
     }
 
+    /// The ids of the values that the batch's canonical rows refer to.
+    pub(super) fn value_ids(&self, batch: &Batch) -> Vec<String> {
+        let rows =
+            batch.operations.iter().filter_map(|one| Some((&one.row_key, one.action.body()?)));
+        rows.flat_map(|(row_key, row)| self.values_of(row_key, row)).map(|value| value.id).collect()
+    }
+
     /// The values that a row of an entity refers to.
     fn values_of(&self, row_key: &str, row: &[u8]) -> impl Iterator<Item = Reference> {
         let types = self.large.iter().filter(move |large| large.is_canonical(row_key));
@@ -132,6 +139,7 @@ impl TableClient {
             };
             for value in self.values_of(row_key, before) {
                 let is_kept = after.as_ref().is_some_and(|row| refers_to(row, &value.id))
+                    || self.kept.contains(&value.id)
                     || !value.is_of(&batch.partition_key, row_key);
                 if !is_kept && !replaced.contains(&value) {
                     replaced.push(value);

@@ -1,6 +1,6 @@
 //! The deadline of a call, and what the call has written by then.
 //!
-//! Invariant: every request that writes runs in [`writing`], so a call that is dropped at its deadline
+//! Invariant: every request that writes runs in [`writing`] or [`writing_unless`], so a call that is dropped at its deadline
 //! knows which of them may have taken effect.
 
 use crate::error::{DeadlineExceeded, Error, Result};
@@ -127,6 +127,16 @@ impl Call {
 pub(crate) async fn writing<T>(
     request: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
+    let in_doubt =
+        |error: &StoreError| error.code == ErrorCode::AMBIGUOUS_WRITE || is_ambiguous(error);
+    writing_unless(request, in_doubt).await
+}
+
+/// Does the same for a request whose errors say whether it may have taken effect.
+pub(crate) async fn writing_unless<T, X>(
+    request: impl Future<Output = Result<T, X>>,
+    in_doubt: impl Fn(&X) -> bool,
+) -> Result<T, X> {
     let Ok(call) = CALL.try_with(Arc::clone) else { return request.await };
     let write = Flight::default();
     write.departs();
@@ -134,8 +144,7 @@ pub(crate) async fn writing<T>(
     let answer = write.run(request).await;
     let took_effect = match &answer {
         Ok(_) => Some(true),
-        Err(error) if error.code == ErrorCode::AMBIGUOUS_WRITE => None,
-        Err(error) if is_ambiguous(error) => None,
+        Err(error) if in_doubt(error) => None,
         Err(_) => Some(false),
     };
     call.ended(&write, took_effect);

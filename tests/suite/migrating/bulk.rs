@@ -129,3 +129,15 @@ async fn many_entities_are_upserted_and_deleted_in_either_form() {
     assert_eq!(orders_2.delete_many(held).await.all().unwrap(), 2);
     assert_eq!(store.take(), 2);
 }
+
+#[tokio::test]
+async fn entities_of_one_key_are_upserted_in_their_order() {
+    let Clients { orders_1, orders_2, .. } = clients().await;
+    for client in [&orders_1, &orders_2] {
+        let many = (0..60).map(|at| order(at % 3, i64::from(at)));
+        assert_eq!(client.upsert_many(many).await.all().unwrap(), 60);
+        let all = client.list(Order::partition("oslo", 2000_u32)).await.unwrap();
+        let cents: Vec<_> = all.iter().map(|order| order.cents).collect();
+        assert_eq!(cents, [57, 58, 59]);
+    }
+}

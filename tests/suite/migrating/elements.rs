@@ -243,3 +243,70 @@ async fn with_a_unique_value_an_entity_moves_in_one_transaction_or_not_at_all() 
         assert!(matches!(refused, Err(Error::UniqueViolation { .. })), "{refused:?}");
     }
 }
+
+/// With events, which take two more operations of a transaction.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "posts", partition = "{blog}", outbox)]
+#[row(by_number, key = "P:{n:03}")]
+#[row(by_label, key = "L:{label}__{n:03}", each(label in labels), include())]
+struct PostV1 {
+    blog: String,
+    n: u32,
+    title: String,
+    #[table(json)]
+    labels: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "posts", partition = "{blog}", outbox, migrate_from = PostV1)]
+#[row(by_number, key = "POST:{n:08}")]
+#[row(by_label, key = "LAB:{label}__{n:08}", each(label in labels), include())]
+struct Post {
+    blog: String,
+    n: u32,
+    title: String,
+    #[table(json)]
+    labels: Vec<String>,
+}
+
+impl From<PostV1> for Post {
+    fn from(PostV1 { blog, n, title, labels }: PostV1) -> Self {
+        Self { blog, n, title, labels }
+    }
+}
+
+impl From<Post> for PostV1 {
+    fn from(Post { blog, n, title, labels }: Post) -> Self {
+        Self { blog, n, title, labels }
+    }
+}
+
+#[tokio::test]
+async fn what_fits_a_transaction_only_without_its_event_goes_in_two_ways_that_fit() {
+    let tables = Tables::in_memory().unwrap();
+    let old = tables.repo::<PostV1>();
+    old.create_table().await.unwrap();
+    let version_2 = tables.migrating::<Post>().unwrap();
+    let version_1 = version_2.clone().inserting(Form::Old);
+    let post = |n, count: u32| Post {
+        blog: "B".into(),
+        n,
+        title: "Title".into(),
+        labels: (0..count).map(|label| format!("{label:03}")).collect(),
+    };
+    let key = |n| Post::partition("B").by_number().n(n);
+    // 50 rows of each form; 49 of them, and those in between.
+    for labels in 46..=49 {
+        old.insert(&post(labels, labels).into()).await.unwrap();
+        let saved = version_2.update(key(labels), |post| post.title.push('!')).await;
+        assert_eq!(saved.unwrap().title, "Title!");
+    }
+    // The marker, 98 rows and the event.
+    for labels in 95..=97 {
+        version_2.insert(&post(labels, labels)).await.unwrap();
+        version_1.insert(&post(100 + labels, labels)).await.unwrap();
+        let many = version_2.insert_many([post(200 + labels, labels)]).await;
+        assert_eq!(many.all().unwrap(), 1);
+    }
+    assert_eq!(version_2.scan(&permit()).await.unwrap().len(), 4 + 3 * 3);
+}

@@ -1,13 +1,12 @@
 //! Types whose entities expire: gone in either form, and in nobody's way.
 
-use super::types::{Counter, permit};
+use super::types::{Counter, Loses, permit};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::migrate::{Form, Migrating, MigrationError};
-use table_orm::model::{DateTime, ETag};
-use table_orm::store::{Batch, ErrorCode, Middleware, Store, StoreError};
-use table_orm::{Error, Repo, TableEntity, TableName, Tables};
+use table_orm::model::DateTime;
+use table_orm::{Error, Repo, TableEntity, Tables};
 use time::{Duration, OffsetDateTime};
 
 macro_rules! both_ways {
@@ -68,31 +67,6 @@ struct Session {
 }
 
 both_ways!(Session, SessionV1);
-
-/// Loses parcels on their way, while it is set to: their landings are not answered.
-#[derive(Debug)]
-struct Loses {
-    inner: EmbeddedStore,
-    landings: AtomicBool,
-}
-
-impl Middleware for Loses {
-    fn inner(&self) -> &dyn Store {
-        &self.inner
-    }
-
-    async fn commit(
-        &self,
-        table: &TableName,
-        batch: Batch,
-    ) -> Result<Vec<Option<ETag>>, StoreError> {
-        let lands = batch.operations.iter().any(|row| row.row_key.starts_with("MOV:"));
-        if lands && self.landings.load(Relaxed) {
-            return Err(StoreError::new(ErrorCode::NO_ANSWER, "lost"));
-        }
-        self.inner.commit(table, batch).await
-    }
-}
 
 macro_rules! link_key {
     ($n:expr) => {

@@ -1,8 +1,14 @@
 //! The mover and what follows it.
 
-use super::types::{Clients, Order, OrderV1, clients, order, permit};
+use super::types::{Clients, Order, OrderV1, clients, clients_over, order, permit};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use table_orm::embedded::EmbeddedStore;
 use table_orm::migrate::MigrationPlan;
-use table_orm::{DynamicEntity, Error, ScanPermit};
+use table_orm::model::ETag;
+use table_orm::query::RowQuery;
+use table_orm::store::{Action, Batch, ErrorCode, Middleware, Page, Store, StoreError};
+use table_orm::{DynamicEntity, Error, ScanPermit, TableName};
 
 #[tokio::test]
 async fn a_mover_does_what_its_plan_says_and_goes_on_where_another_stopped() {
@@ -70,4 +76,59 @@ async fn an_entity_that_cannot_move_is_reported_and_served() {
     assert_eq!(orders_1.get(key).await.unwrap().unwrap().cents, 9);
     let unreadable = orders.get(OrderV1::partition("oslo").by_number().n(3_u32)).await;
     assert!(matches!(unreadable, Err(Error::Property(_))));
+}
+
+/// A store that does not answer a landing, or any query.
+#[derive(Debug)]
+struct Stumbles {
+    inner: EmbeddedStore,
+    at_landing: AtomicBool,
+    at_query: AtomicBool,
+}
+
+impl Middleware for Stumbles {
+    fn inner(&self) -> &dyn Store {
+        &self.inner
+    }
+
+    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+        if self.at_query.load(Relaxed) {
+            return Err(StoreError::new(ErrorCode::NO_ANSWER, "silent"));
+        }
+        self.inner.query(query).await
+    }
+
+    async fn commit(
+        &self,
+        table: &TableName,
+        batch: Batch,
+    ) -> Result<Vec<Option<ETag>>, StoreError> {
+        let consumes = |action: &Action| matches!(action, Action::Delete(_));
+        let mut operations = batch.operations.iter();
+        let lands = operations.any(|row| row.row_key.starts_with("MOV:") && consumes(&row.action));
+        if lands && self.at_landing.swap(false, Relaxed) {
+            return Err(StoreError::new(ErrorCode::NO_ANSWER, "silent"));
+        }
+        self.inner.commit(table, batch).await
+    }
+}
+
+#[tokio::test]
+async fn a_mover_of_one_partition_leaves_no_parcel_behind_it() {
+    let inner = EmbeddedStore::in_memory().unwrap();
+    let (at_landing, at_query) = (AtomicBool::new(true), AtomicBool::new(false));
+    let store = Arc::new(Stumbles { inner, at_landing, at_query });
+    let Clients { orders, orders_2, .. } = clients_over(store.clone()).await;
+    orders.insert_many((0..1100).map(|n| order(n, 1).into())).await.all().unwrap();
+    let mover = orders_2.migrate_partition(OrderV1::partition("oslo"));
+    // It ends after its first page.
+    let report = mover.on_progress(|_| store.at_query.store(true, Relaxed)).await;
+    assert!(report.ended.is_some() && report.progress.moved == 1000, "{report:?}");
+    store.at_query.store(false, Relaxed);
+    let verified = orders_2.verify_migrated(&permit()).await.unwrap();
+    assert_eq!((verified.unmoved.len(), verified.in_transit.len()), (100, 0));
+    let token = report.progress.token.unwrap();
+    let rest = orders_2.migrate_partition(OrderV1::partition("oslo")).resume(token).await;
+    assert_eq!(rest.all().unwrap(), 100);
+    assert!(orders_2.verify_migrated(&permit()).await.unwrap().is_complete());
 }

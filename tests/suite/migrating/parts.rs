@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::layer::Faults;
-use table_orm::query::{RowQuery, TokenError};
+use table_orm::model::DateTime;
+use table_orm::query::{Column, RowQuery, TokenError};
 use table_orm::store::{Middleware, Page, Store, StoreError};
 use table_orm::{Error, TableEntity};
 
@@ -46,6 +47,22 @@ async fn a_filter_and_a_limit_hold_for_entities_of_both_forms() {
         assert_eq!(numbers(&by_state.await.unwrap()), [1, 2, 4, 5]);
         let none = client.list(&year).filter(|order| order.cents.eq(99));
         assert_eq!(none.first().await.unwrap(), None);
+    }
+}
+
+#[tokio::test]
+async fn a_filter_on_keys_and_timestamps_holds_for_entities_of_both_forms() {
+    let Clients { orders_1, orders_2, .. } = mixed(0..6).await;
+    let year = Order::partition("oslo", 2000_u32);
+    let written = || Column::<DateTime>::new("Timestamp");
+    let row_key = || Column::<String>::new("RowKey");
+    let long_ago: DateTime = "2001-02-03T04:05:06Z".parse().unwrap();
+    for client in [&orders_1, &orders_2] {
+        let list = client.list(&year);
+        assert_eq!(list.clone().filter(|_| written().gt(long_ago)).await.unwrap().len(), 6);
+        assert_eq!(list.clone().filter(|_| written().le(long_ago)).await.unwrap().len(), 0);
+        let late = list.filter(|_| row_key().ge("ORD:00000002").and(row_key().lt("ORD:00000005")));
+        assert_eq!(numbers(&late.await.unwrap()), [2, 3, 4]);
     }
 }
 

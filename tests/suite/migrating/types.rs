@@ -1,11 +1,14 @@
 //! Types that migrate: to other partitions of another table, to other partitions, and within a partition.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::migrate::{Form, Migrating};
-use table_orm::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
-use table_orm::{Repo, ScanPermit, TableEntity, Tables};
+use table_orm::model::ETag;
+use table_orm::store::{
+    Batch, ErrorCode, Middleware, Store, StoreAnswer, StoreError, StoreRequest,
+};
+use table_orm::{Repo, ScanPermit, TableEntity, TableName, Tables};
 
 /// To a partition for each year, in another table.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -117,6 +120,31 @@ impl Middleware for Counter {
     ) -> Result<T, StoreError> {
         self.requests.fetch_add(1, Relaxed);
         next.await
+    }
+}
+
+/// Loses parcels on their way, while it is set to: their landings are not answered.
+#[derive(Debug)]
+pub struct Loses {
+    pub inner: EmbeddedStore,
+    pub landings: AtomicBool,
+}
+
+impl Middleware for Loses {
+    fn inner(&self) -> &dyn Store {
+        &self.inner
+    }
+
+    async fn commit(
+        &self,
+        table: &TableName,
+        batch: Batch,
+    ) -> Result<Vec<Option<ETag>>, StoreError> {
+        let lands = batch.operations.iter().any(|row| row.row_key.starts_with("MOV:"));
+        if lands && self.landings.load(Relaxed) {
+            return Err(StoreError::new(ErrorCode::NO_ANSWER, "lost"));
+        }
+        self.inner.commit(table, batch).await
     }
 }
 

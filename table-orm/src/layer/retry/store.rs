@@ -10,6 +10,7 @@ use super::policy::RetryPolicy;
 use super::strategy::{MAX_RETRIES, MAX_WAIT};
 use super::write_id::WriteIdProperty;
 use crate::model::{ETag, Metadata, PARCEL_START, TableName};
+use crate::property::chunk_of;
 use crate::query::RowQuery;
 use crate::store::{
     Action, Ambiguity, Batch, ErrorCode, Middleware, Operation, Page, Store, StoreError, StoredRow,
@@ -323,10 +324,12 @@ impl RetryStore {
     }
 }
 
-/// Whether it inserts the parcel of an entity that gets another key. Its name may be sent once, because a late insert
-/// would bring back what was deleted since.
-fn is_sent_once(operation: &Operation) -> bool {
-    matches!(operation.action, Action::Insert(_)) && operation.row_key.starts_with(PARCEL_START)
+/// Whether it inserts the parcel of an entity that gets another key, or the first row of a large value. Its name may be
+/// sent once, because a late insert would bring back what was deleted since.
+fn is_sent_once(Operation { row_key, action }: &Operation) -> bool {
+    let is_first_of_value = || matches!(chunk_of(row_key), Some((_, 0)));
+    matches!(action, Action::Insert(_))
+        && (row_key.starts_with(PARCEL_START) || is_first_of_value())
 }
 
 impl Middleware for RetryStore {

@@ -370,6 +370,14 @@ impl<E: Subject> Client<E> {
         Err(format!("entity {number} was read as {stamp:?}, which it was not"))
     }
 
+    /// Whether an error leaves open what became of a write: of a client that sends requests again, only one kind does.
+    pub(super) fn is_unknown(&self, error: &Error) -> bool {
+        match error {
+            Error::Ambiguous(_) => true,
+            error => !self.retries && error.is_unanswered(),
+        }
+    }
+
     /// Checks the answer to a write.
     pub(super) fn told(&self, stamp: &str, answer: Result<()>) -> Wrong {
         let mut history = lock(&self.history);
@@ -378,7 +386,7 @@ impl<E: Subject> Client<E> {
                 Err(format!("{stamp} was acknowledged, and has not taken effect"))
             }
             Ok(()) => Ok(()),
-            Err(error) if error.is_unanswered() => Ok(()),
+            Err(error) if self.is_unknown(&error) => Ok(()),
             Err(error) if history.has_applied(stamp) => {
                 Err(format!("{stamp} was told `{error}`, and has taken effect"))
             }

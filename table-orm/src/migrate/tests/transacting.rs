@@ -115,10 +115,10 @@ impl<E: Subject> Client<E> {
 
     /// Checks the answer to a transaction.
     fn told_together(&self, stamps: &[String], answer: Result<()>) -> Wrong {
-        let is_unanswered = answer.as_ref().is_err_and(Error::is_unanswered);
+        let is_unknown = answer.as_ref().is_err_and(|error| self.is_unknown(error));
         let answer = answer.map_err(|error| error.to_string());
         let mut history = lock(&self.history);
-        for stamp in stamps.iter().filter(|_| !is_unanswered) {
+        for stamp in stamps.iter().filter(|_| !is_unknown) {
             match &answer {
                 Ok(()) if !history.has_applied(stamp) => {
                     return Err(format!("{stamp} was acknowledged, and has not taken effect"));

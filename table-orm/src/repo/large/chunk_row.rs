@@ -25,17 +25,18 @@ pub(super) struct ChunkRow {
 }
 
 impl ChunkRow {
-    /// The write of a row. Its id is fresh, so it replaces at most itself.
+    /// The write of a row. The first one is inserted; another replaces at most itself, because the id is fresh.
     pub fn write(owner: &CanonicalKey, id: &str, chunk: u64, data: &Bytes) -> Result<Batch> {
         let mut out = PropertiesWriter::new(Self::NAME);
         out.property(OWNER, &owner.row_key)?;
         data.write(DATA, &mut out)?;
         let (partition_key, row_key) = (owner.partition_key.clone(), chunk_key(id, chunk));
-        let action = Action::InsertOrReplace(body(&partition_key, &row_key, &out)?);
+        let write = if chunk == 0 { Action::Insert } else { Action::InsertOrReplace };
+        let action = write(body(&partition_key, &row_key, &out)?);
         Ok(Batch { partition_key, operations: vec![Operation { row_key, action }] })
     }
 
-    /// The write of both rows of a value in a blob.
+    /// The insert of both rows of a value in a blob.
     pub fn write_of_blob(owner: &CanonicalKey, id: &str) -> Result<Batch> {
         let mut out = PropertiesWriter::new(Self::NAME);
         out.property(OWNER, &owner.row_key)?;
@@ -43,7 +44,7 @@ impl ChunkRow {
         let partition_key = owner.partition_key.clone();
         let row = |chunk| {
             let row_key = chunk_key(id, chunk);
-            let action = Action::InsertOrReplace(body(&partition_key, &row_key, &out)?);
+            let action = Action::Insert(body(&partition_key, &row_key, &out)?);
             Ok(Operation { row_key, action })
         };
         let operations = [0, 1].into_iter().map(row).collect::<Result<_>>()?;

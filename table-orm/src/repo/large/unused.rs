@@ -155,7 +155,8 @@ impl<E: TableEntity> Repo<E> {
     /// Of a value in a [blob](crate::TablesBuilder::blobs) that was uploaded within the last day, one small row stays
     /// until [`repair`](Self::repair): it names a blob that an upload in progress may still create.
     ///
-    /// One query, two point queries for each value, and two transactions or more for each that it removes.
+    /// One query, and two point queries for each value; for each that it removes, another query, and a transaction for its
+    /// first row and for each 100 others.
     ///
     /// ```
     /// # use table_orm::property::Large;

@@ -1,14 +1,23 @@
 //! Writes the rows of a large value, or its blob.
+//!
+//! Invariant: the first row is inserted once under an id. A late insert would bring it back after the value was removed,
+//! and an entity could refer to a value without the others.
 
 use super::chunk_row::ChunkRow;
-use crate::blobs::{BlobErrorKind, PART_BYTES};
+use crate::blobs::{BlobErrorKind, MAX_PARTS, PART_BYTES};
 use crate::entity::{CanonicalKeyOf, CompleteKey, TableEntity};
 use crate::error::{self, LargeValueError, Result};
-use crate::plan::{CanonicalKey, TableClient};
+use crate::plan::{Attempts, CanonicalKey, RetryLimits, TableClient};
 use crate::property::{CHUNK_BYTES, Digest, Large, MAX_INLINE, Reference, chunk_key};
 use crate::repo::Repo;
+use crate::store::Batch;
 use bytes::{Bytes, BytesMut};
 use std::error::Error;
+
+/// How many ids are tried.
+const IDS: usize = 4;
+/// The most rows of a value: their numbers have six digits in keys.
+const MAX_ROWS: u64 = 1_000_000;
 
 impl<E: TableEntity> Repo<E> {
     /// Starts the upload of a large value for the entity under that canonical key, which may not exist yet.
@@ -66,8 +75,18 @@ impl<E: TableEntity> Repo<E> {
         let id = Reference::fresh_id(&key.partition_key, &key.row_key);
         let (client, buffer, digest) = (self.client.clone(), BytesMut::new(), Digest::default());
         let part_bytes = if client.has_blobs() { PART_BYTES } else { CHUNK_BYTES };
-        let (length, chunks, version) = (0, 0, None);
-        Ok(Upload { client, key, id, part_bytes, version, buffer, digest, length, chunks })
+        Ok(Upload {
+            client,
+            key,
+            id,
+            part_bytes,
+            version: None,
+            buffer,
+            digest,
+            length: 0,
+            chunks: 0,
+            is_cut_off: false,
+        })
     }
 }
 
@@ -88,18 +107,28 @@ pub struct Upload {
     length: u64,
     /// How many rows or parts were written.
     chunks: u32,
+    /// Whether a source has not been read to its end.
+    is_cut_off: bool,
 }
 
 impl Upload {
     /// Appends bytes. Sends a request for each 704 KiB, or for each 4 MiB of a blob.
     ///
     /// # Errors
-    /// When the store rejects a row or a part, and with [`LargeValueError::Gone`] when the value was removed meanwhile.
-    /// The upload cannot go on then, nor after a call that was dropped: later calls fail with
+    /// When the store rejects a row or a part, with [`LargeValueError::Gone`] when the value was removed meanwhile, and
+    /// with [`LargeValueError::TooLong`] beyond 195 GiB in a blob, or 671 GiB in rows. The upload cannot go on then, nor after a call that was dropped: later calls fail with
     /// [`LargeValueError::Interrupted`]. Start another one.
     pub async fn add(&mut self, bytes: impl Into<Bytes>) -> Result<()> {
         self.check_whole()?;
-        let mut bytes = bytes.into();
+        self.append(bytes.into()).await
+    }
+
+    async fn append(&mut self, mut bytes: Bytes) -> Result<()> {
+        let parts = if self.client.has_blobs() { MAX_PARTS.into() } else { MAX_ROWS };
+        let most = parts * self.part_bytes as u64;
+        if bytes.len() as u64 > most - self.length {
+            return Err(LargeValueError::TooLong { most }.into());
+        }
         self.digest.add(&bytes);
         self.length += bytes.len() as u64;
         while !bytes.is_empty() {
@@ -125,11 +154,15 @@ impl Upload {
         X: Into<Box<dyn Error + Send + Sync>>,
     {
         use futures_util::StreamExt as _;
+        self.check_whole()?;
+        // Whoever drops this drops what is left of the source.
+        self.is_cut_off = true;
         let mut source = std::pin::pin!(source);
         while let Some(bytes) = source.next().await {
             let bytes = bytes.map_err(|error| LargeValueError::Source(error.into()))?;
-            self.add(bytes).await?;
+            self.append(bytes.into()).await?;
         }
+        self.is_cut_off = false;
         Ok(())
     }
 
@@ -160,22 +193,43 @@ impl Upload {
         Ok(Large::from(Reference { id, length, sha256, in_blob }))
     }
 
-    /// Fails when bytes were lost, because a row was not written to its end.
+    /// Fails when bytes were lost, because a row was not written to its end, or a source not read to its end.
     fn check_whole(&self) -> Result<()> {
         let kept = u64::from(self.chunks) * self.part_bytes as u64 + self.buffer.len() as u64;
-        if kept == self.length { Ok(()) } else { Err(LargeValueError::Interrupted.into()) }
+        if kept == self.length && !self.is_cut_off {
+            Ok(())
+        } else {
+            Err(LargeValueError::Interrupted.into())
+        }
     }
 
     async fn flush(&mut self) -> Result<()> {
         let data = self.buffer.split().freeze();
         if self.client.has_blobs() {
             self.stage(data).await?;
+        } else if self.chunks == 0 {
+            self.begin(|key, id| ChunkRow::write(key, id, 0, &data)).await?;
         } else {
             let batch = ChunkRow::write(&self.key, &self.id, u64::from(self.chunks), &data)?;
             self.client.send(batch).await?;
         }
         self.chunks += 1;
         Ok(())
+    }
+
+    /// Inserts the first row. One whose insert has no answer may be there, now or later: the next one has another id.
+    async fn begin(&mut self, rows: impl Fn(&CanonicalKey, &str) -> Result<Batch>) -> Result<()> {
+        let mut limits = RetryLimits::default();
+        limits.set_attempts(IDS);
+        let mut attempts = Attempts::begin(&self.client.connection, limits);
+        loop {
+            match self.client.send(rows(&self.key, &self.id)?).await {
+                Err(error) if error.is_unanswered() && attempts.next().await => {
+                    self.id = Reference::fresh_id(&self.key.partition_key, &self.key.row_key);
+                }
+                sent => return sent.map(drop),
+            }
+        }
     }
 
     /// Sends a part of the blob.
@@ -187,8 +241,8 @@ impl Upload {
     }
 
     /// Creates the blob, after the rows that name it. Returns its version.
-    async fn create_blob(&self) -> Result<String> {
-        self.client.send(ChunkRow::write_of_blob(&self.key, &self.id)?).await?;
+    async fn create_blob(&mut self) -> Result<String> {
+        self.begin(ChunkRow::write_of_blob).await?;
         let blob = self.client.blob(&self.id)?;
         let version = blob.create().await?;
         match self.client.send(ChunkRow::touch(&self.key, &self.id)?).await {
