@@ -189,7 +189,7 @@ fn what_would_do_harm_is_refused() {
     let rejected = |text: &[&str]| command(text, directory.path()).unwrap_err();
     copied(&["--from", "sample:10", "--to", file]);
     assert!(matches!(rejected(&["--from", file, "--to", file]), CopyFailure::Same(..)));
-    let other_case = ["--from", file, "--to", file, "--table", "results", "--to-table", "Results"];
+    let other_case = ["--from", file, "--to", file, "--to-table", "Results"];
     assert!(matches!(rejected(&other_case), CopyFailure::Same(..)));
     let error = rejected(&["--from", "sample:20", "--to", file]);
     assert!(matches!(error, CopyFailure::NotEmpty(_)), "{error}");
