@@ -116,7 +116,7 @@ impl<E: Migrates> Migrating<E> {
                     {
                         break;
                     }
-                    // An expired one is found where it lands. Another entity, which had the old key, has it no more then.
+                    // The insert finds an expired one where it lands. Another entity frees the old key by landing.
                     Some(parcel) => self.finish_or_wait(&parcel, attempts).await?,
                 },
                 AtOld::Entity(stored) if is_alive::<E::Old>(stored.stored(), now) => break,

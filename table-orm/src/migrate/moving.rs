@@ -37,6 +37,9 @@ impl<E: Migrates> Migrating<E> {
         if !self.is_together(&old.key, &rows.partition_key) {
             return Ok(false);
         }
+        if !self.may_be_many() {
+            return Ok(true);
+        }
         let (batch, _) = self.batch_within(old, rows)?;
         Ok(self.takes(&self.client_within(old, rows)?, &batch))
     }

@@ -38,7 +38,7 @@ pub(crate) struct TableClient {
     pub moves: Vec<(String, String)>,
     /// The canonical rows that its writes change, as they were read, of entities that refer to large values.
     pub before: Vec<EntityRow>,
-    /// The ids of large values that its writes do not remove: a write that waits for them refers to them.
+    /// The ids of large values that its writes leave: another write, which waits, refers to them.
     pub kept: Vec<String>,
     /// A canonical row as events have it, by its RowKey, in place of the mark of a move that its writes put there.
     pub event_row: Option<(String, Bytes)>,
