@@ -9,6 +9,9 @@ pub(crate) fn decode(text: &str) -> Result<Cow<'_, str>, ServiceError> {
     percent_decode_str(text).decode_utf8().map_err(|_| ServiceError::INVALID_URI)
 }
 
+/// The most parameters of a query. No request of the service has half as many.
+const MAX_PARAMETERS: usize = 64;
+
 /// The parameters of a query, decoded. No name occurs twice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Parameters(Vec<(String, String)>);
@@ -20,7 +23,8 @@ impl Parameters {
         for part in query.split('&').filter(|part| !part.is_empty()) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             let name = plus_decoded(name)?;
-            if parameters.iter().any(|(known, _)| *known == name) {
+            let is_known = parameters.iter().any(|(known, _)| *known == name);
+            if is_known || parameters.len() == MAX_PARAMETERS {
                 return Err(ServiceError::INVALID_QUERY_PARAMETER);
             }
             parameters.push((name, plus_decoded(value)?));
@@ -57,5 +61,8 @@ mod tests {
         for query in ["a=%FF", "%C3=1", "a=1&a=2", "a=1&%61=2"] {
             assert!(Parameters::read(query).is_err(), "{query}");
         }
+        let many = |count| (0..count).map(|at| format!("p{at}=1&")).collect::<String>();
+        assert!(Parameters::read(&many(MAX_PARAMETERS)).is_ok());
+        assert!(Parameters::read(&many(MAX_PARAMETERS + 1)).is_err());
     }
 }

@@ -3,6 +3,7 @@
 //! Invariants: nothing is allowed without a valid credential; a signature is compared in constant
 //! time; no credential is in an error.
 
+mod allowed;
 mod bearer;
 mod grant;
 mod permissions;
@@ -10,6 +11,7 @@ mod policy;
 mod sas;
 mod shared_key;
 
+pub(crate) use allowed::allowed;
 pub(crate) use bearer::challenge;
 pub(crate) use grant::{Grant, KeyLimits, Need, Scope};
 pub(crate) use permissions::Permissions;

@@ -83,9 +83,13 @@ fn sections(body: &Bytes, boundary: &str) -> Result<Vec<Bytes>, ServiceError> {
     let mut sections = Vec::new();
     let mut start = None;
     for at in memmem::find_iter(body, &delimiter) {
+        // Looked at first: each line is searched for its end once.
         let at_line_start = at == 0 || body[at - 1] == b'\n';
         let after = at + delimiter.len();
-        let Some(next) = line_end(body, after).filter(|_| at_line_start) else { continue };
+        if !at_line_start {
+            continue;
+        }
+        let Some(next) = line_end(body, after) else { continue };
         if let Some(start) = start {
             sections.push(body.slice(start..before_line_end(body, at).max(start)));
         }

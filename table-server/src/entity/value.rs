@@ -57,7 +57,8 @@ fn converted(value: &str, edm: EdmType) -> Option<StoredProperty<'_>> {
         },
         EdmType::Double => match quoted(value) {
             Some(text) if !is_special(&text) => {
-                let number: f64 = text.trim().parse().ok()?;
+                let number: f64 =
+                    text.trim().parse().ok().filter(|number: &f64| number.is_finite())?;
                 (Cow::Owned(Value::from(number).to_string()), false)
             }
             _ => (unchanged, false),

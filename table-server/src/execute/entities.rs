@@ -2,8 +2,8 @@
 
 use super::tables::applied;
 use super::{Execution, unreadable};
+use crate::access::allowed;
 use crate::error::ServiceError;
-use crate::filter;
 use crate::media::{MetadataLevel, Preference};
 use crate::message::Response;
 use crate::operation::{EntityQuery, EntityWrite, encode_token};
@@ -39,8 +39,16 @@ impl Execution<'_> {
     ) -> Result<Response, ServiceError> {
         let EntityQuery { mut rows, select } = query;
         if let Some(limits) = self.grant.keys() {
-            let (first, last) = (limits.first.0.as_deref(), limits.last.0.as_deref());
-            rows.keys.partition = filter::bounded(rows.keys.partition, first, last);
+            let Some((keys, condition)) = allowed(rows.keys, limits) else {
+                let writer = self.writer(&rows.table, level, select.as_deref());
+                let body = writer.page(&[], |_, _| false).map_err(unreadable)?;
+                return Ok(Response::with_body(200, level.content_type(), body));
+            };
+            rows.keys = keys;
+            rows.filter = match (rows.filter, condition) {
+                (Some(filter), Some(condition)) => Some(condition.and(filter)),
+                (filter, condition) => filter.or(condition),
+            };
         }
         let page = self.store.query(&rows).await?;
         let found = split(&page.body)?;

@@ -49,6 +49,8 @@ impl Execution<'_> {
         level: MetadataLevel,
     ) -> Result<Response, ServiceError> {
         self.store.create_table(table).await?;
+        // Those of an earlier table of the name, whose delete had no answer.
+        self.settings.remove_policies(table).await?;
         let location = format!("{}/Tables('{table}')", self.address.endpoint);
         let response = match preference {
             Preference::NoContent => Response::empty(204).with("dataserviceid", &*location),
@@ -58,8 +60,11 @@ impl Execution<'_> {
     }
 
     pub(super) async fn delete_table(&self, table: &TableName) -> Result<Response, ServiceError> {
-        self.store.delete_table(table).await?;
-        self.settings.remove_policies(table).await?;
+        let deleted = self.store.delete_table(table).await;
+        if deleted.as_ref().err().is_none_or(|error| error.status == 404) {
+            self.settings.remove_policies(table).await?;
+        }
+        deleted?;
         Ok(Response::empty(204))
     }
 

@@ -3,7 +3,7 @@
 //! Invariant: a row is in the key range and meets the rest exactly if it meets the filter.
 
 use std::ops::Bound;
-use table_orm::model::{Edm, order};
+use table_orm::model::Edm;
 use table_orm::query::{Comparison, Filter, KeyRange, Span};
 
 /// Splits a filter into the key range that its outermost `and` asks for, and the rest.
@@ -75,26 +75,4 @@ fn narrowed(span: &Span, comparison: Comparison, key: &str) -> Option<Span> {
         }
         Comparison::Equal | Comparison::NotEqual => None,
     }
-}
-
-/// Returns the part of the span between two keys, both included where given.
-pub(crate) fn bounded(span: Span, first: Option<&str>, last: Option<&str>) -> Span {
-    let lower = first.map_or(Bound::Unbounded, |key| Bound::Included(key.to_owned()));
-    let upper = last.map_or(Bound::Unbounded, |key| Bound::Included(key.to_owned()));
-    match (span, lower, upper) {
-        (span, Bound::Unbounded, Bound::Unbounded) | (span @ Span::Exact(_), ..) => span,
-        (Span::All, lower, upper) => Span::Between(lower, upper),
-        (Span::Between(own_lower, own_upper), lower, upper) => {
-            Span::Between(inner(own_lower, lower, false), inner(own_upper, upper, true))
-        }
-    }
-}
-
-/// The narrower of two bounds on one side.
-fn inner(own: Bound<String>, other: Bound<String>, upper: bool) -> Bound<String> {
-    let (Bound::Included(own_key) | Bound::Excluded(own_key)) = &own else { return other };
-    let (Bound::Included(key) | Bound::Excluded(key)) = &other else { return own };
-    let order = order::compare(own_key, key);
-    let own_is_narrower = if upper { order.is_le() } else { order.is_ge() };
-    if own_is_narrower { own } else { other }
 }

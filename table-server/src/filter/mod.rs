@@ -10,7 +10,7 @@ mod keys;
 mod lexer;
 mod parser;
 
-pub(crate) use keys::{bounded, split_keys};
+pub(crate) use keys::split_keys;
 pub use parser::parse;
 #[cfg(test)]
 mod tests;

@@ -7,8 +7,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use table_orm::TableName;
 use table_orm::azure::protocol::json::is_property_name;
-use table_orm::model::{Continuation, Edm, MAX_PAGE_ROWS, Metadata};
+use table_orm::model::{Continuation, Edm, MAX_COMPARISONS, MAX_PAGE_ROWS, Metadata};
 use table_orm::query::{Filter, RowQuery};
+
+/// The most properties of an entity, with its keys and its timestamp.
+const MAX_SELECTED: usize = 255;
 
 /// A query of entities: the store's query, and the properties to return.
 #[derive(Debug)]
@@ -72,6 +75,13 @@ impl TableQuery {
     pub(super) fn read(parameters: &Parameters) -> Result<Self, ServiceError> {
         refuse_unknown(parameters)?;
         let filter = read_filter(parameters)?;
+        if let Some(found) = filter.as_ref().map(Filter::comparisons)
+            && found > MAX_COMPARISONS
+        {
+            return Err(ServiceError::invalid(format!(
+                "The filter has {found} comparisons; the limit is {MAX_COMPARISONS}."
+            )));
+        }
         if filter.as_ref().is_some_and(|filter| !filter::only_on(filter, "TableName")) {
             return Err(ServiceError::invalid("Tables have no property but TableName."));
         }
@@ -151,6 +161,9 @@ pub(super) fn select(parameters: &Parameters) -> Result<Option<Vec<String>>, Ser
         }
         if !names.iter().any(|known| known == name) {
             names.push(name.to_owned());
+        }
+        if names.len() > MAX_SELECTED {
+            return Err(ServiceError::invalid("The parameter $select names too many properties."));
         }
     }
     Ok((!names.is_empty()).then_some(names))

@@ -152,6 +152,44 @@ async fn a_range_of_keys_bounds_reads_and_writes() {
 }
 
 #[tokio::test]
+async fn nothing_outside_a_range_of_keys_decides_an_answer() {
+    let client = people().await;
+    let partition = sas(Permissions::READ).partition("b").sign(&key()).unwrap();
+    let partitions = sas(Permissions::READ).partitions("b", "c").sign(&key()).unwrap();
+    let one = sas(Permissions::READ).rows("b", "1", "1").sign(&key()).unwrap();
+    let second = sas(Permissions::READ).rows("b", "2", "2").sign(&key()).unwrap();
+    for (signature, query, found) in [
+        // Rows of another partition, and of another part of the same one.
+        (&partition, "?$top=1&$filter=PartitionKey%20eq%20'a'", 0),
+        (&partition, "?$top=1&$filter=RowKey%20ge%20'1'", 1),
+        (&partitions, "?$top=1&$filter=PartitionKey%20eq%20'a'", 0),
+        (&one, "?$top=1", 1),
+        (&one, "?$top=1&$filter=PartitionKey%20eq%20'b'", 1),
+        (&one, "?$top=1&$filter=PartitionKey%20eq%20'b'%20and%20RowKey%20gt%20'1'", 0),
+        (&second, "?$top=1&$filter=PartitionKey%20eq%20'b'%20and%20RowKey%20lt%20'2'", 0),
+        (&second, "?$top=1", 1),
+    ] {
+        let mut path = format!("/People(){query}");
+        let mut all = 0;
+        // However many pages there are, none names a row outside.
+        for _ in 0..10 {
+            let response = client.answer(with(signature, "GET", &path, &[], "")).await;
+            all += rows(&response);
+            let token = |name: &str| {
+                let named = response.headers.iter().find(|(header, _)| *header == name);
+                named.map(|(_, token)| token.clone())
+            };
+            let Some(next) = token("x-ms-continuation-nextpartitionkey") else { break };
+            assert!(found == 1 && query.contains("RowKey%20ge"), "{query}: {next}");
+            let row = token("x-ms-continuation-nextrowkey").unwrap_or_default();
+            path = format!("/People(){query}&NextPartitionKey={next}&NextRowKey={row}");
+        }
+        let expected = if query.contains("RowKey%20ge") { 2 } else { found };
+        assert_eq!(all, expected, "{query}");
+    }
+}
+
+#[tokio::test]
 async fn times_protocols_and_addresses_are_enforced() {
     let client = people().await;
     let now = OffsetDateTime::now_utc();

@@ -58,6 +58,9 @@ fn read_clock(text: &str) -> Option<Time> {
     let two = |part: &str| u8::try_from(number(part, 2)?).ok();
     let (hour, minute) = (two(parts.next()?)?, two(parts.next()?)?);
     let second = parts.next().map_or(Some(0), two)?;
+    if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
     // Digits after the seventh are cut off, as by .NET.
     let fraction = fraction.get(..7).unwrap_or(fraction);
     let ticks =
