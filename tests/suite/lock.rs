@@ -96,6 +96,20 @@ version!(aliased: {
     city: Option<String> = None,
     score: i32 = 3,
 });
+version!(aliased_and_shorter: {
+    #[table(max_len = 10, alias = "Name")] title: String = "Ann".to_owned(),
+    city: Option<String> = Some("Oslo".to_owned()),
+    score: i32 = 3,
+});
+version!(aliased_and_required: {
+    #[table(max_len = 20)] name: String = "Ann".to_owned(),
+    #[table(alias = "City")] town: String = "Oslo".to_owned(),
+    score: i32 = 3,
+});
+version!(two_in_one: {
+    #[table(max_len = 20, alias = "City")] name: String = "Ann".to_owned(),
+    score: i32 = 3,
+});
 version!(optional_lost: {
     #[table(max_len = 20)] name: String = "Ann".to_owned(),
     score: i32 = 3,
@@ -313,6 +327,10 @@ fn a_property_is_renamed_by_an_alias_only() {
         &["`Title` of `Runner`", "alias", "no property Name any more"],
     );
     accepted(aliased::lock, &["new property Title", "rewrite"]);
+    // What holds for the values holds under another name, too.
+    refused(aliased_and_shorter::lock, Reads::All, &["limit of property Name", "keep the limit"]);
+    refused(aliased_and_required::lock, Reads::Some, &["in every row of property City", "default"]);
+    refused(two_in_one::lock, Reads::All, &["properties `City`, `Name` are one now", "alias"]);
 }
 
 #[test]
@@ -399,7 +417,7 @@ fn rows_come_and_go_with_what_has_to_be_done() {
             "new unique name",
             "backfill",
             "stores of row by_day: `Age` is now `Age, Name`",
-            "rewrite",
+            "`verify`, then `repair`",
             "no sum ages any more",
         ],
     );

@@ -53,6 +53,10 @@ version!(renamed: [expires = ends, purge_index] [Sum::of("ids", |session: &Self|
     #[table(alias = "Until")] ends: Option<DateTime> = Some,
     opened: DateTime = DateTime::from,
 });
+version!(by_a_renamed_field: [expires = ends] [Sum::of("ids", |session: &Self| i64::from(session.id))] {
+    until: Option<DateTime> = Some,
+    #[table(alias = "Opened")] ends: DateTime = DateTime::from,
+});
 version!(by_a_new_field: [expires = ends] [Sum::of("ids", |session: &Self| i64::from(session.id))] {
     until: Option<DateTime> = Some,
     opened: DateTime = DateTime::from,
@@ -141,6 +145,9 @@ fn stored_entities_do_not_begin_to_expire_unless_the_file_says_so() {
     );
     fs::write(folder.path().join("tables.lock"), by_hand).unwrap();
     without_index::lock(at(folder.path())).check().unwrap();
+    // Stored rows have a property under its former name.
+    let folder = locked(without_expiry::lock);
+    refused(&folder, by_a_renamed_field::lock, Reads::Some, &["new expiry of entities"]);
     // No stored row has a property that is new.
     let folder = locked(without_expiry::lock);
     accepted(&folder, by_a_new_field::lock, &["new expiry of entities", "new property Ends"]);

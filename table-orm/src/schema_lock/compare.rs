@@ -33,6 +33,7 @@ const NEW_ROW: &str = "keep it, and add a row of another name beside it: `backfi
 const NEW_UNIQUE: &str =
     "keep it until a `unique` with another `key` beside it is filled by `backfill`";
 const REWRITE: &str = "run `rewrite`: until then, `verify` reports the rows";
+const REPAIR: &str = "run `verify`, then `repair`, before queries read what it lacks from this row";
 const KEEP_VALUES: &str = "read it into the new field with `alias`, keep the field, or keep the values in \
                            `#[table(flatten)] rest: BTreeMap<String, Edm>`: else the next write drops them";
 
@@ -110,22 +111,38 @@ fn items(old: &Entity, new: &Entity, samples: &Read) -> Vec<SchemaChange> {
     let mut changes = Vec::new();
     let is_other = |item: &&Item| item.what != STORED;
     for item in old.items.iter().filter(is_other) {
-        match new.item(&item.what, &item.name) {
+        match new.item(&item.what, &item.name).or_else(|| renamed(item, new)) {
             Some(present) => changes.extend(facts(&old.name, (item, present), new, samples)),
             None => changes.extend(gone(item, new).map(|verdict| {
                 change(&old.name, format!("no {} any more", item.title()), &verdict)
             })),
         }
     }
+    changes.extend(new.items("property").filter_map(|item| merged(item, old)));
     for item in new.items.iter().filter(is_other) {
         if old.item(&item.what, &item.name).is_none() {
             changes.extend(
-                added(item, old)
+                added(item, old, new)
                     .map(|verdict| change(&old.name, format!("new {}", item.title()), &verdict)),
             );
         }
     }
     changes
+}
+
+/// The property that has the values of one that is gone.
+fn renamed<'n>(item: &Item, new: &'n Entity) -> Option<&'n Item> {
+    let mut properties = new.items("property").filter(|_| item.what == "property");
+    properties.find(|other| is_alias(other, &item.name))
+}
+
+/// What it means that a property has the values of several: a row that has them all is read with one of them.
+fn merged(item: &Item, old: &Entity) -> Option<SchemaChange> {
+    let former = item.facts.iter().filter(|(label, _)| label == "formerly").map(|(_, name)| name);
+    let is_stored = |name: &&String| old.item("property", name).is_some();
+    let names: Vec<_> = former.chain([&item.name]).filter(is_stored).cloned().collect();
+    let what = || format!("properties {} are one now", listed(&names));
+    (names.len() > 1).then(|| change(&old.name, what(), &lossy(KEEP_VALUES)))
 }
 
 /// What it means that an item is gone; `None` where it has another name now.
@@ -140,10 +157,9 @@ fn gone(item: &Item, new: &Entity) -> Option<Verdict> {
         "row" => {
             fine("run `retire` with the former type: its rows stay, and no write changes them")
         }
-        "unique" => fine("guard rows stay until their entities are deleted"),
-        "property" if new.items("property").any(|other| is_alias(other, &item.name)) => {
-            return None;
-        }
+        "unique" => fine(
+            "guard rows stay; before its values are unique again, run `backfill`, `verify` and `repair`",
+        ),
         "property" if new.item("open", "properties").is_some() => fine(""),
         "property" | "open" => lossy(KEEP_VALUES),
         "sum" => fine("its totals stay, and no write changes them"),
@@ -157,7 +173,7 @@ fn is_alias(property: &Item, former: &str) -> bool {
 }
 
 /// What a new item means; `None` where it had another name.
-fn added(item: &Item, old: &Entity) -> Option<Verdict> {
+fn added(item: &Item, old: &Entity, new: &Entity) -> Option<Verdict> {
     Some(match &*item.what {
         "row" if old.items("row").any(|other| other.facts == item.facts) => return None,
         "row" if item.get("place") == Some("canonical") => unread(NEW_TABLE),
@@ -174,12 +190,18 @@ fn added(item: &Item, old: &Entity) -> Option<Verdict> {
         "property" => fine(""),
         "sum" => fine(COUNT_AGAIN),
         // Stored rows without the instant never expire.
-        EXPIRY if item.get("instant").is_some_and(|at| old.item("property", at).is_none()) => {
-            fine("")
-        }
+        EXPIRY if item.get("instant").is_some_and(|at| !has_values(at, old, new)) => fine(""),
         EXPIRY => unread(NEW_INSTANT),
         _ => fine(""),
     })
+}
+
+/// Whether stored rows have values of a property, under its name or a former one.
+fn has_values(property: &str, old: &Entity, new: &Entity) -> bool {
+    let is_former = |former: &Item| {
+        new.item("property", property).is_some_and(|item| is_alias(item, &former.name))
+    };
+    old.item("property", property).is_some() || old.items("property").any(is_former)
 }
 
 fn facts(
@@ -197,7 +219,11 @@ fn facts(
     let mut changes = Vec::new();
     for label in labels {
         let (before, after) = (values(old, label), values(new, label));
-        if before == after {
+        // What is renamed has a former name more.
+        let is_renamed = label == "formerly"
+            && old.name != new.name
+            && before.iter().all(|former| after.contains(former));
+        if before == after || is_renamed {
             continue;
         }
         let what =
@@ -207,7 +233,7 @@ fn facts(
             _ if grows(&one(&before), &one(&after)) => fine(""),
             "keys" => unread(NEW_TABLE),
             "row" if is_renamed_expiry(old, new) => fine(""),
-            "row" => of_row(label, old),
+            "row" => of_row(label, old, (&one(&before), &one(&after))),
             "unique" => lossy(NEW_UNIQUE),
             "sum" => of_sum(label, before.is_empty()),
             EXPIRY => of_expiry(label, &one(&before), &one(&after), now),
@@ -249,8 +275,11 @@ fn is_renamed_expiry(old: &Item, new: &Item) -> bool {
     is_expiry(old) && is_expiry(new) && values(old) == values(new)
 }
 
-fn of_row(label: &str, old: &Item) -> Verdict {
+fn of_row(label: &str, old: &Item, (before, after): (&str, &str)) -> Verdict {
+    let has = |name: &str| before == "all" || before.split(", ").any(|other| other == name);
     match label {
+        // A rewrite leaves a row that lacks what its entity has.
+        "stores" if after != "none" && !after.split(", ").all(has) => fine(REPAIR),
         "stores" => fine(REWRITE),
         "exists" => fine("run `backfill`, then `verify` and `repair`"),
         _ if old.get("place") == Some("canonical") => unread(NEW_TABLE),
