@@ -64,6 +64,10 @@ pub(crate) fn is_this_machine(endpoint: &Url) -> bool {
         || address.is_ok_and(|address| address.is_loopback())
 }
 
+/// The label of the service in a host's name. Before it are the account's name and, for some accounts, a zone or
+/// `privatelink`.
+const TABLE_LABEL: &str = ".table.";
+
 /// The port of Cosmos DB's emulator (its documentation, `/TableEndpointPort`).
 const COSMOS_EMULATOR_PORT: u16 = 8902;
 
@@ -73,10 +77,12 @@ pub(crate) fn secondary_endpoint(endpoint: &Url) -> Option<Url> {
     let name = format!("{}-secondary", account(endpoint)?);
     let host = endpoint.host_str()?;
     let mut secondary = endpoint.clone();
-    match host.split_once(".table.") {
+    match host.split_once('.') {
         _ if dialect(endpoint) == Dialect::Cosmos => return None,
-        Some((_, domain)) => secondary.set_host(Some(&format!("{name}.table.{domain}"))).ok()?,
-        None => secondary.set_path(&format!("/{name}")),
+        Some((_, domain)) if host.contains(TABLE_LABEL) => {
+            secondary.set_host(Some(&format!("{name}.{domain}"))).ok()?;
+        }
+        _ => secondary.set_path(&format!("/{name}")),
     }
     Some(secondary)
 }
@@ -105,7 +111,8 @@ pub(crate) fn dialect(endpoint: &Url) -> Dialect {
 pub(crate) fn account(endpoint: &Url) -> Option<&str> {
     let host = endpoint.host_str().unwrap_or_default();
     let in_path = || endpoint.path_segments()?.next().filter(|segment| !segment.is_empty());
-    host.split_once(".table.").map(|(account, _)| account).or_else(in_path)
+    let first = || host.split('.').next().filter(|_| host.contains(TABLE_LABEL));
+    first().or_else(in_path)
 }
 
 /// Returns what reports of calls name the store at an endpoint.
@@ -171,6 +178,8 @@ mod tests {
         };
         let storage = expected("azure.table", "acc", "acc.table.core.windows.net", None);
         assert_eq!(backend("https://acc.table.core.windows.net"), storage);
+        let zone = expected("azure.table", "acc", "acc.z12.table.storage.azure.net", None);
+        assert_eq!(backend("https://acc.z12.table.storage.azure.net"), zone);
         let cosmos = expected("azure.cosmosdb", "acc", "acc.table.cosmos.azure.com", None);
         assert_eq!(backend("https://acc.table.cosmos.azure.com:443/"), cosmos);
         let azurite = expected("azure.table", "devstoreaccount1", "127.0.0.1", Some(10002));
@@ -187,6 +196,10 @@ mod tests {
         };
         let cloud = Some("https://acc-secondary.table.core.windows.net/".to_owned());
         assert_eq!(secondary("https://acc.table.core.windows.net"), cloud);
+        let zone = Some("https://acc-secondary.z12.table.storage.azure.net/".to_owned());
+        assert_eq!(secondary("https://acc.z12.table.storage.azure.net"), zone);
+        let private = Some("https://acc-secondary.privatelink.table.core.windows.net/".to_owned());
+        assert_eq!(secondary("https://acc.privatelink.table.core.windows.net"), private);
         let azurite = Some("http://127.0.0.1:10002/acc-secondary".to_owned());
         assert_eq!(secondary("http://127.0.0.1:10002/acc"), azurite);
         assert_eq!(secondary("http://127.0.0.1:10002"), None);

@@ -190,7 +190,7 @@ impl AzureStore {
         let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let response = WireResponse::new(status.into(), headers, body);
         tally::answered(response.request_id.as_deref());
-        if let Some(date) = response.date {
+        if let Some(date) = response.service_time(dialect(&self.endpoint)) {
             self.answered.store(date.ticks(), Ordering::Relaxed);
         }
         match status.into() {

@@ -4,8 +4,11 @@ use super::{
     AccessToken, AzureStore, ConnectError, ConnectOptions, Credential, SharedKey, TokenCredential,
     TokenRequestOptions,
 };
-use crate::store::Store as _;
+use crate::layer::{Layer as _, Retry};
+use crate::model::TableName;
+use crate::store::{Action, Operation, Store as _};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 fn connected(options: ConnectOptions) -> Result<AzureStore, ConnectError> {
@@ -118,5 +121,40 @@ async fn a_token_that_no_header_can_hold_is_reported_and_not_shown() {
             assert!(error.contains("the credential returned one that is empty or has"), "{error}");
             assert!(!error.contains("SeCr"), "{error}");
         }
+    }
+}
+
+/// Counts the tokens that it was asked for, and returns none: after that time, an error of a kind that also says that
+/// no answer came.
+#[derive(Debug, Default)]
+struct NoToken(AtomicUsize, Duration);
+
+#[async_trait::async_trait]
+impl TokenCredential for NoToken {
+    async fn get_token(
+        &self,
+        _: &[&str],
+        _: Option<TokenRequestOptions<'_>>,
+    ) -> azure_core::Result<AccessToken> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        tokio::time::sleep(self.1).await;
+        Err(std::io::Error::other("the sidecar is away").into())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_credential_without_a_token_is_asked_once_and_leaves_no_doubt_about_a_write() {
+    for (seconds, reason) in [(1, "the sidecar is away"), (1000, "returned none within 60s")] {
+        let credential = Arc::new(NoToken(AtomicUsize::new(0), Duration::from_secs(seconds)));
+        let endpoint = "https://acc.table.core.windows.net";
+        let store = AzureStore::new(endpoint, Arc::clone(&credential)).unwrap();
+        let store = Retry::interactive().around(Arc::new(store)).unwrap();
+        let insert = Action::Insert("{}".into());
+        let operation = Operation { row_key: "r".to_owned(), action: insert };
+        let error = store.write(&TableName::new("orders").unwrap(), "p", operation).await;
+        let error = error.unwrap_err();
+        assert_eq!(error.code.as_str(), "CredentialUnavailable", "{error}");
+        assert!(error.to_string().contains(reason), "{error}");
+        assert_eq!(credential.0.load(Ordering::Relaxed), 1);
     }
 }

@@ -54,7 +54,9 @@ impl Error {
             }
             404 => Self::NotFound,
             401 | 403 if rejection.cause.is_unauthorized() => Self::Unauthorized,
-            429 | 503 => Self::Throttled,
+            429 => Self::Throttled,
+            // Another server, or something between, may have done the write.
+            503 if *code == ErrorCode::SERVER_BUSY => Self::Throttled,
             0 | 408 | 500.. => Self::Unavailable,
             _ => Self::Rejected,
         };
@@ -170,6 +172,8 @@ mod tests {
             assert!(matches!(error, Error::Rejected(_)), "{error:?}");
         }
         assert!(matches!(rejected(404, ErrorCode::RESOURCE_NOT_FOUND), Error::NotFound(_)));
-        assert!(matches!(rejected(503, ErrorCode::NO_ERROR_CODE), Error::Throttled(_)));
+        assert!(matches!(rejected(503, ErrorCode::SERVER_BUSY), Error::Throttled(_)));
+        // What is between the client and the service may have passed the write on.
+        assert!(matches!(rejected(503, ErrorCode::NO_ERROR_CODE), Error::Unavailable(_)));
     }
 }

@@ -4,6 +4,7 @@ use super::credential::SharedKey;
 use super::string_to_sign::string_to_sign;
 use crate::azure::endpoint::AccountService;
 use crate::azure::protocol::http_date;
+use crate::sync::held;
 use async_trait::async_trait;
 use azure_core::credentials::{Secret, TokenRequestOptions};
 use azure_core::error::{Error, ErrorKind};
@@ -95,12 +96,18 @@ impl OnRequest for TokenInTime {
         authorizer: &dyn Authorizer,
     ) -> azure_core::Result<()> {
         let unavailable = |why: String| Error::with_message(ErrorKind::Credential, why);
+        // Whatever kind of error a credential returns, nothing was sent.
+        let failed =
+            |error| Error::with_error(ErrorKind::Credential, error, "the credential failed");
         let method_options = ClientMethodOptions { context: context.clone() };
         let options = TokenRequestOptions { method_options };
         // The wait for a token that another request asked for counts too.
-        timeout(self.limit, authorizer.authorize(request, &[self.scope], options)).await.map_err(
-            |_| unavailable(format!("the credential returned none within {:?}", self.limit)),
-        )??;
+        held(timeout(self.limit, authorizer.authorize(request, &[self.scope], options)))
+            .await
+            .map_err(|_| {
+                unavailable(format!("the credential returned none within {:?}", self.limit))
+            })?
+            .map_err(failed)?;
         let token = request.headers().get_str(&AUTHORIZATION)?.strip_prefix("Bearer ");
         if token
             .is_some_and(|token| !token.is_empty() && token.bytes().all(|b| b.is_ascii_graphic()))

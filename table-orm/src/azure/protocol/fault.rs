@@ -111,7 +111,9 @@ fn from_xml(body: &[u8]) -> Option<(String, String)> {
 /// Splits off the request id and time, which the service appends to the message in lines of their
 /// own.
 fn split_message(message: &str) -> (&str, Option<&str>) {
-    match message.split_once("\nRequestId:") {
+    // The second form is that of Cosmos DB.
+    let split = message.split_once("\nRequestId:").or_else(|| message.split_once("\nRequestID:"));
+    match split {
         Some((message, rest)) => {
             let id = rest.lines().next().unwrap_or_default().trim();
             (message.trim_end(), (!id.is_empty()).then_some(id))
@@ -148,6 +150,10 @@ mod tests {
     fn the_request_id_may_be_in_the_message_only() {
         let body = r#"{"odata.error":{"code":"X","message":{"value":"m\nRequestId:abc\nTime:t"}}}"#;
         assert_eq!(fault(400, &[], body).request_id.as_deref(), Some("abc"));
+        let body = r#"{"odata.error":{"code":"EntityAlreadyExists","message":{"lang":"en-us","value":"The specified entity already exists.\nRequestID:b639\n"}}}"#;
+        let cosmos = fault(409, &[], body);
+        assert_eq!(cosmos.request_id.as_deref(), Some("b639"));
+        assert_eq!(cosmos.message, "The specified entity already exists.");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Requests and responses of the wire as values.
 
-use super::http_date;
+use super::{Dialect, http_date};
 use crate::model::DateTime;
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -73,8 +73,8 @@ pub struct WireResponse {
     pub(crate) error_code: Option<String>,
     pub(crate) request_id: Option<String>,
     pub(crate) retry_after: Option<Duration>,
-    /// When the service answered, by its clock.
-    pub(crate) date: Option<DateTime>,
+    /// When it was answered, by the clock of whoever answered.
+    date: Option<DateTime>,
     pub(crate) next_partition_key: Option<String>,
     pub(crate) next_row_key: Option<String>,
     pub(crate) next_table_name: Option<String>,
@@ -100,8 +100,7 @@ impl WireResponse {
         let now = now.and_then(http_date::parse);
         // Both dates are of the service's clock.
         let wait = retry_at.zip(now).map(|(at, now)| at.duration_since(now).unwrap_or_default());
-        // Something between that answers in the service's place has a clock of its own.
-        response.date = now.filter(|_| response.request_id.is_some()).and_then(http_date::instant);
+        response.date = now.and_then(http_date::instant);
         response.retry_after = response.retry_after.or(wait).map(|wait| wait.min(MAX_RETRY_AFTER));
         response
     }
@@ -136,6 +135,16 @@ impl WireResponse {
         }
     }
 
+    /// When the service answered, by its clock. Something between that answers in the service's place has a clock of
+    /// its own, and states no request id. Neither does Cosmos DB, but what succeeds is its answer.
+    pub(crate) fn service_time(&self, dialect: Dialect) -> Option<DateTime> {
+        let is_of_service = match dialect {
+            Dialect::Storage => self.request_id.is_some(),
+            Dialect::Cosmos => self.request_id.is_some() || self.is_success(),
+        };
+        self.date.filter(|_| is_of_service)
+    }
+
     /// Returns whether the status is 2xx.
     #[must_use]
     pub const fn is_success(&self) -> bool {
@@ -155,10 +164,18 @@ mod tests {
     #[test]
     fn the_time_of_an_answer_is_that_of_the_service() {
         let date = ("Date", "Sun, 06 Nov 1994 08:49:37 GMT");
-        let answer = |headers: &[_]| WireResponse::new(200, headers.iter().copied(), Bytes::new());
-        let time = answer(&[date, ("x-ms-request-id", "1")]).date;
-        assert_eq!(time, Some("1994-11-06T08:49:37Z".parse().unwrap()));
-        assert_eq!(answer(&[date]).date, None, "it may be of something between");
-        assert_eq!(answer(&[("Date", "soon"), ("x-ms-request-id", "1")]).date, None);
+        let id = ("x-ms-request-id", "1");
+        let answer = |status, headers: &[_], dialect| {
+            let answer = WireResponse::new(status, headers.iter().copied(), Bytes::new());
+            answer.service_time(dialect)
+        };
+        let time = Some("1994-11-06T08:49:37Z".parse().unwrap());
+        let storage = |headers: &[_]| answer(200, headers, Dialect::Storage);
+        assert_eq!(storage(&[date, id]), time);
+        assert_eq!(storage(&[date]), None, "it may be of something between");
+        assert_eq!(storage(&[("Date", "soon"), id]), None);
+        // Cosmos DB states no request id.
+        assert_eq!(answer(204, &[date], Dialect::Cosmos), time);
+        assert_eq!(answer(503, &[date], Dialect::Cosmos), None, "it may be of something between");
     }
 }

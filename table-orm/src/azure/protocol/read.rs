@@ -73,7 +73,8 @@ impl WireResponse {
     /// # Errors
     /// Returns the service's error.
     pub fn written(self, action: &Action) -> Result<Option<ETag>, StoreError> {
-        Ok(new_etag(action, self.succeeded(&[201, 204])?.etag.as_deref()))
+        let response = self.succeeded(&[201, 204])?;
+        new_etag(action, response.etag.as_deref()).ok_or_else(|| response.lacks_etag())
     }
 
     /// Reads the response to an entity group transaction: the new ETag of each operation's row.
@@ -102,7 +103,8 @@ impl WireResponse {
             return Err(response.unreadable(message));
         }
         let etags = parts.into_iter().zip(operations);
-        Ok(etags.map(|(part, operation)| new_etag(&operation.action, part.etag())).collect())
+        let etags = etags.map(|(part, operation)| new_etag(&operation.action, part.etag()));
+        etags.collect::<Option<_>>().ok_or_else(|| response.lacks_etag())
     }
 
     /// Returns the response if it has one of the statuses of success.
@@ -116,16 +118,23 @@ impl WireResponse {
         }
     }
 
+    /// The error of a write without the version of its row: what is stored has to be read.
+    fn lacks_etag(&self) -> StoreError {
+        self.unreadable(
+            "the answer to a write states no ETag; something between may have removed it",
+        )
+    }
+
     fn holds_object(&self) -> bool {
         self.body.trim_ascii_start().starts_with(b"{")
     }
 }
 
-/// Returns the row's new version; a deleted row has none.
-fn new_etag(action: &Action, stated: Option<&str>) -> Option<ETag> {
+/// Returns the row's new version; a deleted row has none. `None` where a version is missing.
+fn new_etag(action: &Action, stated: Option<&str>) -> Option<Option<ETag>> {
     match action {
-        Action::Delete(_) => None,
-        _ => stated.map(ETag::new),
+        Action::Delete(_) => Some(None),
+        _ => stated.filter(|etag| !etag.is_empty()).map(|etag| Some(ETag::new(etag))),
     }
 }
 
@@ -185,7 +194,16 @@ mod tests {
             answer(status, &[], "").done().unwrap();
         }
         for status in [201, 204] {
-            answer(status, &[], "").written(&Action::Insert(Bytes::new())).unwrap();
+            let insert = Action::Insert(Bytes::new());
+            let written = answer(status, &[("ETag", "x")], "").written(&insert).unwrap();
+            assert_eq!(written, Some(ETag::new("x")));
+            // What is stored then has to be read.
+            for headers in [&[][..], &[("ETag", "")]] {
+                let error = answer(status, headers, "").written(&insert).unwrap_err();
+                assert_eq!((error.code.as_str(), error.status), ("UnreadableAnswer", 0));
+            }
+            let delete = Action::Delete(IfMatch::Any);
+            assert_eq!(answer(status, &[], "").written(&delete).unwrap(), None);
         }
     }
 

@@ -4,7 +4,7 @@
 //! end ambiguous, and a write is sent again with its id, and its rows are read back afterwards.
 
 use super::budget::{Budget, Cost};
-use super::classify::{is_ambiguous, proves_no_effect};
+use super::classify::{is_ambiguous, is_transient, proves_no_effect};
 use super::evidence::{Evidence, Sent, is_stored, superseded};
 use super::policy::RetryPolicy;
 use super::strategy::{MAX_RETRIES, MAX_WAIT};
@@ -48,6 +48,8 @@ struct Call {
     deadline: Option<Duration>,
     /// Whether throttling ends it.
     leaves_throttling: bool,
+    /// Whether it ends where it may have taken effect.
+    sends_once: bool,
     flight: Flight,
     /// How long its requests were held back before it.
     held_before: Duration,
@@ -120,6 +122,7 @@ impl RetryStore {
             start: Instant::now(),
             deadline: self.deadline,
             leaves_throttling: self.leaves_throttling,
+            sends_once: false,
             held_before: flight.held_for(),
             flight,
         }
@@ -156,6 +159,17 @@ impl RetryStore {
             call.flight.returns(is_ambiguous(&error));
             if error.is_throttling() {
                 tally::throttled();
+            }
+            // A rejection shows as well as a success that the service works.
+            if error.status != 0
+                && !is_transient(&error)
+                && let Some(budget) = &self.budget
+            {
+                budget.succeeded(paid);
+            }
+            // A request that may have taken effect is not sent again under the same names.
+            if call.sends_once && is_ambiguous(&error) {
+                return Err(Failure { error, requests, lost });
             }
             let Some(wait) = self.wait(&error, requests, &mut at_once, call) else {
                 return Err(Failure { error, requests, lost });
@@ -254,13 +268,16 @@ impl RetryStore {
     where
         F: Future<Output = Result<Vec<Option<ETag>>, StoreError>> + Send,
     {
-        let id = self.write_id.as_ref().map(|property| (property, WriteIdProperty::new_id()));
+        let sends_once = operations.iter().any(is_sent_once);
+        // What is sent once needs no id to be known again, and those who read such rows know none.
+        let id = self.write_id.as_ref().filter(|_| !sends_once);
+        let id = id.map(|property| (property, WriteIdProperty::new_id()));
         let id = id.as_ref().map(|(property, id)| (*property, id.as_str()));
         if let Some((property, id)) = id {
             property.stamp(id, &mut operations)?;
         }
         let sent = Sent { id, at: self.inner().service_time() };
-        let call = self.call();
+        let call = Call { sends_once, ..self.call() };
         let failure = match self.send(&call, || send(operations.clone())).await {
             Ok(etags) => return Ok(etags),
             Err(failure) => failure,
@@ -324,8 +341,8 @@ impl RetryStore {
     }
 }
 
-/// Whether it inserts the parcel of an entity that gets another key, or the first row of a large value. Its name may be
-/// sent once, because a late insert would bring back what was deleted since.
+/// Whether it inserts the parcel of an entity that gets another key, or the first row of a large value. Once it may have
+/// arrived, its name is not sent again, because a late insert would bring back what was deleted since.
 fn is_sent_once(Operation { row_key, action }: &Operation) -> bool {
     let is_first_of_value = || matches!(chunk_of(row_key), Some((_, 0)));
     matches!(action, Action::Insert(_))
@@ -394,9 +411,6 @@ impl Middleware for RetryStore {
         partition_key: &str,
         operation: Operation,
     ) -> Result<Option<ETag>, StoreError> {
-        if is_sent_once(&operation) {
-            return self.inner().write(table, partition_key, operation).await;
-        }
         let send = |operations: Vec<Operation>| async move {
             let mut etags = Vec::with_capacity(1);
             for operation in operations {
@@ -413,9 +427,6 @@ impl Middleware for RetryStore {
         table: &TableName,
         transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
-        if transaction.operations.iter().any(is_sent_once) {
-            return self.inner().commit(table, transaction).await;
-        }
         let Batch { partition_key, operations } = transaction;
         let send = |operations| {
             let partition_key = partition_key.clone();

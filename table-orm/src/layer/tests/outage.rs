@@ -46,6 +46,14 @@ async fn a_service_that_fails_for_a_fifth_of_the_requests_is_retried_without_end
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_service_that_rejects_what_it_is_asked_is_retried_without_end() {
+    let weather = (0..9000).map(|n| status(if n % 6 == 0 { 500 } else { 409 }));
+    let (_, errors) = reads(retry().budget(50), weather).await;
+    assert_eq!(errors.len(), 1000);
+    assert!(errors.iter().all(|error| error.status == 409), "{:?}", errors.last());
+}
+
+#[tokio::test(start_paused = true)]
 async fn throttling_takes_nothing_from_the_budget() {
     let busy = || failed(ErrorCode::SERVER_BUSY);
     let weather = (0..9000).map(|n| if n % 6 == 5 { Answer::Done } else { busy() });

@@ -4,7 +4,8 @@ use super::script::{Answer, Script, failed, lost, row, status};
 use super::table;
 use crate::error::{Error, Rejection};
 use crate::layer::{Layer, LayerError, Retry, Strategy};
-use crate::model::{ETag, Metadata};
+use crate::model::{ETag, Metadata, PARCEL_START};
+use crate::property::{chunk_key, chunk_of};
 use crate::store::{Action, Batch, ErrorCode, IfMatch, Operation, Store, StoreError, StoredRow};
 use std::sync::Arc;
 use std::time::Duration;
@@ -98,6 +99,26 @@ async fn a_write_that_was_never_sent_is_not_ambiguous() {
     let script = Script::new([lost(), unsent(&connection)]);
     let error = write(fixed(1), &script, insert("r")).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::AMBIGUOUS_WRITE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_row_of_which_each_name_is_sent_once_is_retried_until_it_may_have_arrived() {
+    let value = chunk_key(&"0".repeat(48), 0);
+    assert!(chunk_of(&value).is_some(), "{value}");
+    for row_key in [value, format!("{PARCEL_START}a")] {
+        let busy = || failed(ErrorCode::SERVER_BUSY);
+        let script = Script::new([busy(), busy()]);
+        commit(fixed(2), &script, vec![insert(&row_key), insert("r")]).await.unwrap();
+        assert_eq!(script.times(), [0, 1000, 2000]);
+        // The third would be a second insert of the name. It reads the row instead.
+        let script = Script::new([busy(), lost(), Answer::Row(None)]);
+        let error = write(fixed(5).write_id("Id"), &script, insert(&row_key)).await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::AMBIGUOUS_WRITE);
+        let asked = script.asked();
+        let inserts = asked.iter().filter(|(request, _)| request.starts_with("insert"));
+        assert_eq!((inserts.count(), asked.len()), (2, 3), "{asked:?}");
+        assert!(!asked.iter().any(|(request, _)| request.contains("Id")), "{asked:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
