@@ -25,7 +25,7 @@ use crate::key::{KeyError, KeyFault};
 use crate::model::ETag;
 use crate::plan::{Cover, TableClient};
 use crate::register::cover;
-use crate::store::{Action, Batch, IfMatch, Operation, StoredRow};
+use crate::store::{Action, Batch, ErrorCode, IfMatch, Operation, StoreError, StoredRow};
 use crate::sync::Backoff;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -128,7 +128,10 @@ impl Intents {
         for entry in entries.into_iter().flatten() {
             due_of::<E>(&mut self.intents, intent::START, client, partition_key).push(entry);
         }
-        self.rows.extend(old.map(|old| (old.row_key.clone(), none)));
+        // Another entity of the transaction may get the key, before or after.
+        if let Some(old) = old {
+            self.rows.entry(old.row_key.clone()).or_default();
+        }
         self.rows.extend(new.map(|new| (new.row_key.clone(), after.rows)));
         self.add_copies::<E>(client, partition_key, old, new)
     }
@@ -252,7 +255,7 @@ impl Intents {
         settling: &Settling,
     ) -> Result<Vec<Option<ETag>>> {
         if !settling.tickets_first {
-            return self.send_prepared(client, batch, canonical).await;
+            return self.send_prepared(client, batch, canonical, settling).await;
         }
         for (kind, intent) in &self.intents {
             let partition_key = &intent.partition_key;
@@ -262,7 +265,7 @@ impl Intents {
                 false => None,
             });
         }
-        let sent = self.send_prepared(client, batch, canonical).await;
+        let sent = self.send_prepared(client, batch, canonical, settling).await;
         // One that is not answered may take effect, and use them.
         if sent.as_ref().is_err_and(|error| !error.is_unanswered() || error.is_refused_as_busy()) {
             for prepared in self.prepared.drain(..).flatten() {
@@ -277,6 +280,7 @@ impl Intents {
         client: &TableClient,
         batch: Batch,
         canonical: Option<&str>,
+        settling: &Settling,
     ) -> Result<Vec<Option<ETag>>> {
         // Held until the transaction is answered, or given up.
         let _events = cover_events(client, &batch).await?;
@@ -291,7 +295,7 @@ impl Intents {
         match &sent {
             Err(error) if error.is_unanswered() && !error.is_refused_as_busy() => {
                 if let Some(found) = error.stored_as_sent() {
-                    self.settle_found(client, found).await;
+                    self.settle_found(client, found, settling).await;
                 }
             }
             Err(_) => self.covers.iter().for_each(|(_, cover)| cover.end()),
@@ -351,14 +355,20 @@ impl Intents {
         }
     }
 
-    /// Settles them in the background after the answer was lost and the rows were found as they were sent.
-    async fn settle_found(&self, client: &TableClient, found: &[(String, Option<StoredRow>)]) {
+    /// Settles them after the answer was lost and the rows were found as they were sent: in the background, or with
+    /// those of the bulk write.
+    async fn settle_found(
+        &self,
+        client: &TableClient,
+        found: &[(String, Option<StoredRow>)],
+        settling: &Settling,
+    ) {
         let version = |(_, intent): &(_, Intent)| {
             let (_, row) = found.iter().find(|(row_key, _)| *row_key == intent.row_key)?;
             row.as_ref()?.etag().ok()
         };
         let etags: Vec<_> = self.intents.iter().map(version).collect();
-        let later = Settling { later: true, ..Settling::default() };
+        let later = Settling { later: true, aside: settling.aside.clone(), ..Settling::default() };
         self.clone().settle(client, &etags, &later).await;
     }
 
@@ -453,6 +463,19 @@ fn of_operation(error: Error, batch: &Batch, entity: Option<&str>) -> Error {
         ) => {
             rejection.operation = Some((index, operation.action.name()));
             Error::UniqueViolation { unique, key, holder, rejection }
+        }
+        // The entity has the value itself: another write of it was faster.
+        (Error::Conflict(mut rejection), Some((index, operation)))
+            if rejection.row_key == operation.row_key =>
+        {
+            rejection.operation = Some((index, operation.action.name()));
+            if matches!(operation.action, Action::Insert(_)) {
+                rejection.cause =
+                    StoreError::new(ErrorCode::ENTITY_ALREADY_EXISTS, "the row exists");
+                Error::AlreadyExists(rejection)
+            } else {
+                Error::Conflict(rejection)
+            }
         }
         (error, _) => error,
     }

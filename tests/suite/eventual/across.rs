@@ -1,6 +1,10 @@
 //! `unique(.., across)`: no two entities of any partition share a value, whichever call writes them.
 
+use std::sync::Arc;
+use support::stops::with_stops;
+use table_orm::embedded::EmbeddedStore;
 use table_orm::repo::Problem;
+use table_orm::store::Store;
 use table_orm::{
     DynamicEntity, EntityKeys as _, Error, Repo, ScanPermit, TableEntity, TableName, Tables,
 };
@@ -91,6 +95,31 @@ async fn no_call_gives_two_entities_of_any_partition_one_value() {
     after.retain(|(partition, _)| partition != "green" && partition != "UNQ:login:eve");
     assert_eq!(after, before);
     assert_eq!(guards(&tables).await, ["UNQ:login:ann", "UNQ:login:bob", "UNQ:login:eve"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_entity_that_has_a_value_itself_has_lost_a_race_and_no_value() {
+    let store: Arc<dyn Store> = Arc::new(EmbeddedStore::in_memory().unwrap());
+    let (front, stops) = with_stops(Arc::clone(&store));
+    let users = Tables::new(front).on_virtual_time(1).repo::<User>();
+    let other = Tables::new(store).on_virtual_time(2).repo::<User>();
+    users.create_all_tables().await.unwrap();
+    let ann = user("red", 1, "ann");
+    users.insert(&ann).await.unwrap();
+    assert!(matches!(users.insert(&ann).await, Err(Error::AlreadyExists(_))));
+    // The other client gives it the same login first.
+    let rename = |user: &mut User| user.login = "anna".into();
+    let first = other.clone();
+    stops.before(2, async move {
+        first.update(user("red", 1, "").key(), rename).await.unwrap();
+    });
+    users.update(ann.key(), rename).await.unwrap();
+    let key = User::partition("red").by_id().id(1);
+    let mut stale = users.load(key).await.unwrap().one().unwrap();
+    other.update(ann.key(), |user| user.login = "anne".into()).await.unwrap();
+    stale.login = "anne".into();
+    let late = users.save(&mut stale).await;
+    assert!(matches!(late, Err(Error::Conflict(_))), "{late:?}");
 }
 
 #[tokio::test]

@@ -65,6 +65,46 @@ async fn the_partition_that_an_entity_moves_to_is_written_before_the_one_that_it
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn entities_that_exchange_or_pass_on_a_key_keep_their_rows_with_tickets_first() {
+    let (tables, _, reader) = clients();
+    let [members, reader] = [tables, reader].map(|tables| tables.repo::<Member>());
+    reader.create_table().await.unwrap();
+    let rooms = async |expected: [&[u32]; 2]| {
+        for (room, expected) in ROOMS.iter().zip(expected) {
+            assert_eq!(in_room(&reader, room).await, expected, "{room}");
+        }
+        let report = reader.verify(Member::partition("ann")).await.unwrap();
+        assert!(report.findings.is_empty(), "{report:?}");
+    };
+    let both = async || {
+        let load = async |number| {
+            let key = Member::partition("ann").row().number(number);
+            reader.load(key).await.unwrap().one().unwrap()
+        };
+        [load(1).await, load(2).await]
+    };
+    let ann = || members.transaction(Member::partition("ann")).tickets_first();
+    reader.insert_many([member(1, 0), member(2, 1)]).await.all().unwrap();
+    rooms([&[1], &[2]]).await;
+    for order in [[0, 1], [1, 0]] {
+        let [mut one, mut two] = both().await;
+        (one.number, two.number) = (2, 1);
+        let [first, last] =
+            if order == [0, 1] { [&mut one, &mut two] } else { [&mut two, &mut one] };
+        ann().save(first).save(last).commit().await.unwrap();
+        if order == [0, 1] { rooms([&[2], &[1]]).await } else { rooms([&[1], &[2]]).await }
+    }
+    // One passes its key on to the other, in both orders of the calls.
+    let [mut one, mut two] = both().await;
+    (one.number, two.number) = (2, 3);
+    ann().save(&mut one).save(&mut two).commit().await.unwrap();
+    rooms([&[2], &[3]]).await;
+    two.number = 2;
+    ann().insert(&member(3, 0)).delete(one).save(&mut two).commit().await.unwrap();
+    rooms([&[3], &[2]]).await;
+}
+
 /// Before each transaction in a partition elsewhere, whatever `read` returns is all there. Returns how often
 /// that was looked at.
 fn watch<F>(stops: &Stops, read: impl Fn() -> F + Send + 'static) -> Arc<AtomicUsize>

@@ -193,3 +193,30 @@ async fn writes_by_key_find_no_expired_entity_and_writes_of_a_version_do() {
     let late = sessions.save(extended).await;
     assert!(matches!(late, Err(Error::Conflict(_))), "{late:?}");
 }
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(
+    name = "usersa", partition = "{id}", row = "USER", expires = until,
+    unique(login, across, table = "logins")
+)]
+struct User {
+    id: u32,
+    login: String,
+    until: OffsetDateTime,
+}
+
+#[tokio::test]
+async fn a_value_in_a_guard_table_of_several_tables_is_free_once_its_entity_has_expired() {
+    let (tables, clock) = tables();
+    let users = tables.repo::<User>();
+    let others = tables.repo_in::<User>(table_orm::TableName::new("usersb").unwrap());
+    users.create_all_tables().await.unwrap();
+    others.create_table().await.unwrap();
+    let user = |id, until| User { id, login: "ann".into(), until };
+    users.insert(&user(1, clock.after(10))).await.unwrap();
+    let taken = others.insert(&user(2, clock.after(99))).await;
+    assert!(matches!(taken, Err(Error::UniqueViolation { .. })), "{taken:?}");
+    clock.pass(Duration::seconds(10));
+    others.insert(&user(2, clock.after(99))).await.unwrap();
+    assert!(!rows(&tables, "usersa").await.iter().any(|(_, row)| row == "USER"));
+}

@@ -8,6 +8,7 @@
 use super::guard::{Guard, Guards, Home};
 use crate::error::{Error, Result};
 use crate::eventual::unique_value::UniqueValue;
+use crate::plan::TableClient;
 use crate::sync::Backoff;
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ impl Guards {
     ///
     /// # Errors
     /// [`Error::UniqueViolation`] when another entity has the value, and [`Error::Conflict`] when other
-    /// reservers were faster each time.
+    /// reservers were faster each time, or another write of this entity was: it has the value.
     pub async fn reserve(
         &self,
         value: &UniqueValue,
@@ -89,12 +90,12 @@ impl Guards {
         backoff: &mut Backoff,
     ) -> Result<Round> {
         if self.has(&guard.home, value).await? {
-            return self.room_for(value, guard).await;
+            return self.room_for(value, entity, guard).await;
         }
         self.wait(backoff).await;
         self.end_ticket(guard).await?;
         if self.has(&guard.home, value).await? {
-            return self.room_for(value, guard).await;
+            return self.room_for(value, entity, guard).await;
         }
         match self.set(value, entity, ticket, Some(guard)).await {
             Ok(()) => Ok(Round::Mine),
@@ -104,10 +105,14 @@ impl Guards {
     }
 
     /// Asks again for a value whose entity has expired: it is deleted, with its guard.
-    async fn room_for(&self, value: &UniqueValue, guard: &Guard) -> Result<Round> {
-        let home = self.home.in_table(&guard.home.table);
+    async fn room_for(&self, value: &UniqueValue, entity: &Home, guard: &Guard) -> Result<Round> {
+        // Another table of the type: its entities expire, too.
+        let home = TableClient { table: guard.home.table.clone(), ..self.home.clone() };
         if home.evict(&guard.home.key).await? {
             return Ok(Round::Again);
+        }
+        if guard.names(entity) {
+            return Err(home.changed(&entity.key.partition_key, &entity.key.row_key));
         }
         Err(self.violation(value, &guard.home))
     }

@@ -45,8 +45,12 @@ impl Reservation {
             let reserved = guards.reserve(value, &entity, &ticket.row_key, &mut in_doubt).await;
             reservation.in_doubt |= in_doubt;
             if let Err(error) = reserved {
-                // A value that another entity has is not reserved.
-                let is_taken = matches!(error, Error::UniqueViolation { .. }) && !in_doubt;
+                // A value that an entity has is not reserved.
+                let is_taken = match &error {
+                    Error::UniqueViolation { .. } => !in_doubt,
+                    Error::Conflict(rejection) => rejection.row_key == *row_key && !in_doubt,
+                    _ => false,
+                };
                 reservation.give_up_first(index + usize::from(!is_taken)).await;
                 return Err((error, Some(row_key.to_owned())));
             }
