@@ -1,7 +1,7 @@
 //! Entities that expire: each row stores when, and one row elsewhere finds those that have expired.
 
 use crate::ast::{Argument, Component, Copy, Elsewhere, Encoder, Entity, Role, Row};
-use crate::errors::Errors;
+use crate::errors::{Errors, mistake};
 use crate::symbol::{EXPIRY_ROW, EXPIRY_START};
 use crate::template::Template;
 use crate::tokens::*;
@@ -55,6 +55,10 @@ fn add_row(entity: &mut Entity<'_>, expires: &Ident, at: Span, errors: &mut Erro
         let name = if lossy { &field } else { &slot.name };
         key.push(format!("{{{name}{}}}", digits.unwrap_or_default()));
         held.push(field);
+    }
+    if let Some(own) = entity.components.iter().find(|own| own.name == SHARD) {
+        mistake!(errors, own.name => "`purge_index` adds a component `{SHARD}`",
+            help: "give this one another name");
     }
     let partition = format!("{start}{{{SHARD}}}");
     let mut template = |text: &str| Template::parse_or_guess(LitStr::new(text, at), errors);

@@ -17,6 +17,7 @@
 //! errors     the errors found so far
 //! template   key templates
 //! attr       the parts of an attribute
+//! receiver   `Self` in what the user wrote
 //! ast        what the user wrote on an entity and its fields
 //! expiry     what `expires` adds to an entity
 //! variants   what the user wrote on the enums and newtypes of the smaller derives
@@ -41,6 +42,7 @@ mod kind;
 mod model;
 mod names;
 mod nearest;
+mod receiver;
 mod symbol;
 mod template;
 #[cfg(test)]
@@ -54,29 +56,29 @@ use syn::{DeriveInput, parse_macro_input};
 #[doc = include_str!("table_entity.md")]
 #[proc_macro_derive(TableEntity, attributes(table, row, component))]
 pub fn table_entity(input: TokenStream) -> TokenStream {
-    derive::table_entity(&parse_macro_input!(input as DeriveInput)).into()
+    derive::table_entity(&receiver::named(parse_macro_input!(input as DeriveInput))).into()
 }
 
 #[doc = include_str!("key_part.md")]
 #[proc_macro_derive(KeyPart, attributes(key))]
 pub fn key_part(input: TokenStream) -> TokenStream {
-    derive::key_part(&parse_macro_input!(input as DeriveInput)).into()
+    derive::key_part(&receiver::named(parse_macro_input!(input as DeriveInput))).into()
 }
 
 #[doc = include_str!("properties.md")]
 #[proc_macro_derive(Properties, attributes(table))]
 pub fn properties(input: TokenStream) -> TokenStream {
-    derive::properties(&parse_macro_input!(input as DeriveInput)).into()
+    derive::properties(&receiver::named(parse_macro_input!(input as DeriveInput))).into()
 }
 
 #[doc = include_str!("table_union.md")]
 #[proc_macro_derive(TableUnion, attributes(table))]
 pub fn table_union(input: TokenStream) -> TokenStream {
-    derive::table_union(&parse_macro_input!(input as DeriveInput)).into()
+    derive::table_union(&receiver::named(parse_macro_input!(input as DeriveInput))).into()
 }
 
 #[doc = include_str!("projection.md")]
 #[proc_macro_derive(Projection, attributes(projection))]
 pub fn projection(input: TokenStream) -> TokenStream {
-    derive::projection(&parse_macro_input!(input as DeriveInput)).into()
+    derive::projection(&receiver::named(parse_macro_input!(input as DeriveInput))).into()
 }

@@ -183,6 +183,10 @@ impl<'a> Part<'a> {
                 Kind::Unsigned(digits) | Kind::Signed(digits),
             ) => Width::Fixed(digits),
             (_, Kind::Text) => match self.max_len() {
+                // The lower case of `İ` takes two units.
+                Some(max_len) if !escaped && self.encoder == Encoder::Lower => {
+                    Width::UpTo(max_len.saturating_mul(2))
+                }
                 Some(max_len) if !escaped => Width::UpTo(max_len),
                 _ => Width::Unbounded,
             },

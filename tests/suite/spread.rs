@@ -141,3 +141,57 @@ async fn a_range_without_partitions_is_an_error_that_names_the_component() {
     let nothing = readings.list_many(Reading::row_in(gun()..gun()));
     assert_eq!(nothing.collect().await.unwrap(), []);
 }
+
+/// Rows elsewhere in a shard of a value that an entity may lack, or has several of.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "parcels", partition = "{customer}", row = "NUM:{number:05}")]
+#[row(
+    by_courier,
+    partition = "C{courier_shard}",
+    key = "COURIER:{courier}__{customer}__{number:05}",
+    eventual
+)]
+#[row(
+    by_tag, partition = "T{tag_shard}", key = "TAG:{tag}__{customer}__{number:05}", each(tag in tags),
+    eventual
+)]
+#[row(by_time, partition = "S{slot}", key = "SENT:{sent}__{customer}__{number:05}", eventual)]
+#[component(courier_shard = shard(courier, 4), tag_shard = shard(tag, 4), slot = spread(sent, second))]
+struct Parcel {
+    customer: String,
+    number: u32,
+    courier: Option<String>,
+    #[table(json)]
+    tags: Vec<String>,
+    sent: Option<OffsetDateTime>,
+}
+
+#[tokio::test]
+async fn a_row_elsewhere_is_in_the_shard_of_an_optional_value_or_of_an_element() {
+    let tables = Tables::in_memory().unwrap();
+    let parcels = tables.repo::<Parcel>();
+    parcels.create_table().await.unwrap();
+    let parcel = |number, courier: Option<&str>, sent| Parcel {
+        customer: "acme".into(),
+        number,
+        courier: courier.map(str::to_owned),
+        tags: vec!["fast".into(), format!("tag{number}")],
+        sent,
+    };
+    for number in 0..8 {
+        let sent = (number % 2 == 0).then(|| gun() + Duration::seconds(number.into()));
+        parcels.insert(&parcel(number, Some(&format!("ann{number}")), sent)).await.unwrap();
+    }
+    parcels.insert(&parcel(8, None, None)).await.unwrap();
+    let courier =
+        parcels.get(Parcel::by_courier("ann3").courier("ann3").customer("acme").number(3));
+    assert_eq!(courier.await.unwrap().map(|one| one.number), Some(3));
+    let couriers = parcels.list_many(Parcel::by_courier_partitions()).collect().await.unwrap();
+    assert_eq!(couriers.len(), 8);
+    let fast = parcels.list(Parcel::by_tag("fast").tag("fast")).count().await.unwrap();
+    assert_eq!(fast, 9);
+    let sent = parcels.list(Parcel::by_time(gun())).count().await.unwrap();
+    assert_eq!(sent, 1);
+    let report = parcels.verify(Parcel::partition("acme")).await.unwrap();
+    assert!(report.findings.is_empty(), "{report:?}");
+}

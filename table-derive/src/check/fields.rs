@@ -15,8 +15,8 @@ const MAX_CHUNKS: usize = 17;
 /// A longer series would take most of a row.
 const MAX_SLOTS: usize = MAX_PROPERTIES / 2;
 
-/// The rules for the fields of an entity.
-pub fn fields(fields: &[Field<'_>], errors: &mut Errors) {
+/// The rules for the fields of an entity or a group, whose rows have that many other properties.
+pub fn fields(fields: &[Field<'_>], others: usize, errors: &mut Errors) {
     for field in fields {
         key_only_role(field, errors);
         of_one_property(field, errors);
@@ -36,12 +36,12 @@ pub fn fields(fields: &[Field<'_>], errors: &mut Errors) {
         alias_name(field, errors);
         distinct_aliases(field, &mut taken, errors);
     }
-    property_count(fields, errors);
+    property_count(fields, others, errors);
 }
 
 /// The rules for the fields of a group of properties.
 pub fn properties(group: &[Field<'_>], errors: &mut Errors) {
-    fields(group, errors);
+    fields(group, 0, errors);
     for field in group {
         no_row_field(field, errors);
         no_alias(field, errors);
@@ -282,12 +282,12 @@ fn distinct_aliases<'f>(
 
 /// The service stores no row with more properties. A `Vec` may have no slots, and a chunked value few
 /// chunks, so they count as 0.
-fn property_count(fields: &[Field<'_>], errors: &mut Errors) {
+fn property_count(fields: &[Field<'_>], others: usize, errors: &mut Errors) {
     let is_vec = |field: &Field<'_>| {
         field.is_numbered() && (field.role != Role::Series || kind::array(field.ty).is_none())
     };
     let stored = fields.iter().filter(|field| field.is_stored() && !is_vec(field));
-    let count: usize = stored.map(|field| stored_names(field).len()).sum();
+    let count = others + stored.map(|field| stored_names(field).len()).sum::<usize>();
     let series = fields.iter().find(|field| {
         field.role == Role::Series && kind::array(field.ty).is_some_and(|slots| slots > MAX_SLOTS)
     });

@@ -49,10 +49,14 @@ pub fn literals(key: &Key<'_>, errors: &mut Errors) {
 
 /// An escape is `~` and two of these digits. A search for the separator must not find one of them.
 pub fn escaped_separators(key: &Key<'_>, encode: bool, errors: &mut Errors) {
-    let clashes = |c: char| matches!(c, '~' | '0'..='9' | 'A'..='F');
+    // The `~` of an escape never follows another one.
+    let clashes = |separator: &str| {
+        separator.starts_with(|c| matches!(c, '~' | '0'..='9' | 'A'..='F'))
+            && !separator.starts_with("~~")
+    };
     let mut varying =
         key.parts.iter().filter(|part| !matches!(part.width(encode), Width::Fixed(_)));
-    if encode && varying.any(|part| part.separator.starts_with(clashes)) {
+    if encode && varying.any(|part| clashes(&part.separator)) {
         mistake!(errors, key.template.literal => "with `escape = encode`, escaped text can contain a separator that starts with `~`, `0` to `9` or `A` to `F`",
             help: "use another separator, such as `__` or `:`");
     }

@@ -30,7 +30,8 @@ pub fn entity(entity: &Entity<'_>, errors: &mut Errors) {
     expiry::index(entity, errors);
     expiry::property(entity, errors);
     expiry::copies(entity, errors);
-    fields::fields(&entity.fields, errors);
+    // A kind is stored as a property.
+    fields::fields(&entity.fields, usize::from(entity.kind.is_some()), errors);
     rows::names(entity, errors);
     table::rows(entity, errors);
     rows::uniques(entity, errors);

@@ -175,9 +175,13 @@ fn labelled<'e>(entity: &'e Entity<'_>) -> Vec<Labelled<'e>> {
         "start each with a literal of its own; neither literal may be a prefix of the other";
     const OTHER_KEY: &str =
         "give the guard row a key with another start: `unique(.., key = \"..\")`";
+    // The case of a table's name does not matter.
+    let name = |table: &LitStr| table.value().to_ascii_lowercase();
+    let own = entity.table.as_ref().map(name);
     let rows = entity.rows.iter().map(|row| {
         let table = row.elsewhere.as_ref().and_then(|place| place.table.as_ref());
-        (row.name.to_string(), &row.template, OTHER_LITERALS, table.map(LitStr::value))
+        let other = table.map(name).filter(|table| own.as_ref() != Some(table));
+        (row.name.to_string(), &row.template, OTHER_LITERALS, other)
     });
     let guards = entity.uniques.iter().map(|unique| {
         let help = if unique.given { OTHER_LITERALS } else { OTHER_KEY };

@@ -22,10 +22,17 @@ fn write_part(part: &Part<'_>) -> TokenStream {
     let Part { name, separator, .. } = part;
     let part_of = part.tokens();
     let write = |value: TokenStream| hygienic!(#part_of::write(#value, key, #name, #separator)?;);
+    let sharded = |field: &Field<'_>, value: TokenStream| {
+        if !part.is_shard() {
+            return write(value);
+        }
+        let shard = shard_of(part, field, &value);
+        write(hygienic!(&#shard))
+    };
     match part.source {
         Source::With(path) => write(quote_spanned!(located(path)=> &#path(self))),
-        Source::Field(Field { ident, .. }) if part.sparse().is_some() => {
-            let write = write(hygienic!(value));
+        Source::Field(field) if part.sparse().is_some() => {
+            let (ident, write) = (field.ident, sharded(field, hygienic!(value)));
             hygienic! {
                 let _orm::Some(value) = &self.#ident else {
                     return _orm::Ok(false);
@@ -33,8 +40,8 @@ fn write_part(part: &Part<'_>) -> TokenStream {
                 #write
             }
         }
-        Source::Element(Field { ident, .. }, _) => {
-            let write = write(hygienic!(value));
+        Source::Element(field, _) => {
+            let (ident, write) = (field.ident, sharded(field, hygienic!(value)));
             hygienic! {
                 let element = _orm::KeyText::element(key);
                 let _orm::Some(value) = _orm::Elements::element(&self.#ident, element) else {
@@ -43,12 +50,10 @@ fn write_part(part: &Part<'_>) -> TokenStream {
                 #write
             }
         }
-        Source::Field(field) if part.is_shard() => {
-            let Field { ident, .. } = field;
-            let shard = shard_of(part, field, &hygienic!(&self.#ident));
-            write(hygienic!(&#shard))
+        Source::Field(field) => {
+            let ident = field.ident;
+            sharded(field, hygienic!(&self.#ident))
         }
-        Source::Field(Field { ident, .. }) => write(hygienic!(&self.#ident)),
     }
 }
 
@@ -168,11 +173,13 @@ pub fn parts(key: &Key<'_>, encode: bool) -> Option<TokenStream> {
         let (part_of, coded) = (part.tokens(), encoder.tokens());
         let max = part.max(encode).map(Literal::usize_unsuffixed).map(|max| quote!(.max(#max)));
         let plain = quote!(_orm::part(#name, #part_of::SHAPE, #separator)#max);
-        let Some(field) = part.field() else {
-            let is_computed = matches!(part.source, Source::With(_));
-            return if is_computed { quote!(_orm::computed(#name, #separator)) } else { plain };
+        let Some((field, ty)) = part.origin() else {
+            return quote!(_orm::computed(#name, #separator));
         };
-        let (field, ty) = (&field.name, field.value_type());
+        if part.field().is_none() && !part.is_shard() {
+            return plain;
+        }
+        let field = &field.name;
         match encoder {
             Encoder::Plain | Encoder::Padded(_) | Encoder::Ascending | Encoder::Biased
                 if field == name =>

@@ -159,9 +159,8 @@ fn from_partition(
 
 fn give(part: &Part<'_>, key: &Ident) -> TokenStream {
     let Part { ident, name, separator, .. } = part;
-    let value = match part.field().filter(|_| part.is_shard()) {
-        Some(field) => {
-            let ty = field.value_type();
+    let value = match part.origin().filter(|_| part.is_shard()) {
+        Some((field, ty)) => {
             shard_of(part, field, &quote!(&_orm::Value::<#ty>::into_value(#ident)))
         }
         None => quote!(#ident),

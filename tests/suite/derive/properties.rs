@@ -554,3 +554,52 @@ async fn an_open_property_is_never_one_that_a_field_declares() {
         assert_eq!(repo.list(OpenRow::partition(1)).one().await.unwrap(), row(free), "{free}");
     }
 }
+
+/// `Self` is the entity, wherever it is written.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, TableEntity)]
+#[table(name = "nodes", partition = "{tree}", row = "NODE:{id:05}")]
+struct Node
+where
+    Self: Sized,
+{
+    tree: String,
+    id: u32,
+    #[table(json)]
+    children: Vec<Self>,
+    #[table(default = Self::three)]
+    depth: u16,
+    #[table(json, default = Self::nobody)]
+    parent: Option<Box<Self>>,
+}
+
+impl Node {
+    const fn three() -> u16 {
+        3
+    }
+
+    const fn nobody() -> Option<Box<Self>> {
+        None
+    }
+}
+
+#[tokio::test]
+async fn self_is_the_entity_wherever_it_is_written() {
+    let tables = Tables::in_memory().unwrap();
+    let nodes = tables.repo::<Node>();
+    nodes.create_table().await.unwrap();
+    let node = |id, children| Node { tree: "oak".into(), id, children, depth: 1, parent: None };
+    let root = node(1, vec![node(2, Vec::new())]);
+    nodes.insert(&root).await.unwrap();
+    let key = || Node::partition("oak").row().id(1);
+    assert_eq!(nodes.get(key()).await.unwrap(), Some(root));
+    nodes.merge(key(), NodePatch::default().children(vec![node(3, Vec::new())])).await.unwrap();
+    assert_eq!(nodes.get(key()).await.unwrap().unwrap().children[0].id, 3);
+    // Rows that lack the property have the default.
+    let row = DynamicEntity::new("oak", "NODE:00002")
+        .with("Tree", "oak")
+        .with("Id", 2_i64)
+        .with("Children", "[]");
+    tables.table(table_orm::TableName::new("nodes").unwrap()).insert(&row).await.unwrap();
+    let key = Node::partition("oak").row().id(2);
+    assert_eq!(nodes.get(key).await.unwrap().unwrap().depth, 3);
+}

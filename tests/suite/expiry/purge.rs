@@ -158,3 +158,29 @@ async fn a_purge_keeps_its_rate() {
     // Those of the last partition of the index begin at the end.
     assert!((3.0..=4.5).contains(&took), "{took} s");
 }
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "links", partition = "{path}", row = "LINK:{name}", escape = encode)]
+#[table(expires = until, purge_index)]
+struct Link {
+    path: String,
+    name: String,
+    until: OffsetDateTime,
+}
+
+#[tokio::test]
+async fn a_purge_finds_keys_of_any_text() {
+    let (tables, clock) = tables();
+    let links = tables.repo::<Link>();
+    links.create_table().await.unwrap();
+    let until = clock.after(1);
+    for text in ["a/b", "~", "~~", "a~", "~~a", "#?\\", ""] {
+        let (path, name) = (text.to_owned(), text.chars().rev().collect());
+        links.insert(&Link { path, name, until }).await.unwrap();
+    }
+    clock.pass(Duration::seconds(2));
+    links.purge().await.unwrap();
+    let permit = ScanPermit::because("test");
+    let rows = tables.scan(TableName::new("links").unwrap(), permit).collect().await.unwrap();
+    assert_eq!(rows, []);
+}
