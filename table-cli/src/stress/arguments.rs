@@ -48,23 +48,23 @@ pub(crate) struct Arguments {
     /// A store, or `simulated`
     pub(super) store: Target,
     /// Share of reads of one row; without any share, 80 point reads to 20 upserts
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
-    point_reads: f64,
+    #[arg(long, value_name = "SHARE")]
+    point_reads: Option<f64>,
     /// Share of reads of neighbouring rows
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
-    range_reads: f64,
+    #[arg(long, value_name = "SHARE")]
+    range_reads: Option<f64>,
     /// Rows of such a read
     #[arg(long, value_name = "ROWS", default_value_t = 100)]
     range_rows: u16,
     /// Share of inserts of new rows
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
-    inserts: f64,
+    #[arg(long, value_name = "SHARE")]
+    inserts: Option<f64>,
     /// Share of writes over a row
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
-    upserts: f64,
+    #[arg(long, value_name = "SHARE")]
+    upserts: Option<f64>,
     /// Share of transactions
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
-    transactions: f64,
+    #[arg(long, value_name = "SHARE")]
+    transactions: Option<f64>,
     /// Entities of a transaction
     #[arg(long, value_name = "ENTITIES", default_value_t = 100)]
     transaction_rows: u16,
@@ -199,14 +199,16 @@ impl Arguments {
     fn mix(&self) -> Mix {
         let shares =
             [self.point_reads, self.range_reads, self.inserts, self.upserts, self.transactions];
-        if shares == [0.0; 5] {
+        if shares.iter().all(Option::is_none) {
             return Mix::default();
         }
+        let [points, ranges, inserts, upserts, transactions] =
+            shares.map(Option::unwrap_or_default);
         Mix::empty()
-            .point_reads(self.point_reads)
-            .range_reads(self.range_reads, self.range_rows)
-            .inserts(self.inserts)
-            .upserts(self.upserts)
-            .transactions(self.transactions, self.transaction_rows)
+            .point_reads(points)
+            .range_reads(ranges, self.range_rows)
+            .inserts(inserts)
+            .upserts(upserts)
+            .transactions(transactions, self.transaction_rows)
     }
 }

@@ -64,9 +64,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     }
     let (as_json, page) = (arguments.json, arguments.html.clone());
     if let Some(path) = &page {
-        // A page that cannot be written is known before the test. Until the end, the file keeps what it has.
-        let opened = File::options().append(true).create(true).open(path);
-        opened.map_err(|source| StressFailure::page(path, source))?;
+        can_be_written(path).map_err(|source| StressFailure::page(path, source))?;
     }
     let report = match &arguments.store {
         Target::Simulated => simulated(arguments).await?,
@@ -94,6 +92,13 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
         write!(stdout(), "{report}")?;
     }
     if report.is_stopped { Err(StressFailure::Stopped.into()) } else { Ok(()) }
+}
+
+/// A page that cannot be written is known before the test. Until its end, nothing is left or changed there.
+fn can_be_written(page: &Path) -> io::Result<()> {
+    let is_new = !page.try_exists()?;
+    File::options().append(true).create(true).open(page)?;
+    if is_new { fs::remove_file(page) } else { Ok(()) }
 }
 
 /// Runs on virtual time, which a runtime of one thread has.

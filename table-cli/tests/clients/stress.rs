@@ -86,7 +86,15 @@ fn nothing_is_sent_before_the_cost_is_agreed_to() {
     assert_eq!(printed(folder.path(), &["count", &account]), "");
     let error = refused(folder.path(), &["stress", "memory", "--latency", "1"], 2);
     assert!(error.contains("simulated"), "{error}");
-    refused(folder.path(), &["stress", "memory", "--entity-bytes", "9"], 2);
+    let page = ["--html", "page.html"];
+    refused(folder.path(), &[&["stress", "memory", "--entity-bytes", "9"][..], &page].concat(), 2);
+    assert!(
+        !folder.path().join("page.html").exists(),
+        "no page is left of a test that did not run"
+    );
+    // Shares that are given are those of the test, although all are 0.
+    let none = ["stress", "memory", "--point-reads", "0", "--upserts", "0"];
+    refused(folder.path(), &none, 2);
     refused(folder.path(), &["stress", "simulated", "--partition-rate", "0"], 2);
     refused(folder.path(), &["stress", "simulated", "--latency", "0"], 2);
     let path = ["stress", "memory", "--html", "none/stress.html"];

@@ -1,17 +1,16 @@
 //! Finds what stands out in a book.
 
-use super::estimate::PatternClass;
-use super::finding::{Finding, REQUEST_MS, Target};
+use super::finding::{CAREFUL, Finding, REQUEST_MS, Target};
+use super::load::PartitionLoad;
 use super::pattern::Pattern;
 use super::report::BookReport;
 use super::sample::Sample;
 use super::usage::{queries, reads};
 use crate::entity::CopyKind;
-use crate::query::QueryClass;
+use crate::plan::Plan;
+use crate::query::{Filter, QueryClass};
 use std::collections::BTreeSet;
 
-/// The rows a second up to which a partition needs no second look: what early papers on the service give.
-const CAREFUL: f64 = 500.0;
 /// The share of matching rows below which another row would serve a query better.
 const DENSE: f64 = 0.1;
 /// Names of components that count time. The derive refuses an instant or a date; an integer shows only by its name
@@ -42,9 +41,11 @@ pub(super) fn findings(
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     for pattern in &report.patterns {
+        // A call that writes may find by a scan what it writes.
+        let plan = patterns.iter().find(|one| one.name == pattern.name).map(|one| &one.plan);
         let scans = matches!(
-            pattern.class,
-            PatternClass::Read(QueryClass::PartitionRange | QueryClass::TableScan)
+            plan.and_then(Plan::class),
+            Some(QueryClass::PartitionRange | QueryClass::TableScan)
         );
         let (name, rows) = (pattern.name.clone(), pattern.rows_read);
         if scans {
@@ -65,24 +66,29 @@ pub(super) fn findings(
             findings.push(Finding::Slow { pattern: name, requests: pattern.requests, within_ms });
         }
     }
-    for load in report.partitions.iter().filter(|load| load.rows_per_second > CAREFUL) {
-        let over = load.rows_per_second > Target::Partition.rows_per_second();
-        findings.push(Finding::HotPartition {
-            table: load.table.clone(),
-            partition_key: load.partition_key.clone(),
-            rows_per_second: load.rows_per_second,
-            most_by: load.most_by.clone(),
-            target: if over { Target::Partition.rows_per_second() } else { CAREFUL },
-        });
-    }
+    findings.extend(report.partitions.iter().filter_map(of_load));
     if report.rows_per_second > Target::Account.rows_per_second() {
         findings.push(Finding::HotAccount { rows_per_second: report.rows_per_second });
     }
     for sample in samples {
         growing(sample, &mut findings);
-        of_rows(sample, report, patterns, &mut findings);
+        of_rows(sample, patterns, &mut findings);
     }
     findings
+}
+
+/// A partition with more load than needs no second look.
+fn of_load(load: &PartitionLoad) -> Option<Finding> {
+    let PartitionLoad { table, partition_key, rows_per_second, most_by } = load.clone();
+    if rows_per_second > Target::Partition.rows_per_second() {
+        return Some(Finding::HotPartition { table, partition_key, rows_per_second, most_by });
+    }
+    (rows_per_second > CAREFUL).then_some(Finding::BusyPartition {
+        table,
+        partition_key,
+        rows_per_second,
+        most_by,
+    })
 }
 
 /// The PartitionKeys of a type that start with a component named after a time.
@@ -101,31 +107,23 @@ fn growing(sample: &Sample, findings: &mut Vec<Finding>) {
 }
 
 /// What stands out among the index rows of a type.
-fn of_rows(
-    sample: &Sample,
-    report: &BookReport,
-    patterns: &[Pattern],
-    findings: &mut Vec<Finding>,
-) {
+fn of_rows(sample: &Sample, patterns: &[Pattern], findings: &mut Vec<Finding>) {
     let entity = sample.schema.entity;
-    let Some(own) = report.entities.iter().find(|own| own.name == entity) else { return };
     for row in sample.schema.rows.iter().filter(|row| !row.canonical) {
         let used: Vec<_> =
             patterns.iter().flat_map(queries).filter(|query| reads(query, entity, row)).collect();
         if used.is_empty() {
-            // Guard rows, which may have the same name, come last.
-            let bytes = own.rows.iter().find(|other| other.name == row.name);
-            let stored_bytes = bytes.map_or(0, |row| row.stored_bytes).saturating_mul(sample.all());
+            let stored_bytes = sample.bytes_of_row(row.name);
             findings.push(Finding::UnusedRow { entity, row: row.name, stored_bytes });
             continue;
         }
-        let asked: Option<BTreeSet<_>> = used.iter().map(|query| query.select.as_ref()).try_fold(
-            BTreeSet::new(),
-            |mut asked, select| {
-                asked.extend(select?.iter().map(ToString::to_string));
-                Some(asked)
-            },
-        );
+        let asked = used.iter().try_fold(BTreeSet::new(), |mut asked, query| {
+            asked.extend(query.select.as_ref()?.iter().map(ToString::to_string));
+            // A row without a property meets no filter on it.
+            let filtered = query.filter.iter().flat_map(Filter::properties);
+            asked.extend(filtered.map(ToOwned::to_owned));
+            Some(asked)
+        });
         let Some(asked) = asked.filter(|_| row.copy == CopyKind::Full) else { continue };
         let known = |name: &String| row.properties.contains(&name.as_str());
         let properties: Vec<_> = asked.into_iter().filter(known).collect();

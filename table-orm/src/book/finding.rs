@@ -26,6 +26,8 @@ impl Target {
     }
 }
 
+/// The rows a second up to which a partition needs no second look: what early papers on the service give.
+pub(super) const CAREFUL: f64 = 500.0;
 /// What a request takes at least, in milliseconds, where nothing else is known.
 pub(super) const REQUEST_MS: u64 = 5;
 
@@ -37,6 +39,8 @@ pub(super) const REQUEST_MS: u64 = 5;
 pub enum FindingKind {
     /// [`Finding::Scans`]. Its subject is the name of the pattern.
     Scans,
+    /// [`Finding::BusyPartition`]. Its subject is the table and the PartitionKey: `orders/acme`.
+    BusyPartition,
     /// [`Finding::HotPartition`]. Its subject is the table and the PartitionKey: `orders/acme`.
     HotPartition,
     /// [`Finding::HotAccount`]. Its subject is `account`.
@@ -74,7 +78,19 @@ pub enum Finding {
         /// Rows that a call reads.
         rows: u64,
     },
-    /// Patterns together read and write more rows of one partition than the service aims at.
+    /// Patterns together read and write more than 500 rows of one partition a second, and at most as many as the
+    /// [service aims at](Target::Partition). Large rows reach its limit first.
+    BusyPartition {
+        /// The table.
+        table: String,
+        /// The PartitionKey.
+        partition_key: String,
+        /// Rows a second.
+        rows_per_second: f64,
+        /// The pattern with the most of them.
+        most_by: String,
+    },
+    /// Patterns together read and write more rows of one partition than the [service aims at](Target::Partition).
     HotPartition {
         /// The table.
         table: String,
@@ -82,8 +98,6 @@ pub enum Finding {
         partition_key: String,
         /// Rows a second.
         rows_per_second: f64,
-        /// The target.
-        target: f64,
         /// The pattern with the most of them.
         most_by: String,
     },
@@ -152,6 +166,7 @@ impl Finding {
     pub const fn kind(&self) -> FindingKind {
         match self {
             Self::Scans { .. } => FindingKind::Scans,
+            Self::BusyPartition { .. } => FindingKind::BusyPartition,
             Self::HotPartition { .. } => FindingKind::HotPartition,
             Self::HotAccount { .. } => FindingKind::HotAccount,
             Self::UnusedRow { .. } => FindingKind::UnusedRow,
@@ -171,7 +186,8 @@ impl Finding {
             Self::Scans { pattern, .. }
             | Self::Sparse { pattern, .. }
             | Self::Slow { pattern, .. } => pattern.clone(),
-            Self::HotPartition { table, partition_key, .. } => format!("{table}/{partition_key}"),
+            Self::BusyPartition { table, partition_key, .. }
+            | Self::HotPartition { table, partition_key, .. } => format!("{table}/{partition_key}"),
             Self::HotAccount { .. } => "account".to_owned(),
             Self::UnusedRow { entity, row, .. } | Self::PartialServes { entity, row, .. } => {
                 format!("{entity}.{row}")
@@ -190,16 +206,21 @@ impl fmt::Display for Finding {
                 "`{pattern}` scans: each call reads {} rows. An index row would give it a range.",
                 grouped(*rows)
             ),
-            Self::HotPartition { table, partition_key, rows_per_second, target, most_by } => {
-                write!(
-                    f,
-                    "Partition `{partition_key}` of `{table}` bears {} rows a second, most by \
-                 `{most_by}`; {} is the target. Read fewer rows, spread them over more \
-                 PartitionKeys, or cache what is read often.",
-                    number(*rows_per_second),
-                    number(*target)
-                )
-            }
+            Self::BusyPartition { table, partition_key, rows_per_second, most_by } => write!(
+                f,
+                "Partition `{partition_key}` of `{table}` bears {} rows a second, most by `{most_by}`. The target \
+                 is {} of 1 KiB, so measure one that bears more than {}: `table_orm::stress`.",
+                number(*rows_per_second),
+                number(Target::Partition.rows_per_second()),
+                number(CAREFUL)
+            ),
+            Self::HotPartition { table, partition_key, rows_per_second, most_by } => write!(
+                f,
+                "Partition `{partition_key}` of `{table}` bears {} rows a second, most by `{most_by}`; {} is the \
+                 target. Read fewer rows, spread them over more PartitionKeys, or cache what is read often.",
+                number(*rows_per_second),
+                number(Target::Partition.rows_per_second())
+            ),
             Self::HotAccount { rows_per_second } => write!(
                 f,
                 "All patterns together read and write {} rows a second; {} is the target of an \

@@ -39,7 +39,7 @@ impl BookReport {
                 "of the account's target",
                 &share(self.rows_per_second, Target::Account.rows_per_second()),
             ),
-            ("a month", &format!("{month} {}", self.prices.currency)),
+            ("a month", &format!("{month} {}", escaped(&self.prices.currency))),
         ];
         for (name, value) in totals {
             writeln!(out, "<div><dd>{value}</dd><dt>{name}</dt></div>")?;

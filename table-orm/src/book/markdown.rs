@@ -11,7 +11,8 @@ use std::fmt::Write as _;
 
 /// What the numbers of a call that reads first are.
 pub(super) const LEGEND: &str = "Where a call reads before it writes, requests and rows written are the most that it \
-    needs, and bytes up are those that are known before.";
+    needs, and bytes up are those that are known before. The price of a month is that of these calls all month, or of as \
+    many as the pattern gives it.";
 
 impl BookReport {
     /// Returns the book as Markdown.
@@ -175,7 +176,9 @@ fn key_map(out: &mut String, entity: &EntityReport) -> std::fmt::Result {
 
 /// Text in a cell of a table.
 fn cell(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('|', "\\|").replace('\n', " ")
+    let text = text.replace('\\', "\\\\").replace('|', "\\|").replace(['\n', '\r'], " ");
+    // GitHub takes a type's parameter for a tag.
+    text.replace('<', "\\<")
 }
 
 /// A key in a cell of a table. It is never empty.

@@ -1,6 +1,6 @@
 //! What was measured beside what was planned, as the cells of a table.
 
-use super::report::BookReport;
+use super::report::{BookReport, PatternReport};
 use super::text::{at_least, number, rate, within};
 use crate::figures::grouped;
 use crate::layer::MeasuredPattern;
@@ -22,28 +22,45 @@ pub(super) const COLUMNS: [&str; 12] = [
 ];
 
 impl BookReport {
-    /// A line for each measured pattern. The planned cells of a pattern that the book does not have are empty.
+    /// A line for each measured pattern, and for each that no call measured. The cells of what is not known are empty.
     pub(super) fn measured_cells(&self) -> impl Iterator<Item = [String; COLUMNS.len()]> {
-        self.measured.iter().map(|measured| {
-            let MeasuredPattern { name, calls, per_second, latency_us, .. } = measured;
-            let planned = self.patterns.iter().find(|pattern| pattern.name == *name);
-            let cell = |text: Option<String>| text.unwrap_or_default();
-            let of_call = |all: u64| number(all as f64 / (*calls).max(1) as f64).into_owned();
-            let ms = |micros: u64| format!("{} ms", number(micros as f64 / 1000.0));
-            [
-                (*name).to_owned(),
-                cell(planned.map(|planned| rate(planned.per_second))),
-                rate(*per_second),
-                cell(planned.map(|planned| at_least(planned.requests, planned.at_least))),
-                of_call(measured.requests),
-                cell(planned.map(|planned| grouped(planned.rows_matching))),
-                of_call(measured.rows_returned),
-                cell(planned.map(|planned| grouped(planned.rows_written))),
-                of_call(measured.rows_written),
-                cell(planned.map(|planned| within(planned.within_ms))),
-                ms(latency_us.p50),
-                ms(latency_us.p99),
-            ]
-        })
+        let measured = self.measured.iter().map(|measured| {
+            let planned = self.patterns.iter().find(|pattern| pattern.name == *measured.name);
+            cells(measured.name, planned, Some(measured))
+        });
+        let is_measured =
+            |planned: &PatternReport| self.measured.iter().any(|one| *one.name == planned.name);
+        let planned = self.patterns.iter().filter(move |planned| !is_measured(planned));
+        measured.chain(planned.map(|planned| cells(&planned.name, Some(planned), None)))
     }
+}
+
+fn cells(
+    name: &str,
+    planned: Option<&PatternReport>,
+    measured: Option<&MeasuredPattern>,
+) -> [String; COLUMNS.len()] {
+    let cell = |text: Option<String>| text.unwrap_or_default();
+    let of_call = |all: fn(&MeasuredPattern) -> u64| {
+        let of =
+            |one: &MeasuredPattern| number(all(one) as f64 / one.calls.max(1) as f64).into_owned();
+        cell(measured.map(of))
+    };
+    let ms = |micros: fn(&MeasuredPattern) -> u64| {
+        cell(measured.map(|one| format!("{} ms", number(micros(one) as f64 / 1000.0))))
+    };
+    [
+        name.to_owned(),
+        cell(planned.map(|planned| rate(planned.per_second))),
+        cell(measured.map(|measured| rate(measured.per_second))),
+        cell(planned.map(|planned| at_least(planned.requests, planned.at_least))),
+        of_call(|one| one.requests),
+        cell(planned.map(|planned| grouped(planned.rows_matching))),
+        of_call(|one| one.rows_returned),
+        cell(planned.map(|planned| grouped(planned.rows_written))),
+        of_call(|one| one.rows_written),
+        cell(planned.map(|planned| within(planned.within_ms))),
+        ms(|one| one.latency_us.p50),
+        ms(|one| one.latency_us.p99),
+    ]
 }

@@ -14,6 +14,7 @@ pub struct Pattern {
     pub(super) name: String,
     pub(super) plan: Plan,
     pub(super) per_second: f64,
+    pub(super) per_month: Option<f64>,
     pub(super) partitions: u64,
     pub(super) partitions_elsewhere: u64,
     pub(super) within: Option<Duration>,
@@ -31,6 +32,7 @@ impl Pattern {
             name: name.into(),
             plan,
             per_second: 0.0,
+            per_month: None,
             partitions: 1,
             partitions_elsewhere: 1,
             within: None,
@@ -56,6 +58,35 @@ impl Pattern {
         self.per_second(calls / 86_400.0)
     }
 
+    /// Sets how many calls a month has, for its price. Without it, the rate holds all month, which is too much for one
+    /// that holds at the busiest time only.
+    ///
+    /// ```
+    /// # use table_orm::book::{Book, Pattern, Prices};
+    /// # use table_orm::{TableEntity, Tables};
+    /// # #[derive(Debug, Clone, TableEntity)]
+    /// # #[table(name = "runners", partition = "{race}", row = "{bib:05}")]
+    /// # struct Runner { race: String, bib: u32 }
+    /// # fn main() -> table_orm::Result<()> {
+    /// # let runners = Tables::in_memory()?.repo::<Runner>();
+    /// let plan = runners.get(Runner::partition("Boston").row().bib(7)).plan()?;
+    /// // 500 a second on the day of the race, and 40 million in its month.
+    /// let pattern = Pattern::new("a runner", plan).per_second(500.0).per_month(40_000_000.0);
+    /// # let price = |pattern| Book::new("", Prices::east_us_2()).pattern(pattern).report().price_per_month;
+    /// # assert!(price(pattern.clone()) < price(pattern.per_month(80_000_000.0)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn per_month(self, calls: f64) -> Self {
+        Self { per_month: Some(calls), ..self }
+    }
+
+    /// The calls of a month.
+    pub(super) fn calls_of_month(&self) -> f64 {
+        self.per_month.unwrap_or(self.per_second * MONTH)
+    }
+
     /// Sets over how many partitions these calls spread evenly; without it, all go to one.
     #[must_use]
     pub fn over_partitions(self, partitions: u64) -> Self {
@@ -69,8 +100,8 @@ impl Pattern {
         Self { partitions_elsewhere: partitions.max(1), ..self }
     }
 
-    /// Sets how many rows a call reads, all of its queries together, where the samples are too few to show it. The share that matches is that
-    /// of the samples; without a sample in the range, all match.
+    /// Sets how many rows a call reads, all of its queries together, where the samples are too few to show it. The
+    /// share that matches is that of the samples; without a sample in the range, all match.
     #[must_use]
     pub const fn reading(mut self, rows: u64) -> Self {
         self.rows = Some(rows);

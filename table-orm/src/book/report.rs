@@ -4,7 +4,7 @@ use super::estimate::{Estimate, PatternClass};
 use super::finding::Finding;
 use super::known::KnownFinding;
 use super::load::{PartitionLoad, loads};
-use super::pattern::{MONTH, Pattern};
+use super::pattern::Pattern;
 use super::prices::Prices;
 use super::sample::Sample;
 use super::usage::{queries, reads};
@@ -105,7 +105,8 @@ pub struct PatternReport {
     pub bytes_down: u64,
     /// Whether the call may need more than these numbers.
     pub at_least: bool,
-    /// The price of its requests in a month.
+    /// The price of its requests in a month, at this rate all month or with the calls that
+    /// [`Pattern::per_month`](super::Pattern::per_month) says.
     pub price_per_month: f64,
     /// The requests of a call as text.
     pub plan: String,
@@ -161,7 +162,7 @@ const GUARD: &str = "guard";
 
 impl PatternReport {
     fn of(pattern: &Pattern, cost: &Estimate, prices: &Prices) -> Self {
-        let requests = pattern.per_second * MONTH * cost.requests as f64;
+        let requests = pattern.calls_of_month() * cost.requests as f64;
         Self {
             name: pattern.name.clone(),
             class: PatternClass::of(&pattern.plan),

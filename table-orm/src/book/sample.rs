@@ -83,6 +83,14 @@ impl Sample {
         bytes.checked_div(self.count).unwrap_or_default()
     }
 
+    /// The stored bytes of one kind of row, of all entities that the samples stand for: one may have none of them, or
+    /// several.
+    pub(super) fn bytes_of_row(&self, name: &str) -> u64 {
+        let rows = self.rows.iter().filter(|row| row.name == name && !row.is_guard);
+        let bytes: u64 = rows.map(|row| row.stored_bytes).sum();
+        bytes.saturating_mul(self.entities).checked_div(self.count).unwrap_or_default()
+    }
+
     /// What a query finds, for the entities that the samples stand for.
     pub(super) fn found(&self, query: &RowQuery) -> Found {
         let mut found = Found::default();

@@ -20,7 +20,10 @@ impl Step {
                 WhenAbsent::Insert(batch) => cost.or(Cost::of(&batch.operations)),
                 WhenAbsent::Fail | WhenAbsent::InsertMade => *cost,
             },
-            Self::CommitReads { .. } => Cost::changes(MAX_TRANSACTION_OPERATIONS),
+            // The function reads what it wants.
+            Self::CommitReads { .. } => {
+                Cost::changes(MAX_TRANSACTION_OPERATIONS) + Cost::point_queries(Bounds::from(0))
+            }
             Self::ReadFirst { cost, .. }
             | Self::DeleteValues { cost, .. }
             | Self::Settle { cost, .. }
@@ -106,6 +109,7 @@ impl Plan {
         let costs = self.steps.iter().map(|step| {
             let cost = match (step, rows) {
                 (Step::Read { query, limit, .. }, Some(rows)) => {
+                    let rows = limit.map_or(rows, |limit| rows.min(limit as u64));
                     Cost::read(query, *limit).finding(rows)
                 }
                 (Step::ReadCanonical { .. }, _) => Cost::point_queries(found),
@@ -113,7 +117,8 @@ impl Plan {
                 (step, _) => step.cost(),
             };
             found = match (step, rows) {
-                (Step::Read { .. }, Some(rows)) => {
+                (Step::Read { limit, .. }, Some(rows)) => {
+                    let rows = limit.map_or(rows, |limit| rows.min(limit as u64));
                     let most = cost.rows_read.most.map_or(rows, |most| most.min(rows));
                     Bounds::exactly(most)
                 }

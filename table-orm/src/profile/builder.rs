@@ -153,7 +153,8 @@ impl<'a> Profile<'a> {
     /// Sets the options of the scan: a prefix, a range, a filter, a number of workers, a buffer. The scan stays in
     /// key order, counts unreadable rows, and ignores a checkpoint: a profile needs the rows before it, too.
     ///
-    /// [`take`](Scan::take) profiles the first rows in key order, and cuts the last partition short.
+    /// [`take`](Scan::take) profiles the first rows in key order, and cuts the last partition short. Of a part of the
+    /// table the report gives no advice about partitions, or about values that all rows have.
     pub fn scan(
         mut self,
         options: impl FnOnce(Scan<DynamicEntity>) -> Scan<DynamicEntity>,
@@ -169,9 +170,9 @@ impl<'a> Profile<'a> {
         self
     }
 
-    /// Lists so many of the largest partitions, at most [`MAX_TOP`]. Default: 10.
+    /// Lists so many of the largest partitions, 1 to [`MAX_TOP`]. Default: 10.
     pub fn top(mut self, partitions: usize) -> Self {
-        self.top = partitions.min(MAX_TOP);
+        self.top = partitions.clamp(1, MAX_TOP);
         self
     }
 
@@ -196,7 +197,7 @@ impl<'a> Profile<'a> {
     }
 
     async fn run(mut self) -> Result<ProfileReport> {
-        let unreadable = Arc::new(AtomicU64::new(0));
+        let (unreadable, is_whole) = (Arc::new(AtomicU64::new(0)), self.scan.is_whole());
         let counter = Arc::clone(&unreadable);
         let mut pages = self
             .rows()
@@ -211,7 +212,7 @@ impl<'a> Profile<'a> {
                 progress(&ProfileProgress { rows: tally.rows(), partitions: tally.partitions() });
             }
         }
-        Ok(tally.finish(&pages.report(), unreadable.load(Ordering::Relaxed)))
+        Ok(tally.finish(&pages.report(), unreadable.load(Ordering::Relaxed), is_whole))
     }
 }
 

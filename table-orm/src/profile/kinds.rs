@@ -95,6 +95,8 @@ impl Kinds {
             return kind;
         }
         let (role, mut shape) = match reserved_start(&row.row_key) {
+            // The next number and the lease stay: they are no work that is left.
+            Some("OUT:") if row.row_key.starts_with("OUT:-") => (RowRole::Outbox, "OUT:-"),
             Some(start) => (helper(start), start),
             None => (RowRole::Other, shape(&row.row_key)),
         };
@@ -237,6 +239,7 @@ fn helper(start: &str) -> RowRole {
         "SUM:" => RowRole::Total,
         "SEQ:" => RowRole::Sequence,
         "MOV:" => RowRole::Moved,
+        "EXP:" => RowRole::Elsewhere,
         _ => RowRole::Guard,
     }
 }

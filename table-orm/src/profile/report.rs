@@ -13,6 +13,9 @@ use std::fmt;
 pub struct ProfileReport {
     /// The table.
     pub table: String,
+    /// Whether all rows of the table were asked for.
+    #[serde(default = "whole")]
+    pub is_whole: bool,
     /// Rows that were read.
     pub rows: u64,
     /// Rows that could not be read, such as one with a value of an unknown type. No other number
@@ -48,6 +51,11 @@ pub struct ProfileReport {
     pub write_order: Option<WriteOrder>,
     /// What stands out.
     pub advice: Vec<Advice>,
+}
+
+/// A report of an earlier version does not say so.
+const fn whole() -> bool {
+    true
 }
 
 impl ProfileReport {
@@ -147,8 +155,10 @@ pub enum RowRole {
     Intent,
     /// The right to write in another partition once.
     Ticket,
-    /// An event of the outbox, or a row that helps to hand events on.
+    /// An event of the outbox.
     Event,
+    /// A row that helps to hand events on: the number of the next one, or a lease.
+    Outbox,
     /// A total of a sum, or the copy of one.
     Total,
     /// The row of a sequence.
@@ -179,6 +189,7 @@ impl fmt::Display for RowRole {
             Self::Intent => "intent",
             Self::Ticket => "ticket",
             Self::Event => "event",
+            Self::Outbox => "outbox",
             Self::Total => "total",
             Self::Sequence => "sequence",
             Self::LargeValue => "large value",

@@ -24,15 +24,17 @@ const NAMED: usize = 5;
 
 /// The advice about a report, whose newest row was written then.
 pub(super) fn advice(report: &ProfileReport, newest: Option<DateTime>) -> Vec<Advice> {
+    // A part of a table has the partitions and values that were asked for.
+    let of_whole = |advice: Option<Advice>| advice.filter(|_| report.is_whole);
     let habits = [
-        partitions(report),
-        two_partitions(report),
-        write_order(report),
+        of_whole(partitions(report)),
+        of_whole(two_partitions(report)),
+        of_whole(write_order(report)),
         large_entities(report),
         large_property(report),
         long_names(report),
         rare_properties(report),
-        constant_properties(report),
+        of_whole(constant_properties(report)),
         full_copies(report),
     ];
     let habits = habits.into_iter().flatten().filter(|_| report.rows >= MANY);

@@ -95,11 +95,12 @@ impl Tally {
     }
 
     /// The report, with what the scan has cost.
-    pub fn finish(self, scan: &ScanReport, unreadable: u64) -> ProfileReport {
+    pub fn finish(self, scan: &ScanReport, unreadable: u64, is_whole: bool) -> ProfileReport {
         let (partitions, write_order) = self.partitions.finish(self.sizes.is_some());
         let (name_bytes, other_properties) = (self.properties.name_bytes, self.properties.others);
         let mut report = ProfileReport {
             table: self.table.as_str().to_owned(),
+            is_whole,
             rows: self.rows,
             unreadable,
             requests: scan.requests,

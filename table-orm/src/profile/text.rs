@@ -20,7 +20,8 @@ const BAR: f64 = 32.0;
 impl fmt::Display for ProfileReport {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { rows, partitions, requests, seconds, .. } = self;
-        writeln!(f, "Table {}", Printable(&self.table))?;
+        let table = if self.is_whole { "Table " } else { "A part of table " };
+        writeln!(f, "{table}{}", Printable(&self.table))?;
         write!(f, "  {} rows in {} partitions", grouped(*rows), grouped(partitions.count))?;
         if let Some(sizes) = &self.sizes {
             write!(f, ", {} as the service counts them", bytes(sizes.bytes))?;

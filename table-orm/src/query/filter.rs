@@ -177,6 +177,17 @@ impl Filter {
         }
     }
 
+    /// The properties that it names, once for each comparison.
+    pub(crate) fn properties(&self) -> Vec<&str> {
+        match self {
+            Self::Compare { property, .. } => vec![property],
+            Self::And(left, right) | Self::Or(left, right) => {
+                [left.properties(), right.properties()].concat()
+            }
+            Self::Not(inner) => inner.properties(),
+        }
+    }
+
     /// The precedence of the outermost operator: `or`, `and`, then the others.
     const fn precedence(&self) -> u8 {
         match self {

@@ -65,11 +65,10 @@ impl Stress {
         let calls = calls.min(self.most_requests as f64);
         let loaded = f64::from(self.loaded_rows()) * f64::from(self.partitions);
         let bytes = self.entity_bytes as f64;
-        let transaction = f64::from(rows_of_a_transaction(self.entity_bytes));
         // Those between searches, and those that create and delete the table.
         let others = f64::from(FIRST_CALLS) + 2.0 * f64::from(RESTS) + 2.0;
         Ok(Bounds {
-            requests: (calls + (loaded / transaction).ceil() + others) as u64,
+            requests: (calls + self.loading_requests() + others) as u64,
             gib_moved: bytes * (calls * most + loaded) / GIB,
             gib_stored: bytes * (calls * growth + loaded) / GIB,
             // A step that begins ends in time, but for its last answers. Rests are as long as they are.
@@ -77,6 +76,12 @@ impl Stress {
             // A store that answers needs one rest of them.
             seconds_if_prompt: (time.min(self.most_time) + rests / RESTS).as_secs_f64(),
         })
+    }
+
+    /// The transactions that load the table: each has rows of one partition.
+    pub(super) fn loading_requests(&self) -> f64 {
+        let transaction = f64::from(rows_of_a_transaction(self.entity_bytes));
+        f64::from(self.partitions) * (f64::from(self.loaded_rows()) / transaction).ceil()
     }
 
     /// How many rows each partition has from the start.

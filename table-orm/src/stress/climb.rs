@@ -200,7 +200,15 @@ fn outcome(driven: &Driven, planned: f64, time: Duration, is_refused: bool) -> S
 
 /// A search that ended before it found the rate: the store may keep more than it has kept so far.
 fn end_early(mut phase: Phase, ending: Ending) -> Phase {
-    let kept = phase.steps.iter().filter(|step| step.outcome == StepOutcome::Kept);
+    // What a later step did not take was a burst.
+    let is_kept = |(at, step): &(usize, &Step)| {
+        let is_lost =
+            |later: &&Step| !matches!(later.outcome, StepOutcome::Kept | StepOutcome::Stopped);
+        let mut later = phase.steps[*at..].iter().filter(is_lost);
+        step.outcome == StepOutcome::Kept
+            && later.all(|later| later.entities_per_second >= step.entities_per_second)
+    };
+    let kept = phase.steps.iter().enumerate().filter(is_kept).map(|(_, step)| step);
     let best =
         kept.max_by(|one, other| one.entities_per_second.total_cmp(&other.entities_per_second));
     phase.sustained = best.map(|step| sustained(step, true));

@@ -43,6 +43,14 @@ pub enum StressError {
     /// Rows could not be loaded, so nothing was measured. The table was deleted.
     #[error("the table could not be loaded, so nothing was measured: {0}")]
     Load(#[source] Error),
+    /// The table was not loaded within the most time, so nothing was measured. The table was deleted.
+    #[error(
+        "the table was not loaded within {seconds:.0} s, so nothing was measured; load fewer rows, or allow more time"
+    )]
+    LoadTime {
+        /// The most time.
+        seconds: f64,
+    },
     /// The first calls failed, before there was any load. The table was deleted.
     #[error("the first calls failed, without any load, so nothing was measured: {0}")]
     Call(#[source] Error),

@@ -273,7 +273,7 @@ impl Stress {
         self
     }
 
-    /// Ends the test before it would take longer; an hour by default.
+    /// Ends the test before it would take longer; an hour by default. Loading the table may take as long again.
     pub const fn most_time(mut self, time: Duration) -> Self {
         self.most_time = time;
         self
@@ -330,6 +330,8 @@ impl Stress {
         within("the factor between rates", self.growth, 1.05, 4.0)?;
         within("the most calls in flight", self.in_flight as f64, 1.0, 65_536.0)?;
         within("the expected load", self.expected, 1.0, 1e9)?;
+        let most_requests = self.most_requests as f64;
+        within("the requests that load the table", self.loading_requests(), 0.0, most_requests)?;
         for target in &self.targets {
             within("a target", target.entities_per_second, 1.0, 1e9)?;
         }

@@ -49,7 +49,7 @@ impl Driver {
         let planned = (rate * time.as_secs_f64()).ceil() as u64;
         let end = start + time;
         let mut calls = JoinSet::new();
-        let mut answers = Answers::default();
+        let mut answers = Answers { micros: Sketch::new(), failed: 0 };
         let (mut sent, mut is_stopped) = (0, false);
         while sent < planned {
             while let Some(answer) = calls.try_join_next() {
@@ -125,7 +125,6 @@ struct Answer {
     has_failed: bool,
 }
 
-#[derive(Default)]
 struct Answers {
     micros: Sketch,
     failed: u64,

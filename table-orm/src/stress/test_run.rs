@@ -17,7 +17,7 @@ use crate::sync::Random;
 use crate::tables::Tables;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 /// How often, and after which time, a call before the load is made again.
 const TRIES: u32 = 60;
@@ -94,7 +94,10 @@ impl Run {
             }
         };
         let calls = tokio::select! {
-            calls = start => calls?,
+            calls = timeout(stress.most_time, start) => {
+                let seconds = stress.most_time.as_secs_f64();
+                calls.map_err(|_| StressError::LoadTime { seconds })??
+            }
             () = stop.clone() => return Err(StressError::Stopped),
         };
         let driver = Driver {
@@ -150,7 +153,7 @@ impl Run {
             entities_per_call: calls.entities_per_call,
             in_flight: stress.in_flight,
             verdicts: stress.targets.into_iter().map(verdict).collect(),
-            shards: in_partition.map(|rate| Shards::of(stress.expected, rate.entities_per_second)),
+            shards: in_partition.and_then(|rate| Shards::of(stress.expected, rate)),
             bounds,
             requests: climb.requests,
             seconds: started.elapsed().as_secs_f64(),

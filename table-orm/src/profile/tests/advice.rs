@@ -180,7 +180,7 @@ fn every_piece_of_advice_names_its_rule_and_the_page_that_has_it() {
         profile(rows(2000, 1)),
         written(|partition| 10 * partition),
         profile([row("a", "1", 1).with("Age", 5), row("a", "2", 1).with("Age", "5")]),
-        tally([], Vec::new()).finish(&ScanReport::default(), 3),
+        tally([], Vec::new()).finish(&ScanReport::default(), 3, true),
     ];
     for advice in reports.iter().flat_map(|report| &report.advice) {
         assert!(advice.rule.starts_with("Rule: ") && advice.rule.ends_with(")."), "{advice}");

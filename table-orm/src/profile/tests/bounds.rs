@@ -13,7 +13,7 @@ fn what_is_kept_is_bounded_however_the_rows_differ() {
     let tally = tally(rows, Vec::new());
     // The current partition, two lists, three sketches, the sample, the kinds and the names are all there is.
     assert_eq!(tally.kept(), (2000, 20, 1, 504));
-    let report = tally.finish(&ScanReport::default(), 0);
+    let report = tally.finish(&ScanReport::default(), 0, true);
     assert_eq!((report.rows, report.partitions.count), (30_000, 30_000));
     assert_eq!((report.properties.len(), report.other_properties), (504, 30_000 - 503));
     assert_eq!(report.partitions.most_rows.len(), 10);

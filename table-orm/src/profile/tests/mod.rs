@@ -32,5 +32,5 @@ fn tally(rows: impl IntoIterator<Item = DynamicEntity>, types: Vec<KnownType>) -
 
 /// The profile of rows in key order, of no known type.
 fn profile(rows: impl IntoIterator<Item = DynamicEntity>) -> ProfileReport {
-    tally(rows, Vec::new()).finish(&ScanReport::default(), 0)
+    tally(rows, Vec::new()).finish(&ScanReport::default(), 0, true)
 }

@@ -7,9 +7,9 @@ use crate::error::Result;
 use crate::model::Metadata;
 use crate::plan::{Plan, Step, TableClient};
 use crate::query::{KeyRange, RowQuery, ScanPermit, Span};
-use crate::repo::Repo;
 use crate::repo::bulk::DEFAULT_PARALLELISM;
 use crate::repo::get::reading;
+use crate::repo::{Repo, entity_costs};
 use crate::store::{Action, Batch, IfMatch, Operation};
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -72,11 +72,13 @@ impl<E: TableEntity> Repo<E> {
 }
 
 impl<R: Row> Retire<R> {
-    /// Returns the first request for rows, without sending it. The answer decides what is deleted.
+    /// Returns the first request for rows, and what the deletes cost for each row that it finds. Sends nothing.
     #[must_use]
     pub fn plan(&self) -> Plan {
         let (query, reason) = (self.query.clone(), Some(self.reason.clone()));
-        Step::Read { query, limit: None, reason }.into()
+        let (table, of_each) = (query.table.clone(), entity_costs::dropping());
+        let read = Step::Read { query, limit: None, reason };
+        Plan { steps: vec![read, Step::WriteFound { table, of_each }] }
     }
 
     async fn run(self) -> Result<u64> {

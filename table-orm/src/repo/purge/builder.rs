@@ -2,9 +2,9 @@
 
 use crate::entity::{ReadRow as _, RowHead, TableEntity, expiry_keys, has_expiry_row};
 use crate::model::DateTime;
-use crate::plan::{Plan, Step, TableClient};
+use crate::plan::{Bounds, Cost, Plan, Step, TableClient};
 use crate::query::RowQuery;
-use crate::repo::Repo;
+use crate::repo::{Repo, entity_costs};
 use std::marker::PhantomData;
 
 /// The rows of the index that are read at once, and so the most entities that are held in memory.
@@ -89,11 +89,15 @@ impl<E: TableEntity> Purge<E> {
         self
     }
 
-    /// Returns the queries of the index, without sending them. Their answers decide what is deleted.
+    /// Returns the queries of the index, and what the deletes cost for each entity that one finds. Sends nothing.
     #[must_use]
     pub fn plan(&self) -> Plan {
-        let queries = self.queries(self.until()).into_iter();
-        queries.map(|query| Plan::from(Step::read(query))).collect()
+        let of_each = Cost::point_queries(Bounds::exactly(1)) + entity_costs::deleting::<E>();
+        let steps = self.queries(self.until()).into_iter().flat_map(|query| {
+            let table = query.table.clone();
+            [Step::read(query), Step::WriteFound { table, of_each }]
+        });
+        Plan { steps: steps.collect() }
     }
 
     /// The last instant at which a purged entity expired.

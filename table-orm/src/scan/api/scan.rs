@@ -381,6 +381,15 @@ impl<T, R> Scan<T, R> {
         self
     }
 
+    /// Whether it asks for all rows of the table.
+    pub(crate) fn is_whole(&self) -> bool {
+        let is_whole = |query: &RowQuery| query.keys == KeyRange::ALL && query.filter.is_none();
+        self.prefix.is_empty()
+            && self.limit.is_none()
+            && self.after.is_none()
+            && self.query.as_ref().is_ok_and(is_whole)
+    }
+
     pub(super) fn keep(mut self, filter: Result<Filter, Invalid>) -> Self {
         self.query = self.query.and_then(|query| Ok(query.and(filter?)));
         self

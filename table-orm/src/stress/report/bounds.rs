@@ -27,7 +27,7 @@ impl fmt::Display for Bounds {
         write!(
             f,
             "at most {} billed transactions, {gib_moved:.2} GiB sent and returned, {gib_stored:.2} GiB \
-             stored meanwhile, {:.0} minutes, or {:.0} if answers come late",
+             stored meanwhile, {:.0} minutes beside loading the table, or {:.0} if answers come late",
             grouped(*requests),
             minutes(seconds_if_prompt),
             minutes(seconds)

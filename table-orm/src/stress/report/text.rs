@@ -49,7 +49,9 @@ impl StressReport {
             None => "; its table is deleted".to_owned(),
         };
         let (requests, seconds) = (grouped(self.requests), self.seconds);
-        format!("The test sent {requests} requests in {seconds:.0} s{stopped}{left}.")
+        format!(
+            "The test sent {requests} requests in {seconds:.0} s, beside those that loaded its table{stopped}{left}."
+        )
     }
 }
 
@@ -81,10 +83,10 @@ impl Phase {
             }
             (None, Ending::Stopped) => "The test was stopped before a rate was kept.".to_owned(),
             (None, Ending::MostRequests) => {
-                "No rate was tried: the test would have sent too many requests.".to_owned()
+                "No rate was kept before the test would have sent too many requests.".to_owned()
             }
             (None, Ending::MostTime) => {
-                "No rate was tried: the test would have taken too long.".to_owned()
+                "No rate was kept before the test would have taken too long.".to_owned()
             }
             (None, _) => "No rate was sustained.".to_owned(),
         };
@@ -173,7 +175,7 @@ impl Verdict {
         match (self.is_met, self.sustained) {
             (Some(true), _) => "met",
             (Some(false), _) => "not met",
-            (None, Some(_)) => "unknown: the test ended below",
+            (None, Some(_)) => "unknown: the test ended early",
             (None, None) => "not tested",
         }
     }
@@ -192,11 +194,12 @@ impl fmt::Display for Verdict {
 
 impl fmt::Display for Shards {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { load, sustained, least, head_room, with_head_room } = self;
+        let Self { load, sustained, is_at_least, least, head_room, with_head_room } = self;
+        let at_most = if *is_at_least { "at most " } else { "" };
         let head_room = 100.0 * head_room;
         write!(
             f,
-            "A load of {} entities/s needs {least} partition{} of {} each; with {head_room} % head room, \
+            "A load of {} entities/s needs {at_most}{least} partition{} of {} each; with {head_room} % head room, \
              {with_head_room}",
             number(*load),
             if *least == 1 { "" } else { "s" },

@@ -1,6 +1,6 @@
 //! What was sustained, compared with targets and with a load.
 
-use super::figures::{Ending, Phase, StepOutcome};
+use super::figures::{Ending, Phase, StepOutcome, Sustained};
 use crate::layer::rate::{ACCOUNT_TARGET, OLDER_PARTITION_TARGET, PARTITION_TARGET};
 use serde::Serialize;
 
@@ -67,6 +67,10 @@ impl Verdict {
         let sustained = phase.and_then(|phase| phase.sustained);
         let is_met = match (phase, sustained) {
             (None, _) => None,
+            // One that ended early may have kept the rate for a short time only.
+            (Some(phase), Some(found)) if found.is_at_least && phase.ending != Ending::MostRate => {
+                None
+            }
             (_, Some(found)) => {
                 let is_met = found.entities_per_second >= least;
                 (is_met || !found.is_at_least).then_some(is_met)
@@ -91,6 +95,8 @@ pub struct Shards {
     pub load: f64,
     /// What one partition sustains.
     pub sustained: f64,
+    /// Whether it may sustain more, so that fewer partitions may do.
+    pub is_at_least: bool,
     /// `load / sustained`, rounded up. The rate is known to 1 %, so a part of a partition below that does not count.
     pub least: u64,
     /// The part of the load that is added to leave room: 0.25.
@@ -100,9 +106,19 @@ pub struct Shards {
 }
 
 impl Shards {
-    pub(in crate::stress) fn of(load: f64, sustained: f64) -> Self {
+    /// `None` where nothing reached the store.
+    pub(in crate::stress) fn of(load: f64, found: Sustained) -> Option<Self> {
+        let Sustained { entities_per_second: sustained, is_at_least, .. } = found;
         let shards = |load: f64| (EXACT * load / sustained).ceil() as u64;
         let (least, with_head_room) = (shards(load), shards(load * (1.0 + HEAD_ROOM)));
-        Self { load, sustained, least, head_room: HEAD_ROOM, with_head_room }
+        let head_room = HEAD_ROOM;
+        (sustained > 0.0).then_some(Self {
+            load,
+            sustained,
+            is_at_least,
+            least,
+            head_room,
+            with_head_room,
+        })
     }
 }
