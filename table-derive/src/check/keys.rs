@@ -56,7 +56,7 @@ pub fn escaped_separators(key: &Key<'_>, encode: bool, errors: &mut Errors) {
     };
     let mut varying =
         key.parts.iter().filter(|part| !matches!(part.width(encode), Width::Fixed(_)));
-    if encode && varying.any(|part| clashes(&part.separator)) {
+    if encode && varying.any(|part| clashes(part.separator)) {
         mistake!(errors, key.template.literal => "with `escape = encode`, escaped text can contain a separator that starts with `~`, `0` to `9` or `A` to `F`",
             help: "use another separator, such as `__` or `:`");
     }
