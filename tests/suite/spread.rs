@@ -1,5 +1,8 @@
 //! Rows that are written in the order of time, over the sixty partitions of each day.
 
+// Each attribute describes another row.
+#![allow(clippy::duplicated_attributes)]
+
 use proptest::prelude::*;
 use support::on_virtual_time;
 use support::recorder::recorded;
