@@ -44,8 +44,8 @@ pub(crate) struct Arguments {
 
 fn top(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(number) if number <= MAX_TOP => Ok(number),
-        _ => Err(format!("it is no number from 0 to {MAX_TOP}")),
+        Ok(number) if (1..=MAX_TOP).contains(&number) => Ok(number),
+        _ => Err(format!("it is no number from 1 to {MAX_TOP}")),
     }
 }
 

@@ -118,17 +118,11 @@ impl Settler<'_> {
     ) -> Option<Prepared> {
         let shares = shares(&intent.due);
         let tickets = self.tickets(&shares, false).await;
-        let all = shares.len();
         let place = |(share, ticket): (Share, Result<_, _>)| {
             Some((share.table, share.partition_key, ticket.ok()?))
         };
-        let tickets: Vec<_> = shares.into_iter().zip(tickets).filter_map(place).collect();
-        let is_whole = tickets.len() == all;
-        let prepared = Prepared { tickets, rows: rows.clone() };
-        if !is_whole {
-            prepared.give_up(self.home).await;
-        }
-        is_whole.then_some(prepared)
+        let tickets = shares.into_iter().zip(tickets).map(place).collect::<Option<_>>()?;
+        Some(Prepared { tickets, rows: rows.clone() })
     }
 
     /// Writes all rows, in rounds: the first with the tickets that were made before the entities were written, if
@@ -269,26 +263,8 @@ impl Settler<'_> {
         let batch = Batch { partition_key: self.partition_key.to_owned(), operations };
         match self.home.send(batch).await {
             Ok(_) => Ok(true),
-            Err(Error::NotFound(_)) => Ok(false),
-            // Nobody changes an intent, so the version was not read back after a lost answer.
-            Err(Error::Conflict(_)) => match pending {
-                [one] => self.clear_unread(one).await,
-                _ => Ok(false),
-            },
+            Err(Error::NotFound(_) | Error::Conflict(_)) => Ok(false),
             Err(error) => Err(error),
-        }
-    }
-
-    /// Deletes an intent whose version is not known.
-    async fn clear_unread(&self, Pending { intent, .. }: &Pending) -> Result<bool> {
-        let row = self.home.annotated_row(self.partition_key, &intent.row_key).await?;
-        let Some(row) = row else { return Ok(false) };
-        let action = Action::Delete(IfMatch::ETag(row.etag()?));
-        let operations = vec![Operation { row_key: intent.row_key.clone(), action }];
-        let batch = Batch { partition_key: self.partition_key.to_owned(), operations };
-        match self.home.send(batch).await {
-            Err(Error::NotFound(_)) => Ok(false),
-            sent => sent.map(|_| true),
         }
     }
 

@@ -282,7 +282,9 @@ fn full_copies(report: &ProfileReport) -> Option<Advice> {
     let (entities, entity_bytes) = sum(|kind| kind.role == RowRole::Entity);
     let (copies, copy_bytes) = sum(|kind| matches!(kind.role, RowRole::Copy | RowRole::Elsewhere));
     let mean = |rows: u64, bytes: u64| bytes as f64 / rows.max(1) as f64;
-    if !is_share(copy_bytes, all, 50)
+    // Without types, a row is no copy of an entity.
+    if entities == 0
+        || !is_share(copy_bytes, all, 50)
         || mean(copies, copy_bytes) < 0.75 * mean(entities, entity_bytes)
     {
         return None;

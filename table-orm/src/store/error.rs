@@ -66,6 +66,8 @@ impl ErrorCode {
     /// `AnswerTooLong`, a code of this crate: the answer is longer than any of the service's, and was
     /// not read to its end. A write may have taken effect. Status 0.
     pub const ANSWER_TOO_LONG: Self = Self(Cow::Borrowed("AnswerTooLong"));
+    /// `NoETag`, a code of this crate: a write took effect, and the answer does not state the row's version. Status 0.
+    pub const NO_ETAG: Self = Self(Cow::Borrowed("NoETag"));
     /// `NoProgress`, a code of this crate: a page continues where it began, so reading on would never
     /// end. Status 0.
     pub const NO_PROGRESS: Self = Self(Cow::Borrowed("NoProgress"));

@@ -144,7 +144,10 @@ impl Run {
             let phase = tested(target.scope);
             Verdict::new(target, phase)
         };
-        let in_partition = tested(TargetScope::Partition).and_then(|phase| phase.sustained);
+        // A test that ended early does not know what a partition sustains.
+        let is_found = |phase: &&Phase| matches!(phase.ending, Ending::Found | Ending::MostRate);
+        let in_partition = tested(TargetScope::Partition).filter(is_found);
+        let in_partition = in_partition.and_then(|phase| phase.sustained);
         Ok(StressReport {
             store: store_name(&*self.patient),
             table: self.table.to_string(),
@@ -237,11 +240,15 @@ where
 {
     for _ in 0..TRIES {
         match call().await {
-            Err(Error::Throttled(_)) => sleep(TRY_AFTER).await,
+            Err(error) if is_throttled(&error) => sleep(TRY_AFTER).await,
             answer => return answer,
         }
     }
     call().await
+}
+
+fn is_throttled(error: &Error) -> bool {
+    error.rejection().is_some_and(|rejection| rejection.cause.is_throttling())
 }
 
 /// The system of a store, and where it is.

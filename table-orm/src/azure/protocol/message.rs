@@ -136,11 +136,15 @@ impl WireResponse {
     }
 
     /// When the service answered, by its clock. Something between that answers in the service's place has a clock of
-    /// its own, and states no request id. Neither does Cosmos DB, but what succeeds is its answer.
+    /// its own, and states no request id. Neither does Cosmos DB, but a row or a version is its answer.
     pub(crate) fn service_time(&self, dialect: Dialect) -> Option<DateTime> {
         let is_of_service = match dialect {
             Dialect::Storage => self.request_id.is_some(),
-            Dialect::Cosmos => self.request_id.is_some() || self.is_success(),
+            Dialect::Cosmos => {
+                let holds_rows = || self.body.trim_ascii_start().starts_with(b"{");
+                self.request_id.is_some()
+                    || (self.is_success() && (self.etag.is_some() || holds_rows()))
+            }
         };
         self.date.filter(|_| is_of_service)
     }
@@ -175,7 +179,11 @@ mod tests {
         assert_eq!(storage(&[date]), None, "it may be of something between");
         assert_eq!(storage(&[("Date", "soon"), id]), None);
         // Cosmos DB states no request id.
-        assert_eq!(answer(204, &[date], Dialect::Cosmos), time);
-        assert_eq!(answer(503, &[date], Dialect::Cosmos), None, "it may be of something between");
+        let etag = ("ETag", "W/\"x\"");
+        assert_eq!(answer(204, &[date, etag], Dialect::Cosmos), time);
+        for (status, headers) in [(200, &[date][..]), (503, &[date, etag])] {
+            let time = answer(status, headers, Dialect::Cosmos);
+            assert_eq!(time, None, "it may be of something between");
+        }
     }
 }

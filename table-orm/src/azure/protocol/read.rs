@@ -7,7 +7,7 @@
 use super::batch;
 use super::message::WireResponse;
 use crate::model::{Continuation, ETag, TableName};
-use crate::store::{Action, Operation, Page, StoreError, StoredRow};
+use crate::store::{Action, ErrorCode, Operation, Page, StoreError, StoredRow};
 use serde_json::Value;
 
 impl WireResponse {
@@ -120,9 +120,8 @@ impl WireResponse {
 
     /// The error of a write without the version of its row: what is stored has to be read.
     fn lacks_etag(&self) -> StoreError {
-        self.unreadable(
-            "the answer to a write states no ETag; something between may have removed it",
-        )
+        let message = "the answer to a write states no ETag; something between may have removed it";
+        StoreError { code: ErrorCode::NO_ETAG, ..self.unreadable(message) }
     }
 
     fn holds_object(&self) -> bool {
@@ -141,7 +140,7 @@ fn new_etag(action: &Action, stated: Option<&str>) -> Option<Option<ETag>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{ErrorCode, IfMatch};
+    use crate::store::IfMatch;
     use bytes::Bytes;
 
     fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> WireResponse {
@@ -200,7 +199,7 @@ mod tests {
             // What is stored then has to be read.
             for headers in [&[][..], &[("ETag", "")]] {
                 let error = answer(status, headers, "").written(&insert).unwrap_err();
-                assert_eq!((error.code.as_str(), error.status), ("UnreadableAnswer", 0));
+                assert_eq!((error.code, error.status), (ErrorCode::NO_ETAG, 0));
             }
             let delete = Action::Delete(IfMatch::Any);
             assert_eq!(answer(status, &[], "").written(&delete).unwrap(), None);

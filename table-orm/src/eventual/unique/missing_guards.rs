@@ -3,9 +3,12 @@
 
 use super::guard::{Guards, Home};
 use super::reservation::Reservation;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::eventual::intent::DueEntry;
 use crate::eventual::unique_value::UniqueValue;
+
+/// How often the guards are read again after another job has made one of them.
+const MAX_ROUNDS: u32 = 8;
 
 impl Guards {
     /// Makes the guards of the values of an entity name it, or that of the `only` value if it has that. Returns
@@ -15,6 +18,29 @@ impl Guards {
     /// # Errors
     /// [`Error::UniqueViolation`](crate::Error::UniqueViolation) when another entity has one of the values.
     pub async fn secure(&self, entity: &Home, only: Option<&UniqueValue>) -> Result<u64> {
+        let mut rounds = 0;
+        loop {
+            rounds += 1;
+            let lacking = self.lacking(entity, only).await?;
+            let written = lacking.len() as u64;
+            let due = DueEntry::of_values(&entity.key.row_key, lacking);
+            let Some(entry) = due else { return Ok(0) };
+            let partition_key = &entity.key.partition_key;
+            match Reservation::make(self.clone(), partition_key, &[entry]).await {
+                Ok(reservation) => {
+                    reservation.keep().await?;
+                    return Ok(written);
+                }
+                // Somebody else has made a guard of it that names the entity.
+                Err((Error::Conflict(rejection), _))
+                    if rejection.row_key == entity.key.row_key && rounds < MAX_ROUNDS => {}
+                Err((error, _)) => return Err(error),
+            }
+        }
+    }
+
+    /// The values of an entity whose guards do not name it.
+    async fn lacking(&self, entity: &Home, only: Option<&UniqueValue>) -> Result<Vec<UniqueValue>> {
         let mut lacking = Vec::new();
         let values = self.values(entity).await?.into_iter();
         for value in values.filter(|value| only.is_none_or(|only| only == value)) {
@@ -23,11 +49,6 @@ impl Guards {
                 lacking.push(value);
             }
         }
-        let written = lacking.len() as u64;
-        let Some(entry) = DueEntry::of_values(&entity.key.row_key, lacking) else { return Ok(0) };
-        let reserved = Reservation::make(self.clone(), &entity.key.partition_key, &[entry]).await;
-        let reservation = reserved.map_err(|(error, _)| error)?;
-        reservation.keep().await?;
-        Ok(written)
+        Ok(lacking)
     }
 }

@@ -3,8 +3,9 @@
 //! The form is that of the "retry quota" of the AWS SDKs ("Retry behavior", standard mode): a bucket of
 //! tokens that a retry takes from and a success fills. A retry costs [`RETRY`], or [`UNANSWERED`] if no
 //! answer came, because that held a connection for long. A call that succeeds by a retry gets back what
-//! the retry cost, and one that succeeds at once pays in [`SUCCESS`]. So of an outage the service sees at
-//! first the retries of a full bucket, and then each call once.
+//! the retry cost, and one that succeeds at once pays in [`SUCCESS`]; a rejection, too, shows that the
+//! service works. So of an outage the service sees at first the retries of a full bucket, and then each
+//! call once.
 //!
 //! Throttling costs nothing: it shows that the service is there and protects itself, and
 //! [`Rate`](crate::layer::Rate) slows down by it.

@@ -6,7 +6,7 @@ use crate::store::{ErrorCode, StoreError};
 /// Whether the same request may succeed later: after transport faults and the statuses 408, 429, 500,
 /// 502, 503 and 504. A single operation of a transaction can fail with these too (Cosmos DB answers
 /// 429 there), but its 408 is a rejection. A credential that returned no token has already retried by
-/// itself. An answer that is too long would be as long again.
+/// itself. An answer that is too long would be as long again, and a write without an ETag has taken effect.
 #[must_use]
 pub fn is_transient(error: &StoreError) -> bool {
     match error.status {
@@ -14,6 +14,7 @@ pub fn is_transient(error: &StoreError) -> bool {
             ErrorCode::AMBIGUOUS_WRITE,
             ErrorCode::ANSWER_TOO_LONG,
             ErrorCode::CREDENTIAL_UNAVAILABLE,
+            ErrorCode::NO_ETAG,
         ]
         .contains(&error.code),
         429 | 500 | 502 | 503 | 504 => true,

@@ -176,8 +176,8 @@ impl Retry {
     }
 
     /// Limits one request: after this time it counts as not answered. The time that a
-    /// [`Limit`](super::Limit) or a [`Rate`](super::Rate) below holds it back does not count: nobody
-    /// has been asked yet.
+    /// [`Limit`](super::Limit) or a [`Rate`](super::Rate) below holds it back, or in which it waits for a token of
+    /// Entra ID, does not count: nobody has been asked yet.
     pub const fn attempt_timeout(mut self, timeout: Duration) -> Self {
         self.attempt = Some(timeout);
         self
@@ -217,8 +217,8 @@ impl Retry {
     }
 
     /// Sets the budget of retries that all calls share, in tokens; `None` sets no limit. A retry takes 5
-    /// tokens, or 10 if no answer came. A call that succeeds at once returns 1, and one that succeeds by a
-    /// retry what that retry took. A call that finds too few is not retried. Throttling costs nothing.
+    /// tokens, or 10 if no answer came. A call that succeeds, or is rejected, at once returns 1, and one that does so
+    /// by a retry what that retry took. A call that finds too few is not retried. Throttling costs nothing.
     ///
     /// [`DEFAULT_BUDGET`] is 500, as in the AWS SDKs ("Retry behavior", standard mode). In an outage, the
     /// service gets 50 to 100 retries, and then each call once.
