@@ -176,11 +176,10 @@ pub fn parts(key: &Key<'_>, encode: bool) -> Option<TokenStream> {
         let Some((field, ty)) = part.origin() else {
             return quote!(_orm::computed(#name, #separator));
         };
-        if part.field().is_none() && !part.is_shard() {
-            return plain;
-        }
         let field = &field.name;
         match encoder {
+            // An element has no field of its own.
+            _ if part.field().is_none() && !part.is_shard() => plain,
             Encoder::Plain | Encoder::Padded(_) | Encoder::Ascending | Encoder::Biased
                 if field == name =>
             {

@@ -119,17 +119,12 @@ fn template(
 }
 
 /// The sums, with a check of their names, and the names for a check of several types. The check is an item, which
-/// the compiler evaluates even if nobody uses it, and which has no `Self`. A generic type has no value outside of
-/// itself.
+/// the compiler evaluates even if nobody uses it. A generic type has no value outside of itself.
 fn sums(input: &DeriveInput, sums: &Path) -> TokenStream {
-    let mut named = sums.clone();
-    if let Some(first) = named.segments.first_mut().filter(|first| first.ident == "Self") {
-        first.ident = input.ident.clone();
-    }
     let (check, names) = if input.generics.params.is_empty() {
-        let names = quote!(_orm::sum_names::<_, { #named.len() }>(&#named));
+        let names = quote!(_orm::sum_names::<_, { #sums.len() }>(&#sums));
         (
-            quote_spanned!(sums.span()=> const _: () = _orm::check_sums(&#named);),
+            quote_spanned!(sums.span()=> const _: () = _orm::check_sums(&#sums);),
             Some(quote!(const SUM_NAMES: &'static [&'static _orm::str] = &#names;)),
         )
     } else {
