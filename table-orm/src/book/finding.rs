@@ -26,8 +26,6 @@ impl Target {
     }
 }
 
-/// The rows a second up to which a partition needs no second look: what early papers on the service give.
-pub(super) const CAREFUL: f64 = 500.0;
 /// What a request takes at least, in milliseconds, where nothing else is known.
 pub(super) const REQUEST_MS: u64 = 5;
 
@@ -208,11 +206,10 @@ impl fmt::Display for Finding {
             ),
             Self::BusyPartition { table, partition_key, rows_per_second, most_by } => write!(
                 f,
-                "Partition `{partition_key}` of `{table}` bears {} rows a second, most by `{most_by}`. The target \
-                 is {} of 1 KiB, so measure one that bears more than {}: `table_orm::stress`.",
+                "Partition `{partition_key}` of `{table}` bears {} rows a second, most by `{most_by}`. The target of \
+                 {} is for rows of 1 KiB. Measure what yours sustains: `table_orm::stress`.",
                 number(*rows_per_second),
-                number(Target::Partition.rows_per_second()),
-                number(CAREFUL)
+                number(Target::Partition.rows_per_second())
             ),
             Self::HotPartition { table, partition_key, rows_per_second, most_by } => write!(
                 f,

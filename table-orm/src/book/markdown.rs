@@ -11,8 +11,8 @@ use std::fmt::Write as _;
 
 /// What the numbers of a call that reads first are.
 pub(super) const LEGEND: &str = "Where a call reads before it writes, requests and rows written are the most that it \
-    needs, and bytes up are those that are known before. The price of a month is that of these calls all month, or of as \
-    many as the pattern gives it.";
+    needs, and bytes up are those that are known before. The price of a month is that of these \
+    calls all month, unless the pattern says how many a month has.";
 
 impl BookReport {
     /// Returns the book as Markdown.

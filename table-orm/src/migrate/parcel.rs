@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! - A parcel holds the complete entity: its new rows follow from it alone.
-//! - It has a name of its own, which is random, and is sent once.
+//! - It has a name of its own, which is random, and is not sent again once it may have arrived.
 
 use super::migrates::Migrates;
 use super::old_place::{OldEntity, canonical_key};

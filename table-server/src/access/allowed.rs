@@ -1,7 +1,7 @@
 //! The part of a query that a range of keys allows.
 //!
-//! Invariant: no row outside the range is read but those of its first and last partition, which only a condition tells
-//! from the rows inside.
+//! Invariant: the query reads no partition outside the range. Of the first and the last one it reads all rows, unless
+//! they are one, and a condition leaves out those outside.
 
 use super::KeyLimits;
 use std::ops::Bound;

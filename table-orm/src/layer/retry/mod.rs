@@ -185,8 +185,8 @@ impl Retry {
 
     /// Limits a call with all its requests and the waits between them. A write whose answers were lost gets
     /// as long once more, to read its rows back. The time that a
-    /// [`Limit`](super::Limit) or a [`Rate`](super::Rate) below holds a request back does not count;
-    /// [`within`](crate::Within::within) limits the whole of a call.
+    /// [`Limit`](super::Limit) or a [`Rate`](super::Rate) below holds a request back, or in which it waits for a
+    /// token of Entra ID, does not count; [`within`](crate::Within::within) limits the whole of a call.
     pub const fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
         self
