@@ -96,7 +96,7 @@ impl Kinds {
         }
         let (role, mut shape) = match reserved_start(&row.row_key) {
             // The next number and the lease stay: they are no work that is left.
-            Some("OUT:") if row.row_key.starts_with("OUT:-") => (RowRole::Outbox, "OUT:-"),
+            Some("OUT:") if row.row_key.starts_with("OUT:-") => (RowRole::OutboxState, "OUT:-"),
             Some(start) => (helper(start), start),
             None => (RowRole::Other, shape(&row.row_key)),
         };

@@ -158,7 +158,7 @@ pub enum RowRole {
     /// An event of the outbox.
     Event,
     /// A row that helps to hand events on: the number of the next one, or a lease.
-    Outbox,
+    OutboxState,
     /// A total of a sum, or the copy of one.
     Total,
     /// The row of a sequence.
@@ -189,7 +189,7 @@ impl fmt::Display for RowRole {
             Self::Intent => "intent",
             Self::Ticket => "ticket",
             Self::Event => "event",
-            Self::Outbox => "outbox",
+            Self::OutboxState => "outbox state",
             Self::Total => "total",
             Self::Sequence => "sequence",
             Self::LargeValue => "large value",

@@ -40,7 +40,7 @@ async fn every_row_of_a_type_is_of_the_template_that_wrote_it() {
     assert_eq!(kinds(&report, RowRole::Total), [("SUM:", 2)]);
     // Twelve events, and in each partition the row with the number of the next one.
     assert_eq!(kinds(&report, RowRole::Event), [("OUT:", 12)]);
-    assert_eq!(kinds(&report, RowRole::Outbox), [("OUT:-", 2)]);
+    assert_eq!(kinds(&report, RowRole::OutboxState), [("OUT:-", 2)]);
     for role in [RowRole::Intent, RowRole::Ticket, RowRole::Moved, RowRole::Other] {
         assert_eq!(kinds(&report, role), [], "{role}");
     }
