@@ -373,6 +373,41 @@ async fn what_is_measured_stands_beside_what_is_planned() {
     assert!(report.html().contains("<h2>Planned and measured</h2>"));
     assert!(report.json().unwrap().contains("\"latency_us\""));
     assert!(!book([]).json().unwrap().contains("\"measured\""));
+    let findings =
+        report.findings.iter().filter(|finding| finding.kind() == FindingKind::Unplanned);
+    assert_eq!(findings.map(Finding::subject).collect::<Vec<_>>(), ["a new order"]);
+}
+
+#[tokio::test]
+async fn the_requests_of_a_scan_and_of_pages_belong_to_the_call_that_sends_the_first() {
+    let measure = Measure::new();
+    let tables = Tables::in_memory().unwrap().layer(measure.clone()).unwrap();
+    let orders = tables.repo::<Order>();
+    tables.repo::<Order>().create_all_tables().await.unwrap();
+    for order in &samples() {
+        orders.insert(order).await.unwrap();
+    }
+    let scan = || orders.scan(ScanPermit::because("test")).page_size(4);
+    assert_eq!(as_pattern("every order", scan().collect()).await.unwrap().len(), 20);
+    // A task of its own reads the pages of a list ahead.
+    let mut listed = 0;
+    as_pattern("orders of acme", async {
+        let mut pages = orders.list(Order::partition("acme").by_number()).pages(2);
+        while let Some(page) = pages.next().await.unwrap() {
+            listed += page.items.len();
+        }
+    })
+    .await;
+    assert_eq!(listed, 10);
+    // No pattern.
+    assert_eq!(scan().count().await.unwrap().rows, 20);
+
+    let measured = measure.patterns();
+    let [scans, lists] = &measured[..] else { panic!("{measured:?}") };
+    assert_eq!((scans.name, scans.calls, scans.rows_returned), ("every order", 1, 20));
+    assert!(scans.requests >= 5, "{scans:?}");
+    assert_eq!((lists.name, lists.calls, lists.rows_returned), ("orders of acme", 1, 10));
+    assert!(lists.requests >= 5, "{lists:?}");
 }
 
 /// A document in the table of the orders, with a row and a unique value of the same name, `by_number`.

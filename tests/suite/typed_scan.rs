@@ -2,6 +2,7 @@
 
 use support::recorder::recorded;
 use support::reference::{Registration, john};
+use table_orm::key::KeyFault;
 use table_orm::scan::Splitter;
 use table_orm::{Error, Repo, ScanPermit, TableEntity, Tables};
 
@@ -148,4 +149,57 @@ async fn every_way_to_run_a_scan_is_there_for_typed_rows() {
         .await
         .unwrap();
     assert_eq!((handled, report.rows), (120, 120));
+}
+
+#[derive(Debug, PartialEq, TableEntity)]
+#[table(name = "pages", partition = "{book}_{number}", row = "{line:03}")]
+struct PrintedPage {
+    book: String,
+    number: u32,
+    line: u16,
+}
+
+#[derive(Debug, PartialEq, TableEntity)]
+#[table(name = "leaves", partition = "{book}_{number:05}", row = "{line:03}")]
+struct Leaf {
+    book: String,
+    number: u32,
+    line: u16,
+}
+
+#[tokio::test]
+async fn a_range_of_partitions_fails_where_it_would_leave_out_some_of_its_values() {
+    let tables = Tables::in_memory().unwrap();
+    let (pages, leaves) = (tables.repo::<PrintedPage>(), tables.repo::<Leaf>());
+    pages.create_table().await.unwrap();
+    leaves.create_table().await.unwrap();
+    for number in 1..=20 {
+        let book = "Emma".to_owned();
+        pages.insert(&PrintedPage { book, number, line: 1 }).await.unwrap();
+        for book in ["Emma", "Ulysses"] {
+            leaves.insert(&Leaf { book: book.to_owned(), number, line: 1 }).await.unwrap();
+        }
+    }
+    // As text, 2 comes after 19.
+    let page = |number| PrintedPage::partition("Emma", number);
+    let range = || pages.scan(because());
+    let unsorted = [
+        range().partitions_in(page(1)..page(20)).count().await,
+        range().partitions_in(page(1)..).count().await,
+        range().partitions_in(..=page(20)).count().await,
+    ];
+    for (failed, component) in unsorted.into_iter().zip(["number", "book", "book"]) {
+        let Err(Error::Key(error)) = failed else { panic!("{failed:?}") };
+        assert_eq!((error.component, &error.fault), (component, &KeyFault::Unsorted));
+    }
+    assert_eq!(range().partitions_in(page(7)..=page(7)).count().await.unwrap().rows, 1);
+    assert_eq!(range().partitions_in::<PrintedPagePartition>(..).count().await.unwrap().rows, 20);
+
+    // A text that both bounds have in common need not sort.
+    let leaf = |book, number| Leaf::partition(book, number);
+    let in_one = leaves.scan(because()).partitions_in(leaf("Emma", 9)..=leaf("Emma", 12));
+    assert_eq!(in_one.count().await.unwrap().rows, 4);
+    let over = leaves.scan(because()).partitions_in(leaf("Emma", 9)..leaf("Ulysses", 1));
+    let error = over.count().await.unwrap_err().to_string();
+    assert!(error.contains("component `book` of `Leaf`") && error.contains("sort"), "{error}");
 }

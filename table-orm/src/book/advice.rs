@@ -72,6 +72,7 @@ pub(super) fn findings(
     if report.rows_per_second > Target::Account.rows_per_second() {
         findings.push(Finding::HotAccount { rows_per_second: report.rows_per_second });
     }
+    findings.extend(report.unplanned().map(|pattern| Finding::Unplanned { pattern }));
     for sample in samples {
         growing(sample, &mut findings);
         of_rows(sample, patterns, &mut findings);

@@ -53,6 +53,8 @@ pub enum FindingKind {
     Sparse,
     /// [`Finding::Slow`]. Its subject is the name of the pattern.
     Slow,
+    /// [`Finding::Unplanned`]. Its subject is the name of the pattern.
+    Unplanned,
     /// [`Finding::UnusedMark`]. It cannot be marked.
     UnusedMark,
 }
@@ -149,6 +151,11 @@ pub enum Finding {
         /// The time that it has, in milliseconds.
         within_ms: u64,
     },
+    /// A pattern was measured that the book does not plan.
+    Unplanned {
+        /// The pattern.
+        pattern: String,
+    },
     /// A finding is marked as known, and the book finds no such thing.
     UnusedMark {
         /// What the mark says that the finding is about.
@@ -172,6 +179,7 @@ impl Finding {
             Self::GrowsByName { .. } => FindingKind::GrowsByName,
             Self::Sparse { .. } => FindingKind::Sparse,
             Self::Slow { .. } => FindingKind::Slow,
+            Self::Unplanned { .. } => FindingKind::Unplanned,
             Self::UnusedMark { .. } => FindingKind::UnusedMark,
         }
     }
@@ -183,7 +191,8 @@ impl Finding {
         match self {
             Self::Scans { pattern, .. }
             | Self::Sparse { pattern, .. }
-            | Self::Slow { pattern, .. } => pattern.clone(),
+            | Self::Slow { pattern, .. }
+            | Self::Unplanned { pattern } => pattern.clone(),
             Self::BusyPartition { table, partition_key, .. }
             | Self::HotPartition { table, partition_key, .. } => format!("{table}/{partition_key}"),
             Self::HotAccount { .. } => "account".to_owned(),
@@ -255,6 +264,11 @@ impl fmt::Display for Finding {
                 "`{pattern}` sends {} requests, and has {within_ms} ms. At {REQUEST_MS} ms for \
                  each, one after another, that is too short.",
                 grouped(*requests)
+            ),
+            Self::Unplanned { pattern } => write!(
+                f,
+                "`{pattern}` was measured, and the book has no pattern of that name. Add the pattern, or correct \
+                 the name: `as_pattern` and `Pattern::new` take the same."
             ),
             Self::UnusedMark { kind, subject } => write!(
                 f,

@@ -22,6 +22,13 @@ pub(super) const COLUMNS: [&str; 12] = [
 ];
 
 impl BookReport {
+    /// The names that were measured, and that no pattern has.
+    pub(super) fn unplanned(&self) -> impl Iterator<Item = String> {
+        let is_planned = |name: &str| self.patterns.iter().any(|pattern| pattern.name == name);
+        let names = self.measured.iter().map(|measured| measured.name);
+        names.filter(move |name| !is_planned(name)).map(ToOwned::to_owned)
+    }
+
     /// A line for each measured pattern, and for each that no call measured. The cells of what is not known are empty.
     pub(super) fn measured_cells(&self) -> impl Iterator<Item = [String; COLUMNS.len()]> {
         let measured = self.measured.iter().map(|measured| {

@@ -108,7 +108,7 @@ impl Book {
     }
 
     /// Adds what a [`Measure`](crate::layer::Measure) has counted. The report shows it beside the patterns of the same
-    /// names.
+    /// names. A name that no pattern has is reported as [`Finding::Unplanned`].
     #[must_use]
     pub fn measured(mut self, measured: impl IntoIterator<Item = MeasuredPattern>) -> Self {
         self.measured.extend(measured);
@@ -154,9 +154,9 @@ impl Book {
     #[must_use]
     pub fn report(&self) -> BookReport {
         let mut report = BookReport::of(&self.title, &self.prices, &self.samples, &self.patterns);
+        report.measured.clone_from(&self.measured);
         let found = findings(&report, &self.samples, &self.patterns);
         (report.findings, report.known) = divide(found, &self.marks);
-        report.measured.clone_from(&self.measured);
         report
     }
 }

@@ -7,7 +7,7 @@ use super::query::canonical;
 use super::{
     CopyKind, EventValues, ForeignTemplate, GuardTemplate, RowTemplate, SumSchema, TableEntity,
 };
-use crate::key::{Escape, KeyTemplate, Shape, TemplatePart};
+use crate::key::{Escape, KeyTemplate, Shape};
 use crate::model::{Bucket, EdmType, MAX_ENTITY_BYTES, MAX_STRING_UNITS};
 use crate::property::{Declared, Limit, MAX_CHUNKS, ValueType};
 use crate::query::QueryClass;
@@ -263,7 +263,7 @@ fn methods(
     parts.iter().enumerate().flat_map(move |(at, part)| {
         let last = at + 1 == parts.len();
         let given = if last { QueryClass::Point } else { QueryClass::RowRange };
-        let range = ranges(part, last, escape).then(|| format!("{}_in", part.name));
+        let range = part.shape.sorts(last, escape).then(|| format!("{}_in", part.name));
         let prefix =
             matches!(part.shape, Shape::Text).then(|| format!("{}_starts_with", part.name));
         let ranges = [range, prefix].into_iter().flatten();
@@ -271,15 +271,6 @@ fn methods(
         let whole = QueryMethod { name: part.name.to_owned(), class: given };
         std::iter::once(whole).chain(ranges)
     })
-}
-
-fn ranges(part: &TemplatePart, last: bool, escape: Escape) -> bool {
-    match part.shape {
-        Shape::Number(_) => false,
-        Shape::OneOf(codes) => codes.is_sorted(),
-        Shape::Text | Shape::Char => last && matches!(escape, Escape::Reject),
-        _ => true,
-    }
 }
 
 /// The properties of a type, those of its flattened structs among them.

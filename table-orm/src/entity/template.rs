@@ -288,6 +288,11 @@ pub(crate) const fn foreign_at<E: TableEntity>(index: usize) -> Option<&'static 
     Some(&E::FOREIGN[index - first])
 }
 
+/// The template of the PartitionKeys of the row at an index.
+pub(crate) fn partition_at<E: TableEntity>(index: usize) -> KeyTemplate<'static> {
+    foreign_at::<E>(index).map_or(E::PARTITION_KEY, |foreign| foreign.partition_key)
+}
+
 /// The name of the template at an index.
 pub(crate) fn name_of<E: TableEntity>(index: usize) -> &'static str {
     template_at::<E>(index).map_or("", |template| template.name)

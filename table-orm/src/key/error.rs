@@ -32,6 +32,13 @@ pub enum KeyFault {
     /// The range starts after it ends.
     #[error("is a range that starts after it ends; swap its bounds")]
     InvertedRange,
+    /// A range needs this component to sort, and its text does not sort as its values do.
+    #[error(
+        "does not sort as text, so the range would leave out some of its values; give an unsigned integer a \
+         width: `:0N`, write a signed one as `biased(f)`, let the codes of an enum ascend, and end the range with \
+         the same value of a text before the last component"
+    )]
+    Unsorted,
     /// The range of time has more partitions than one call reads: 60 for each day.
     #[error(
         "is a range of more than {0} days, each of which has 60 partitions; ask for fewer days"

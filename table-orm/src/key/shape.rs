@@ -91,6 +91,17 @@ impl Shape {
         }
     }
 
+    /// Whether the texts sort as the values do. Texts of any length do only where nothing follows them, as the
+    /// `last` component.
+    pub(crate) fn sorts(self, last: bool, escape: Escape) -> bool {
+        match self {
+            Self::Number(_) => false,
+            Self::OneOf(codes) => codes.is_sorted(),
+            Self::Text | Self::Char => last && matches!(escape, Escape::Reject),
+            _ => true,
+        }
+    }
+
     /// Whether a component can have that text in a key with this treatment of text.
     #[must_use]
     pub fn takes(self, text: &str, escape: Escape) -> bool {

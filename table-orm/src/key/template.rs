@@ -182,6 +182,23 @@ impl<'t> KeyTemplate<'t> {
         part.split(key).map(|(text, _)| text)
     }
 
+    /// The first component whose text does not sort as its values do in the range of these keys. Components that
+    /// both keys have in common need not sort.
+    pub(crate) fn unsorted(
+        &self,
+        start: Option<&str>,
+        end: Option<&str>,
+        escape: Escape,
+    ) -> Option<&TemplatePart> {
+        let common = start.zip(end).map_or(0, |(start, end)| {
+            let pairs = self.texts(start).zip(self.texts(end));
+            pairs.take_while(|(start, end)| start == end).count()
+        });
+        let last = self.parts.len().checked_sub(1)?;
+        let mut rest = self.parts.iter().enumerate().skip(common);
+        rest.find_map(|(at, part)| (!part.shape.sorts(at == last, escape)).then_some(part))
+    }
+
     /// Whether a key reads to its end as this template, each component in its shape.
     ///
     /// The text of a component without a fixed width ends where the literal after it occurs first:

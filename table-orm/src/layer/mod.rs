@@ -49,6 +49,7 @@ pub use measurements::MeasuredPattern;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 pub use observe::Observe;
 pub use pattern::as_pattern;
+pub(crate) use pattern::in_this_call;
 pub use rate::{HotPartition, Rate};
 pub use read_from::ReadFrom;
 pub use retry::{Retry, Strategy};

@@ -1,6 +1,6 @@
 //! The access pattern that a call serves, by the name that the app gives it.
 //!
-//! The name is set in the task that makes the call, and crosses no spawn.
+//! Invariant: the name is that of the task that makes the call, and of those that it awaits. Other tasks have none.
 
 use super::measurements::Measurements;
 use std::future::IntoFuture;
@@ -23,7 +23,9 @@ struct Call {
 /// the metrics; a [`Measure`](super::Measure) counts them. Use the names of your [`book`](crate::book), which shows
 /// what was measured beside what was planned.
 ///
-/// Work of other tasks is not named, such as that which brings rows in other partitions in step.
+/// The requests of a scan, of a list and of pages have the name of the call that sends the first of them. Work that
+/// no call awaits is not named: that of a [`Writer`](crate::repo::Writer), and what brings rows in other partitions in
+/// step after a write.
 ///
 /// ```
 /// use table_orm::layer::as_pattern;
@@ -48,6 +50,19 @@ pub async fn as_pattern<C: IntoFuture>(name: &'static str, call: C) -> C::Output
         measurements.called(name, start.elapsed());
     }
     output
+}
+
+/// Work of this call in a task of its own: its requests have the name of the pattern, and the span of this task.
+pub(crate) fn in_this_call<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    let call = CALL.try_with(Clone::clone).ok();
+    #[cfg(feature = "tracing")]
+    let work = tracing::Instrument::in_current_span(work);
+    async move {
+        match call {
+            Some(call) => CALL.scope(call, work).await,
+            None => work.await,
+        }
+    }
 }
 
 /// The name of the pattern that this task serves. Its call counts in the measurements that ask first.

@@ -4,6 +4,7 @@
 //! what it holds of limits and rates, whatever its caller awaits meanwhile. Dropping this ends it.
 
 use crate::error::Result;
+use crate::layer::in_this_call;
 use crate::plan::TableClient;
 use crate::query::RowQuery;
 use crate::store::Page;
@@ -20,9 +21,7 @@ impl PageAhead {
     pub fn ask(&mut self, client: &TableClient, request: RowQuery) {
         let Ok(runtime) = Handle::try_current() else { return };
         let client = client.clone();
-        let page = async move { client.page(&request).await };
-        #[cfg(feature = "tracing")]
-        let page = tracing::Instrument::in_current_span(page);
+        let page = in_this_call(async move { client.page(&request).await });
         self.0.spawn_on(page, &runtime);
     }
 

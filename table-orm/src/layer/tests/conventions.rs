@@ -188,9 +188,12 @@ fn a_span_names_the_pattern_of_the_call_that_sends_its_request() {
         let list = || repo.list(Registration::partition("Boston")).collect();
         as_pattern("the list of a race", list()).await.unwrap();
         list().await.unwrap();
+        let scan = repo.scan(ScanPermit::because("a test"));
+        as_pattern("every runner", scan.collect()).await.unwrap();
     });
-    assert_eq!(spans[0].begun["table_orm.pattern"], "the list of a race");
-    assert_eq!(spans[1].begun.get("table_orm.pattern"), None);
+    let patterns = spans.iter().map(|span| span.begun.get("table_orm.pattern").map(String::as_str));
+    let expected = [Some("the list of a race"), None, Some("every runner")];
+    assert_eq!(patterns.collect::<Vec<_>>(), expected);
 }
 
 #[test]
@@ -305,7 +308,8 @@ fn the_histogram_of_durations_has_the_labels_of_the_span_and_is_in_seconds() {
             let answers = [Some((200, r#"{"value":[]}"#)), Some((409, EXISTS))];
             let repo = azure(endpoint, answers).unwrap().repo::<Registration>();
             let boston = Registration::partition("Boston");
-            repo.list(boston.by_age().age(55)).collect().await.unwrap();
+            let list = repo.list(boston.by_age().age(55)).collect();
+            as_pattern("who is 55", list).await.unwrap();
             repo.insert(&ann()).await.unwrap_err();
         });
     });
@@ -328,7 +332,11 @@ fn the_histogram_of_durations_has_the_labels_of_the_span_and_is_in_seconds() {
         all.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     };
     let list = "list registrations.by_age";
-    let succeeded = expected(&[("db.operation.name", "query"), ("db.query.summary", list)]);
+    let succeeded = expected(&[
+        ("db.operation.name", "query"),
+        ("db.query.summary", list),
+        ("table_orm.pattern", "who is 55"),
+    ]);
     let refused = expected(&[
         ("db.operation.name", "BATCH insert"),
         ("db.response.status_code", "409"),

@@ -1,8 +1,8 @@
 //! The partitions that a typed scan reads.
 
 use super::scan::Scan;
-use crate::entity::{Invalid, Query, Row};
-use crate::key::KeyError;
+use crate::entity::{Invalid, Query, ReadRow as _, Row, TableEntity, partition_at};
+use crate::key::{KeyError, KeyFault};
 use crate::query::{Span, class};
 use std::ops::{Bound, RangeBounds};
 
@@ -10,8 +10,10 @@ impl<T, R: Row> Scan<T, R> {
     /// Reads only the partitions whose keys lie in a range between those of two partitions. The method that
     /// runs the scan fails if the range is empty, or a key cannot hold one of the values.
     ///
-    /// Keys compare as text, component by component from the left. That is the order of the values where
-    /// each component sorts: a number with a width, a date, text at the end.
+    /// Keys compare as text, and so does the range. It holds the values between its bounds where each component
+    /// sorts as text: a number with a width, a date, text at the end. Components before, which both bounds have in
+    /// common, need not. Otherwise the range would leave out some of its values, and the scan fails with
+    /// [`KeyFault::Unsorted`].
     ///
     /// ```
     /// # use table_orm::{ScanPermit, TableEntity, Tables};
@@ -40,13 +42,35 @@ impl<T, R: Row> Scan<T, R> {
         let bounds = key_of(partitions.start_bound())
             .and_then(|start| Ok((start, key_of(partitions.end_bound())?)));
         self.query = self.query.and_then(|mut query| {
-            query.keys.partition = match bounds.map_err(Invalid::from)? {
-                (Bound::Unbounded, Bound::Unbounded) => Span::All,
-                (start, end) => Span::Between(start, end),
-            };
+            query.keys.partition = bounds.and_then(span::<P>).map_err(Invalid::from)?;
             Ok(query)
         });
         self
+    }
+}
+
+/// The PartitionKeys between two keys of `P`.
+fn span<P: Query>((start, end): (Bound<String>, Bound<String>)) -> Result<Span, KeyError> {
+    let (from, to) = (key_in(&start), key_in(&end));
+    if from.is_none() && to.is_none() {
+        return Ok(Span::All);
+    }
+    let template = partition_at::<<P::Row as Row>::Entity>(<P::Row as Row>::INDEX);
+    match template.unsorted(from, to, <P::Row as Row>::Entity::ESCAPE) {
+        None => Ok(Span::Between(start, end)),
+        Some(part) => Err(KeyError {
+            entity: <P::Row as Row>::Entity::NAME,
+            component: part.name,
+            value: [from, to].into_iter().flatten().collect::<Vec<_>>().join(".."),
+            fault: KeyFault::Unsorted,
+        }),
+    }
+}
+
+fn key_in(bound: &Bound<String>) -> Option<&str> {
+    match bound {
+        Bound::Included(key) | Bound::Excluded(key) => Some(key),
+        Bound::Unbounded => None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::entity::RowHead;
 use crate::error::{Result, ScanError};
+use crate::layer::in_this_call;
 use crate::scan::checkpoint::Saver;
 use crate::scan::engine::{Position, QueuedPage, Shared, work};
 use std::collections::VecDeque;
@@ -91,7 +92,7 @@ impl<T: Send + 'static> ScanRun<T> {
         }
         self.phase = RunPhase::Started;
         for _ in 0..self.shared.rules.workers {
-            self.workers.spawn_on(work(Arc::clone(&self.shared)), &runtime);
+            self.workers.spawn_on(in_this_call(work(Arc::clone(&self.shared))), &runtime);
         }
         Ok(())
     }
