@@ -400,6 +400,16 @@ pub const fn assert_spreads(grows: bool) {
     );
 }
 
+/// Does not compile when a PartitionKey, whose only component has this shape, has at most two values.
+#[track_caller]
+pub const fn assert_many_partitions(shape: Shape) {
+    assert!(
+        !matches!(shape, Shape::OneOf([] | [_] | [_, _])),
+        "the PartitionKey has at most two values, so at most two partition servers share the whole table; start it \
+         with a value that spreads the load, or add `allow_single_partition` if the table stays small"
+    );
+}
+
 /// Does not compile when a rule of unions is broken, with that message.
 #[track_caller]
 pub const fn assert_union(holds: bool, message: &'static str) {

@@ -1,5 +1,6 @@
 //! Results into the table: many inserts in flight, so that they share transactions.
 
+use crate::book;
 use crate::entity::{Bib, Finisher, FinisherPartition, Wearer};
 use crate::report::{counted, grouped};
 use crate::results::{Line, Reason, Results, WrongLine};
@@ -9,6 +10,7 @@ use std::collections::HashSet;
 use std::io::Read;
 use std::time::{Duration, Instant};
 use table_orm::entity::TableEntity as _;
+use table_orm::layer::as_pattern;
 use table_orm::{Error, Repo};
 
 /// How many inserts are in flight at once. The store writes those that wait as one durable
@@ -71,7 +73,7 @@ pub async fn load<R: Read>(
             let insert = line.map(|Line { number, finisher }| {
                 let bib = finisher.bib();
                 let absent = !stored.remove(&bib);
-                (number, bib, absent.then(|| repo.insert(&finisher)))
+                (number, bib, absent.then(|| as_pattern(book::FINISHES, repo.insert(&finisher))))
             });
             async move {
                 match insert {

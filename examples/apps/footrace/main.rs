@@ -29,6 +29,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use table_orm::layer::Measure;
 use table_orm::{Error, Tables};
 
 const HELP: &str = "\
@@ -42,7 +43,7 @@ usage: cargo run --example footrace -- [options]
                  UseDevelopmentStorage=true. env:NAME is the one that the environment variable
                  NAME has: it has the account's key, and a command line is shown to everyone
   --event NAME   what to call the race of FILE; without it, the file's name
-  --book FOLDER  write the book of access patterns there, with what they cost, and load nothing
+  --book FOLDER  write the book of access patterns there, with what they cost and what was measured
   --bib BIB      the runner to ask for: 1234 (the default), W1, F3
   --help         this text
 
@@ -100,16 +101,13 @@ async fn run() -> Result<(), Failure> {
     let results = Results::new(&input.event, bar.wrap_read(reader))
         .map_err(|source| Failure::Results { path: input.path.clone(), source })?;
 
-    if let Some(folder) = &arguments.book {
-        let finishers: Vec<_> = results.filter_map(|line| Some(line.ok()?.finisher)).collect();
-        return Ok(book::write(&book::report(&finishers)?, folder)?);
-    }
     let (tables, place) = match (&arguments.azure, &arguments.db) {
         (Some(text), _) => (azure(text)?, "the storage account".to_owned()),
         (None, Some(path)) => (Tables::open(path)?, path.display().to_string()),
         (None, None) => (Tables::in_memory()?, "memory".to_owned()),
     };
-    let finishers = tables.repo::<Finisher>();
+    let measure = Measure::new();
+    let finishers = tables.layer(measure.clone())?.repo::<Finisher>();
     match finishers.create_table().await {
         Ok(()) | Err(Error::AlreadyExists(_)) => {}
         Err(error) => return Err(error.into()),
@@ -126,6 +124,10 @@ async fn run() -> Result<(), Failure> {
     describe(&mut report, &loading)?;
     let mut office = Office { repo: &finishers, race: &race, report: &mut report };
     office.answer_all(arguments.bib).await?;
+    if let Some(folder) = &arguments.book {
+        let sample = finishers.list(race.by_bib()).collect().await?;
+        book::write(&book::report(&sample, measure.patterns())?, folder)?;
+    }
     Ok(())
 }
 

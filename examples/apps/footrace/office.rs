@@ -1,5 +1,6 @@
 //! The questions that a race office asks, each answered by the row that is sorted for it.
 
+use crate::book;
 use crate::entity::{Bib, CHECKPOINTS, Finisher, FinisherPartition, Named, Registered, Timed};
 use crate::report::Column::{self, Left, Right};
 use crate::report::{Report, counted, took};
@@ -7,6 +8,7 @@ use std::io::{self, Write};
 use std::time::{Duration, Instant};
 use table_orm::entity::FromRow;
 use table_orm::entity::Row;
+use table_orm::layer::as_pattern;
 use table_orm::plan::{Plan, Step};
 use table_orm::query::PageToken;
 use table_orm::repo::List;
@@ -60,7 +62,7 @@ impl<W: Write> Office<'_, W> {
         let key = || self.race.by_bib().wave(bib.wave).bib(bib.number);
         let plan = self.repo.get(key()).plan()?;
         let started = Instant::now();
-        let runner = self.repo.get(key()).await?;
+        let runner = as_pattern(book::WHO_WEARS, self.repo.get(key())).await?;
         let elapsed = started.elapsed();
         self.cost(&Cost { plan, rows: runner.iter().len(), pages: 1, elapsed })?;
         let Some(runner) = runner else { return Ok(self.nobody_wears(bib)?) };
@@ -77,7 +79,8 @@ impl<W: Write> Office<'_, W> {
     /// key.
     async fn how_old(&mut self) -> Result<()> {
         self.report.question("Who was 70 or older, by age and time?")?;
-        let (runners, cost) = ask(|| self.repo.list(self.race.by_age().age_in(70..))).await?;
+        let query = || self.repo.list(self.race.by_age().age_in(70..));
+        let (runners, cost) = as_pattern(book::HOW_OLD, ask(query)).await?;
         self.cost(&cost)?;
         self.report.table(FINISHER, &runners, finisher)?;
         Ok(())
@@ -87,7 +90,8 @@ impl<W: Write> Office<'_, W> {
     async fn who_is_called(&mut self, start: &str) -> Result<()> {
         self.report.question(&format!("Whose name starts with {start:?}, in whatever case?"))?;
         let query = || self.race.by_name().surname_starts_with(start);
-        let (runners, cost) = ask(|| self.repo.list(query()).project::<Named>()).await?;
+        let named = || self.repo.list(query()).project::<Named>();
+        let (runners, cost) = as_pattern(book::WHOSE_NAME, ask(named)).await?;
         self.cost(&cost)?;
         let columns = [Right("bib"), Left("name"), Right("age"), Left("from"), Right("official")];
         self.report.table(columns, &runners, |runner| {
@@ -106,7 +110,7 @@ impl<W: Write> Office<'_, W> {
     async fn who_registered_last(&mut self) -> Result<()> {
         self.report.question("Who were the last five to register?")?;
         let query = || self.repo.list(self.race.by_registration()).project::<Registered>().take(5);
-        let (runners, cost) = ask(query).await?;
+        let (runners, cost) = as_pattern(book::LAST_TO_REGISTER, ask(query)).await?;
         self.cost(&cost)?;
         let columns = [Left("registered (UTC)"), Right("bib"), Left("name")];
         self.report.table(columns, &runners, |runner| {
@@ -126,7 +130,7 @@ impl<W: Write> Office<'_, W> {
         let results = || self.repo.list(self.race.by_time()).project::<Timed>();
         let plan = results().plan()?;
         let started = Instant::now();
-        let first = results().pages(PAGE).next().await?;
+        let first = as_pattern(book::RESULTS, results().pages(PAGE).next()).await?;
         let elapsed = started.elapsed();
         let (rows, token) = first.map_or((Vec::new(), None), |page| (page.items, page.next));
         self.cost(&Cost { plan, rows: rows.len(), pages: 1, elapsed })?;
@@ -141,7 +145,8 @@ impl<W: Write> Office<'_, W> {
         self.report.line(&token)?;
         let started = Instant::now();
         let token: PageToken = token.parse().map_err(Error::from)?;
-        let second = results().pages(PAGE).resume(token).next().await?;
+        let mut rest = results().pages(PAGE).resume(token);
+        let second = as_pattern(book::RESULTS, rest.next()).await?;
         let rows = second.map_or_else(Vec::new, |page| page.items);
         self.report.line(&format!(
             "{} read, 1 page, {}",
@@ -156,9 +161,9 @@ impl<W: Write> Office<'_, W> {
     async fn fastest_from(&mut self, country: &str) -> Result<()> {
         self.report.question(&format!("Who from {country} finished in less than three hours?"))?;
         let in_time = || self.repo.list(self.race.by_time().official_in(..THREE_HOURS));
-        let (runners, cost) =
-            ask(|| in_time().filter(|finisher| finisher.country.eq(country)).project::<Timed>())
-                .await?;
+        let from_there =
+            || in_time().filter(|finisher| finisher.country.eq(country)).project::<Timed>();
+        let (runners, cost) = as_pattern(book::FASTEST_FROM, ask(from_there)).await?;
         self.cost(&cost)?;
         let passed = counted(in_time().count().await?, "row");
         self.report.line(&format!("The store looked at {passed} to find them."))?;
@@ -200,10 +205,10 @@ impl<W: Write> Office<'_, W> {
             &found,
             |(age, name)| [age.to_string(), name.clone().unwrap_or_else(|| "nobody".to_owned())],
         )?;
-        runner.age = before;
-        self.repo.save(runner).await?;
+        let back = self.repo.update(key(), |finisher| finisher.age = before);
+        as_pattern(book::CORRECTS, back).await?;
         self.report.gap()?;
-        self.report.line(&format!("Taken back by a second save: the age is {before} again."))?;
+        self.report.line(&format!("Taken back by an update: the age is {before} again."))?;
         Ok(())
     }
 

@@ -297,6 +297,14 @@ fn assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
         let (at, part) = (model.partition.template.literal.span(), first.tokens());
         assertions.push(quote_spanned!(at=> _orm::assert_spreads(#part::GROWS);));
     }
+    // `check::table::single_partition` knows `bool` by its name.
+    if let [only] = &model.partition.parts[..]
+        && only.kind() == Kind::Other
+        && !(model.entity.allow_single_partition || only.is_shard())
+    {
+        let (at, part) = (model.partition.template.literal.span(), only.tokens());
+        assertions.push(quote_spanned!(at=> _orm::assert_many_partitions(#part::SHAPE);));
+    }
     if let Some(open) = model.entity.fields.iter().rfind(|field| property::is_open(field)) {
         let declared = quote_spanned!(open.ty.span()=> <#ty as _orm::TableEntity>::PROPERTIES);
         assertions.push(quote_spanned!(open.ty.span()=> _orm::assert_properties(#declared);));
