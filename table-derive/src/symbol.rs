@@ -29,7 +29,8 @@ pub const ON_PROJECTED_FIELD: Attribute = ("projection", "default json series sl
 /// The properties that the service writes on every row.
 pub const SYSTEM_PROPERTIES: [&str; 3] = ["PartitionKey", "RowKey", "Timestamp"];
 /// The properties that table-orm marks rows with.
-pub const RESERVED_PROPERTIES: [&str; 4] = ["Moved_To", "Moved_From", "Moved_Etag", "Entity_Kind"];
+pub const RESERVED_PROPERTIES: [&str; 5] =
+    ["Moved_To", "Moved_From", "Moved_Etag", "Entity_Kind", "Entity_Table"];
 /// What the RowKeys of guard rows begin with, unless they have a template of their own.
 pub const GUARD_START: &str = "UNQ:";
 /// What the keys of rows begin with that find expired entities, and the name of these rows.

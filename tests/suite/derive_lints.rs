@@ -53,7 +53,7 @@ pub mod public {
 
     /// An entity.
     #[derive(Debug, Clone, PartialEq, Eq, TableEntity)]
-    #[table(name = "lints", partition = "{code}")]
+    #[table(name = "lints", partition = "{code}", allow_single_partition)]
     #[row(by_name, key = "N:{name}")]
     #[row(by_state, key = "S:{state}__{days_last}", include(name))]
     #[component(days_last = desc(days))]
@@ -93,7 +93,7 @@ mod private {
     }
 
     #[derive(Debug, PartialEq, Eq, TableEntity)]
-    #[table(name = "lints", partition = "{code}")]
+    #[table(name = "lints", partition = "{code}", allow_single_partition)]
     #[row(by_name, key = "N:{name}", when = Entity::is_named)]
     #[row(by_code, key = "C:{code}", canonical)]
     #[row(by_less, key = "D:{code}", exclude(name))]
@@ -142,7 +142,7 @@ pub mod allowed {
 
     /// Not to be used.
     #[derive(Debug, Clone, PartialEq, Eq, TableEntity)]
-    #[table(name = "lints", partition = "{code}")]
+    #[table(name = "lints", partition = "{code}", allow_single_partition)]
     #[row(by_id, key = "I:{ID}")]
     #[row(by_text, key = "T:{text}", include(text))]
     #[deprecated(note = "moved")]

@@ -554,7 +554,7 @@ enum Region {
 
 /// Its key ends with a literal.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(name = "shops", partition = "{region}", row = "{shop}__HEAD")]
+#[table(name = "shops", partition = "{region}", row = "{shop}__HEAD", allow_single_partition)]
 struct Head {
     region: Region,
     shop: String,
@@ -562,7 +562,7 @@ struct Head {
 
 /// Its key ends with a code.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(name = "shops", partition = "{region}", row = "{shop}__AT:{place}")]
+#[table(name = "shops", partition = "{region}", row = "{shop}__AT:{place}", allow_single_partition)]
 struct Place {
     region: Region,
     shop: String,

@@ -6,7 +6,7 @@ use super::name_cache::{CachedName, NameCache};
 use crate::codec::{Property, PropertyError, PropertyFault, RowFault};
 use crate::key::{KeyError, StoredKeys};
 use crate::model::{
-    DateTime, ETAG_MEMBER, ETag, Edm, KIND, MOVED_TO, PARTITION_KEY, ROW_KEY, TIMESTAMP,
+    DateTime, ETAG_MEMBER, ETag, Edm, HOME_TABLE, KIND, MOVED_TO, PARTITION_KEY, ROW_KEY, TIMESTAMP,
 };
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, Visitor};
@@ -27,6 +27,8 @@ pub(crate) struct RowContext<'de> {
     pub(crate) moved_to: Option<Cow<'de, str>>,
     /// The kind of the row's type; empty where rows are not marked.
     pub(crate) kind: Cow<'de, str>,
+    /// The table of the entity, in a row elsewhere that says it.
+    pub(crate) home_table: Option<Cow<'de, str>>,
     /// The names under which it may store properties of the type that is read.
     pub(crate) aliases: &'static [Alias],
     /// The property that says when it expires, where a reader asks for that, and its value.
@@ -45,6 +47,7 @@ impl RowContext<'_> {
             stated_etag: NONE,
             moved_to: None,
             kind: NONE,
+            home_table: None,
             aliases: &[],
             expires: None,
             expires_at: None,
@@ -239,6 +242,7 @@ impl<'c, 'de> Members<'c, 'de> {
         match name {
             MOVED_TO => self.context.moved_to = value.map(text),
             KIND => self.context.kind = value.map(text).unwrap_or_default(),
+            HOME_TABLE => self.context.home_table = value.map(text),
             _ => {}
         }
     }
@@ -253,6 +257,7 @@ impl<'c, 'de> Members<'c, 'de> {
         match name {
             MOVED_TO => self.context.moved_to = self.mark()?,
             KIND => self.context.kind = self.mark()?.unwrap_or_default(),
+            HOME_TABLE => self.context.home_table = self.mark()?,
             _ => return self.json.ignore(),
         }
         Ok(())
@@ -270,6 +275,11 @@ impl<'c, 'de> Members<'c, 'de> {
     #[must_use]
     pub fn partition_key(&self) -> Cow<'de, str> {
         self.context.partition_key.clone()
+    }
+
+    /// The table of the entity, once it was read, in a row elsewhere that says it.
+    pub(crate) fn home_table(&self) -> Option<Cow<'de, str>> {
+        self.context.home_table.clone()
     }
 
     /// The row's RowKey, once it was read.

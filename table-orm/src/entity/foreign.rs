@@ -1,13 +1,16 @@
 //! The rows of an entity outside its own partition: in another partition or table.
 //!
-//! Invariant: they follow from the entity alone. So the canonical row, as it is stored, says which of
-//! them there should be, and what each should hold.
+//! Invariant: they follow from the entity and its table alone. So the canonical row, as it is stored, says which
+//! of them there should be, and what each should hold. A row in a table of its own says which table its entity is
+//! in: [`HOME_TABLE`], or without it the type's own.
 
 use super::query::canonical;
 use super::rows::{body, element_key, elements, encode, partition_key};
 use super::template::{first_foreign, foreign_at, template_at};
 use super::{CopyKind, ForeignTemplate, Invalid, TableEntity};
 use crate::key::{KeyError, KeyText, StoredKeys};
+use crate::model::{HOME_TABLE, TableName};
+use crate::property::{PropertiesWriter, PropertyError};
 use bytes::Bytes;
 use std::collections::HashSet;
 use std::marker::PhantomData;
@@ -31,16 +34,46 @@ pub struct ForeignRow {
 }
 
 /// The rows of an entity in other partitions and tables, in the order of their templates. Sparse rows
-/// may be absent.
+/// may be absent. The entity is in the table of its type.
 ///
 /// # Errors
 /// When the service would reject a key or a property: [`Invalid`].
 pub fn foreign_rows<E: TableEntity>(entity: &E) -> Result<Vec<ForeignRow>, Invalid> {
-    let mut full = None;
+    rows_of(entity, None)
+}
+
+/// The rows of an entity in the table `home`, in other partitions and tables.
+pub(crate) fn foreign_rows_from<E: TableEntity>(
+    home: &TableName,
+    entity: &E,
+) -> Result<Vec<ForeignRow>, Invalid> {
+    let is_its_own = home.as_str().eq_ignore_ascii_case(E::TABLE);
+    rows_of(entity, (!is_its_own).then_some(home))
+}
+
+/// Whether a row written from the template at that index is of an entity in the table `home`. A row in the table of
+/// its entity is.
+pub(crate) fn is_of_table<E: TableEntity>(
+    index: usize,
+    home: &TableName,
+    stated: Option<&str>,
+) -> bool {
+    let is_elsewhere = foreign_at::<E>(index).is_some_and(|template| template.table.is_some());
+    !is_elsewhere || home.as_str().eq_ignore_ascii_case(stated.unwrap_or(E::TABLE))
+}
+
+/// The rows of an entity. Those in a table of their own have the name of the `home` table, if it is given.
+fn rows_of<E: TableEntity>(
+    entity: &E,
+    home: Option<&TableName>,
+) -> Result<Vec<ForeignRow>, Invalid> {
+    // Without the name, and with it.
+    let mut full = [None, None];
     let mut rows = Vec::new();
     for (at, template) in E::FOREIGN.iter().enumerate() {
         let index = first_foreign::<E>() + at;
         let (mut partial, mut taken) = (None, HashSet::new());
+        let home = home.filter(|_| template.table.is_some());
         for keys in keys_of_rows(entity, index) {
             let (partition_key, row_key) = keys?;
             if template.row.each.is_some()
@@ -49,18 +82,30 @@ pub fn foreign_rows<E: TableEntity>(entity: &E) -> Result<Vec<ForeignRow>, Inval
                 continue;
             }
             let properties = match template.row.copy {
-                CopyKind::Full => &mut full,
+                CopyKind::Full => &mut full[usize::from(home.is_some())],
                 CopyKind::Partial => &mut partial,
             };
             let properties = match properties {
                 Some(properties) => properties,
-                None => properties.insert(encode(entity, index)?),
+                None => properties.insert(encode_in(home, entity, index)?),
             };
             let body = body(&partition_key, &row_key, properties)?;
             rows.push(ForeignRow { index, table: template.table, partition_key, row_key, body });
         }
     }
     Ok(rows)
+}
+
+fn encode_in<E: TableEntity>(
+    home: Option<&TableName>,
+    entity: &E,
+    index: usize,
+) -> Result<PropertiesWriter, PropertyError> {
+    let mut properties = encode(entity, index)?;
+    if let Some(home) = home {
+        properties.property(HOME_TABLE, &home.as_str().to_owned())?;
+    }
+    Ok(properties)
 }
 
 /// The keys of the entity's rows of one kind: none where the entity does not have the row, several where it

@@ -53,6 +53,7 @@ pub use projection::{ChunksOf, Field, FromKeys, SeriesOf, Stores};
 pub use query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, UnionScope, WholePartition};
 pub use raw_row::RawRow;
 pub use read::{FromRow, ReadRow, WholeRows};
+pub(crate) use row_head::ForeignHead;
 pub use row_head::RowHead;
 pub use rows::{EntityRow, EntityRows, Invalid};
 pub use schema::{PeriodsSchema, PropertySchema, QueryMethod, RowSchema, Schema, UniqueSchema};
@@ -73,7 +74,7 @@ pub(crate) use event::{EVENTS, EventContent, EventRowKey, HEAD, Head, LEASE, Rep
 pub(crate) use expiry::{
     ExpiryProperty, expires_at, expiry_keys, expiry_row, has_expiry_row, is_alive, is_alive_in,
 };
-pub(crate) use foreign::{home_key, keys_of_rows};
+pub(crate) use foreign::{foreign_rows_from, home_key, is_of_table, keys_of_rows};
 pub(crate) use key_mismatch::{ReadBackError, has_row, read_entity};
 pub(crate) use large::{LargeType, refers_to};
 pub(crate) use own_rows::{OwnRowError, OwnRows, Ownership, index_of, template_of};

@@ -1,10 +1,10 @@
 //! Stored rows back into values: one row, or a page of them.
 
 use super::own_rows::{Moved, OwnRowError, OwnRows, Ownership};
-use super::row_head::RowHead;
+use super::row_head::{ForeignHead, RowHead};
 use crate::codec::{Alias, Json, Members, NameCache, RowContext};
 use crate::entity::{Query, Row, RowOf, TableEntity};
-use crate::model::{DateTime, ETag, Metadata, PARTITION_KEY, ROW_KEY, TIMESTAMP};
+use crate::model::{DateTime, ETag, HOME_TABLE, Metadata, PARTITION_KEY, ROW_KEY, TIMESTAMP};
 use crate::property::{PropertyError, PropertyFault, RowFault};
 use serde::de::Error as _;
 use serde_json::value::RawValue;
@@ -125,6 +125,19 @@ impl ReadRow for RowHead {
 
 #[diagnostic::do_not_recommend]
 impl<R: Row> FromRow<R> for RowHead {}
+
+impl ReadRow for ForeignHead {
+    const NAME: &'static str = RowHead::NAME;
+    const SELECT: Option<&'static [&'static str]> = Some(&[PARTITION_KEY, ROW_KEY, HOME_TABLE]);
+
+    fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
+        members.skip()?;
+        let (partition_key, row_key) = (members.partition_key(), members.row_key());
+        let keys =
+            RowHead { partition_key: partition_key.into_owned(), row_key: row_key.into_owned() };
+        Ok(Self { keys, home_table: members.home_table().map(Cow::into_owned) })
+    }
+}
 
 fn read_in<'de, T: ReadRow>(
     context: &mut RowContext<'de>,

@@ -29,6 +29,13 @@ impl PartialOrd for RowHead {
     }
 }
 
+/// The head of a row elsewhere: its keys, and the table of its entity, if it says that.
+#[derive(Debug, Clone)]
+pub(crate) struct ForeignHead {
+    pub keys: RowHead,
+    pub home_table: Option<String>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! Rows in other partitions, by their keys.
 
-use crate::entity::{ForeignRow, Invalid, TableEntity, foreign_at, foreign_rows};
+use crate::entity::{ForeignRow, Invalid, TableEntity, foreign_at, foreign_rows_from};
 use crate::model::TableName;
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ impl ForeignRows {
             let key = ForeignKey { table: template.table_of(home), partition_key, row_key };
             Some((key, ForeignContent { row: template.row.name, body }))
         };
-        Ok(Self(foreign_rows(entity)?.into_iter().filter_map(row).collect()))
+        Ok(Self(foreign_rows_from(home, entity)?.into_iter().filter_map(row).collect()))
     }
 
     /// The body of the row with that key.

@@ -32,8 +32,12 @@ pub(crate) const MOVED_ETAG: &str = "Moved_Etag";
 pub(crate) const PARCEL_START: &str = "MOV:";
 /// The property with the kind of a type that shares its table with types of similar keys.
 pub(crate) const KIND: &str = "Entity_Kind";
+/// The property of a row in a table of its own that says which table its entity is in, where that is not the
+/// type's.
+pub(crate) const HOME_TABLE: &str = "Entity_Table";
 /// The properties that no field of an entity is stored as.
-pub(crate) const RESERVED_PROPERTIES: [&str; 4] = [MOVED_TO, MOVED_FROM, MOVED_ETAG, KIND];
+pub(crate) const RESERVED_PROPERTIES: [&str; 5] =
+    [MOVED_TO, MOVED_FROM, MOVED_ETAG, KIND, HOME_TABLE];
 
 /// The RowKey of the guard row of a value that is unique over all partitions. The value is in the
 /// PartitionKey.

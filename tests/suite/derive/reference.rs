@@ -47,7 +47,7 @@ fn the_longest_keys_are_known_where_all_text_has_a_limit() {
 }
 
 #[derive(Debug, TableEntity)]
-#[table(name = "longest", partition = "{sex}", row = "NAME:{name}_{sex}")]
+#[table(name = "longest", partition = "{sex}", row = "NAME:{name}_{sex}", allow_single_partition)]
 struct Longest {
     #[table(max_len = 505)]
     name: String,

@@ -18,6 +18,7 @@ mod queries;
 mod registered;
 mod rows;
 mod settling;
+mod tables;
 mod unions;
 mod writes;
 

@@ -2,7 +2,7 @@
 
 use super::found_row::{FoundRow, listed};
 use crate::entity::{
-    Loaded, Row, RowHead, SkipUnreadable, TableEntity, has_row, is_alive, split_page,
+    Loaded, Row, SkipUnreadable, TableEntity, has_row, is_alive, is_of_table, split_page,
 };
 use crate::error::Result;
 use crate::plan::{CanonicalKey, TableClient};
@@ -14,18 +14,18 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 
-/// An entity of which rows were found: its canonical key, and the places and keys of these rows.
+/// An entity of which rows were found: its canonical key, and these rows with their places.
 #[derive(Debug)]
 pub struct Candidate {
     pub home: CanonicalKey,
-    rows: Vec<(usize, RowHead)>,
+    rows: Vec<(usize, FoundRow)>,
 }
 
 impl Candidate {
     /// One for each row.
     pub fn each_row(found: &[FoundRow]) -> Vec<Self> {
         let rows = found.iter().cloned().enumerate();
-        rows.map(|(place, row)| Self { home: row.home, rows: vec![(place, row.keys)] }).collect()
+        rows.map(|(place, row)| Self { home: row.home.clone(), rows: vec![(place, row)] }).collect()
     }
 
     /// One for each entity, in the order of their first rows, except those that are `taken` already.
@@ -72,13 +72,15 @@ impl<E: TableEntity, R: Row<Entity = E>> Check<R> {
         let Candidate { home, rows } = candidate;
         let loaded = self.canonical(&home).await?;
         let (mut first, mut stale) = (None, Vec::new());
-        for (place, RowHead { partition_key, row_key }) in &rows {
-            let keys = (&**partition_key, &**row_key);
+        let home_table = &self.client.table;
+        for (place, FoundRow { keys, home_table: stated, .. }) in &rows {
+            let keys = (&*keys.partition_key, &*keys.row_key);
             match &loaded {
                 Some(loaded) if has_row(&**loaded, R::INDEX, keys)? => {
                     first = first.or(Some(*place))
                 }
                 _ if !self.settles => {}
+                _ if !is_of_table::<E>(R::INDEX, home_table, stated.as_deref()) => {}
                 _ => stale.extend(RowElsewhere::of::<E>(&self.client, R::INDEX, keys)),
             }
         }

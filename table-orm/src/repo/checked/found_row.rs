@@ -1,8 +1,8 @@
 //! The rows of a page as a checked query reads them: what each says about its entity.
 
 use crate::entity::{
-    Loaded, OwnRows, ReadBackError, Row, RowHead, SkipUnreadable, TableEntity, canonical, home_key,
-    is_alive, partition_key, read_entity, read_rows, row_key, split_page,
+    ForeignHead, Loaded, OwnRows, ReadBackError, Row, RowHead, SkipUnreadable, TableEntity,
+    canonical, home_key, is_alive, partition_key, read_entity, read_rows, row_key, split_page,
 };
 use crate::error::Result;
 use crate::plan::CanonicalKey;
@@ -12,21 +12,23 @@ use bytes::Bytes;
 #[derive(Debug, Clone)]
 pub struct FoundRow {
     pub keys: RowHead,
+    /// The table of the entity, in a row elsewhere that says it.
+    pub home_table: Option<String>,
     pub home: CanonicalKey,
 }
 
-/// Reads rows in another partition by their keys alone.
+/// Reads rows in another partition by their keys and the table of their entities alone.
 pub fn read_elsewhere<R: Row>(
     own: &OwnRows,
     page: &[u8],
     skip: Option<&SkipUnreadable>,
     most: usize,
 ) -> Result<(Vec<FoundRow>, bool)> {
-    let (heads, whole) = read_rows::<RowHead>(own, page, skip, most)?;
-    let found = heads.into_iter().filter_map(|keys| {
+    let (heads, whole) = read_rows::<ForeignHead>(own, page, skip, most)?;
+    let found = heads.into_iter().filter_map(|ForeignHead { keys, home_table }| {
         let home = home_key::<R::Entity>(R::INDEX, &keys.partition_key, &keys.row_key);
         let (partition_key, row_key) = home?;
-        Some(FoundRow { keys, home: CanonicalKey { partition_key, row_key } })
+        Some(FoundRow { keys, home_table, home: CanonicalKey { partition_key, row_key } })
     });
     Ok((found.collect(), whole))
 }
@@ -47,7 +49,8 @@ pub fn read_copies<R: Row>(
             partition_key: partition_key(&entity)?,
         };
         let (partition_key, row_key) = (row.partition_key.into_owned(), row.row_key.into_owned());
-        Ok(Some(FoundRow { keys: RowHead { partition_key, row_key }, home }))
+        let keys = RowHead { partition_key, row_key };
+        Ok(Some(FoundRow { keys, home_table: None, home }))
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::found_row::{read_canonical, read_copies, read_elsewhere, read_point};
 use super::other_rows::OtherRows;
-use crate::entity::{Loaded, OwnRows, Row, RowHead, TableEntity};
+use crate::entity::{ForeignHead, Loaded, OwnRows, Row, RowHead, TableEntity, foreign_at};
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::query::{PageToken, RowQuery, Span};
@@ -60,7 +60,13 @@ fn whole<E: TableEntity>(query: RowQuery) -> RowQuery {
 fn elsewhere<R: Row>(listing: Listing, size: Option<usize>) -> OtherRows<R> {
     let own = const { OwnRows::of::<R>() };
     let reader = PageReader::of(own, read_elsewhere::<R>);
-    OtherRows::new(listing, size, reader, |query| reading::<RowHead>(query, &own))
+    // Rows in the table of their entities do not say its name.
+    let names_table =
+        const { matches!(foreign_at::<R::Entity>(R::INDEX), Some(row) if row.table.is_some()) };
+    OtherRows::new(listing, size, reader, |query| match names_table {
+        true => reading::<ForeignHead>(query, &own),
+        false => reading::<RowHead>(query, &own),
+    })
 }
 
 /// The pages of a query whose entities are read from their canonical rows. Each is one request for rows, and

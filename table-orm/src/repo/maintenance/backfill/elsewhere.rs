@@ -20,7 +20,7 @@ pub(super) fn add<E: TableEntity>(
     if E::FOREIGN.is_empty() {
         return Ok(());
     }
-    let expected = rows_elsewhere::<E>(body)?.into_iter();
+    let expected = rows_elsewhere::<E>(&client.table, body)?.into_iter();
     let expected = expected.filter(|(.., row)| only.is_none_or(|only| only == row.index));
     let own = expected.filter_map(|(_, partition_key, row)| {
         RowElsewhere::of::<E>(client, row.index, (&partition_key, &row.row_key))

@@ -21,7 +21,7 @@ pub(super) async fn rename<E: TableEntity>(
     canonical: &[&[u8]],
 ) -> Result<(u64, Vec<Skipped>)> {
     let expected = canonical.iter().flat_map(|body| {
-        let of_entity = rows_elsewhere::<E>(body).unwrap_or_default().into_iter();
+        let of_entity = rows_elsewhere::<E>(&client.table, body).unwrap_or_default().into_iter();
         of_entity.filter_map(|(_, partition_key, row)| {
             RowElsewhere::of::<E>(client, row.index, (&partition_key, &row.row_key))
         })

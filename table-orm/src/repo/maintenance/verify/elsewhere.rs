@@ -25,8 +25,9 @@ pub(super) fn findings<E: TableEntity + 'static>(
     canonical: Vec<(CanonicalKey, Bytes)>,
     joined: &Joined,
 ) -> BoxFuture<'static, Result<Vec<Finding>>> {
-    let rows = canonical.into_iter().flat_map(|(home, body)| {
-        let rows = rows_elsewhere::<E>(&body).unwrap_or_default().into_iter();
+    let of = client.clone();
+    let rows = canonical.into_iter().flat_map(move |(home, body)| {
+        let rows = rows_elsewhere::<E>(&of.table, &body).unwrap_or_default().into_iter();
         rows.map(move |row| (home.clone(), row))
     });
     let home = client.clone();

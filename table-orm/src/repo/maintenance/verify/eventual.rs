@@ -10,8 +10,8 @@ use super::leftover;
 use super::report::VerifyReport;
 use super::versioned_row::VersionedRow;
 use crate::entity::{
-    OwnRows, Query, Row, RowOf, TableEntity, canonical_rows, foreign_at, keys_of, row_span,
-    split_page,
+    OwnRows, Query, Row, RowOf, TableEntity, canonical_rows, foreign_at, is_of_table, keys_of,
+    row_span, split_page,
 };
 use crate::error::Result;
 use crate::eventual::LeftTicket;
@@ -174,7 +174,10 @@ impl<R: Row> VerifyEventual<R> {
                     left.extend(leftover::finding::<R::Entity>(&client, &table, &stored)?);
                     continue;
                 }
-                if !own.take(&row.context) {
+                let stated = row.context.home_table.as_deref();
+                if !own.take(&row.context)
+                    || !is_of_table::<R::Entity>(R::INDEX, &client.table, stated)
+                {
                     continue;
                 }
                 if is_confirmed::<R>(&client, &row, &joined)? {
@@ -268,7 +271,7 @@ fn problem_of<R: Row>(
         Some(canonical) if own.take(&VersionedRow::read(canonical)?.context) => canonical,
         _ => return Ok(Some(Some(Problem::Orphan))),
     };
-    let Ok(rows) = rows_elsewhere::<R::Entity>(canonical) else { return Ok(None) };
+    let Ok(rows) = rows_elsewhere::<R::Entity>(&client.table, canonical) else { return Ok(None) };
     let expected = rows.iter().find(|(_, partition_key, expected)| {
         expected.index == R::INDEX
             && *partition_key == row.partition_key

@@ -4,10 +4,10 @@ use super::finding::Problem;
 use crate::codec::rename;
 use crate::entity::{
     CopyKind, DynamicEntity, EntityRow, EntityRows, ForeignRow, GuardTemplate, TableEntity,
-    canonical, foreign_at, foreign_rows, read_row,
+    canonical, foreign_at, foreign_rows_from, read_row,
 };
 use crate::error::Result;
-use crate::model::Edm;
+use crate::model::{Edm, TableName};
 use bytes::Bytes;
 use std::collections::BTreeMap;
 
@@ -39,6 +39,8 @@ pub(crate) struct ExpectedRow {
     pub body: Bytes,
     /// The canonical row's body.
     canonical: Bytes,
+    /// The table of the canonical row, for a row elsewhere.
+    home: Option<TableName>,
 }
 
 impl ExpectedRow {
@@ -57,8 +59,8 @@ impl ExpectedRow {
         whole.properties.retain(|name, _| !own.contains_key(name));
         whole.properties.extend(properties.into_iter().filter(|(name, _)| own.contains_key(name)));
         let entity = read_row::<E>(canonical::<E>(), &whole.body().ok()?).ok()?;
-        if foreign_at::<E>(self.index).is_some() {
-            let rows = foreign_rows(&entity).ok()?;
+        if let Some(home) = &self.home {
+            let rows = foreign_rows_from(home, &entity).ok()?;
             return rows.iter().find(|row| row.body == self.body).map(drop);
         }
         let rows = EntityRows::of(&entity).ok()?;
@@ -66,20 +68,18 @@ impl ExpectedRow {
     }
 }
 
-/// The rows in other partitions and tables of the entity whose canonical row has that body, each with its
-/// table, which is the entity's for `None`, and its PartitionKey.
+/// The rows in other partitions and tables of the entity whose canonical row in the table `home` has that body,
+/// each with its table, which is the entity's for `None`, and its PartitionKey.
 pub(crate) fn rows_elsewhere<E: TableEntity>(
+    home: &TableName,
     body: &[u8],
 ) -> Result<Vec<(Option<&'static str>, String, ExpectedRow)>> {
-    let rows = foreign_rows(&read_row::<E>(canonical::<E>(), body)?)?;
+    let rows = foreign_rows_from(home, &read_row::<E>(canonical::<E>(), body)?)?;
     let canonical = Bytes::copy_from_slice(body);
     let expected =
         rows.into_iter().map(|ForeignRow { index, table, partition_key, row_key, body }| {
-            (
-                table,
-                partition_key,
-                ExpectedRow { index, row_key, body, canonical: canonical.clone() },
-            )
+            let (canonical, home) = (canonical.clone(), Some(home.clone()));
+            (table, partition_key, ExpectedRow { index, row_key, body, canonical, home })
         });
     Ok(expected.collect())
 }
@@ -93,6 +93,7 @@ pub(crate) fn index_rows<E: TableEntity>(rows: EntityRows) -> impl Iterator<Item
         row_key,
         body,
         canonical: canonical_body.clone(),
+        home: None,
     })
 }
 
