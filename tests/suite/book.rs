@@ -460,13 +460,14 @@ fn rows_of_one_name_are_told_apart() {
 #[test]
 fn a_partition_that_starts_with_a_time_by_its_name_stands_out() {
     #[derive(Debug, TableEntity)]
-    #[table(name = "payments", partition = "{pay_year:04}{month:02}", row = "PAY:{id:05}")]
-    #[row(
-        by_shop,
-        key = "SHOP:{pay_year:04}__{id:05}",
-        eventual,
-        partition = "S:{shop}__{month:02}"
+    #[table(
+        name = "payments",
+        partition = "M:{month:02}__{shop}",
+        row = "PAY:{id:05}",
+        allow_append_only
     )]
+    #[row(by_shop, key = "SHOP:{month:02}__{id:05}", eventual, partition = "S:{shop}__{month:02}")]
+    #[row(by_month, key = "AT:{shop:05}__{id:05}", eventual, partition = "{pay_year:04}{month:02}")]
     struct Payment {
         pay_year: u32,
         month: u32,

@@ -537,7 +537,7 @@ async fn a_property_that_two_flattened_groups_write_is_a_typed_error() {
 }
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(name = "events", partition = "{day}")]
+#[table(name = "events", partition = "{day}", allow_append_only)]
 #[row(by_id, key = "ID:{id:05}")]
 #[row(by_kind, key = "KIND:{kind}")]
 struct Event {

@@ -52,7 +52,7 @@ async fn filters_and_ranges_narrow_it() {
 }
 
 #[derive(Debug, PartialEq, TableEntity)]
-#[table(name = "bills", partition = "{year:04}{month:02}", row = "{number:04}")]
+#[table(name = "bills", partition = "{year:04}{month:02}", row = "{number:04}", allow_append_only)]
 struct Bill {
     year: u16,
     month: u8,

@@ -30,7 +30,12 @@ pub struct ByCustomer {
 
 /// Its row by day.
 #[derive(Debug, Clone, PartialEq, Eq, TableEntity)]
-#[table(name = "orders", partition = "{day}", row = "DAY:{number:08}__{customer}")]
+#[table(
+    name = "orders",
+    partition = "{day}",
+    row = "DAY:{number:08}__{customer}",
+    allow_append_only
+)]
 pub struct ByDay {
     pub customer: String,
     pub number: u32,

@@ -13,7 +13,8 @@ use arguments::Target;
 use std::fs::{self, File};
 use std::io::{self, Write as _, stderr, stdout};
 use std::path::{Path, PathBuf};
-use table_orm::stress::{Stress, StressError, StressReport};
+use table_orm::book::Prices;
+use table_orm::stress::{Bounds, Stress, StressError, StressReport};
 use tokio::sync::oneshot;
 
 /// Why a stress test did not run to its end.
@@ -71,7 +72,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
         Target::Store(store) => {
             let stress = arguments.of(Stress::new(store.open_bare()?));
             if store.account().is_some() && !arguments.yes {
-                let cost = stress.bounds().map_err(StressFailure::from)?.to_string();
+                let cost = described(&stress.bounds().map_err(StressFailure::from)?);
                 if !can_ask() {
                     return Err(StressFailure::NotAsked(cost).into());
                 }
@@ -92,6 +93,14 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
         write!(stdout(), "{report}")?;
     }
     if report.is_stopped { Err(StressFailure::Stopped.into()) } else { Ok(()) }
+}
+
+/// What a test can send, and what that costs.
+fn described(bounds: &Bounds) -> String {
+    let prices = Prices::east_us_2();
+    let Prices { date, currency, .. } = &prices;
+    let price = bounds.price(&prices);
+    format!("{bounds}, {price:.2} {currency} at the retail prices of East US 2 on {date}")
 }
 
 /// A page that cannot be written is known before the test. Until its end, nothing is left or changed there.

@@ -6,7 +6,8 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
-use table_orm::{DynamicEntity, TableName, Tables};
+use table_orm::book::{Book, Pattern, Prices, Sample};
+use table_orm::{DynamicEntity, ScanPermit, TableEntity, TableName, Tables};
 
 /// Values that would be markup, run, or break the page if they were not escaped.
 const HOSTILE: [&str; 5] = [
@@ -325,5 +326,81 @@ fn the_page_of_a_stress_test_is_readable_in_a_browser_at_every_width() {
         let label =
             "getComputedStyle(document.querySelector('td[data-name=failed]'), '::before').content";
         assert_eq!(browser.run(label) == json!("\"failed\""), width < 768, "cards on phones only");
+    }
+}
+
+/// A ticket of a long show name, so that keys and names are as wide as they get.
+#[derive(Debug, TableEntity)]
+#[table(name = "tickets", partition = "{venue}")]
+#[row(by_number, key = "NUM:{number:010}")]
+#[row(by_show, key = "SHOW:{show}__{number:010}")]
+#[row(by_owner, key = "OWN:{owner}__{number:010}", eventual, partition = "OWN:{owner}")]
+struct Ticket {
+    venue: String,
+    number: u64,
+    show: String,
+    owner: String,
+}
+
+/// The page of a book with findings, a scan, and a load.
+fn book() -> String {
+    let tickets = Tables::in_memory().unwrap().repo::<Ticket>();
+    let ticket = |number: u64| Ticket {
+        venue: "A hall with a name of many words, by the river".repeat(1 + number as usize % 2),
+        number,
+        show: format!("The {number}th night of an endless and unbreakablylongwordedperformance"),
+        owner: format!("somebody-with-a-long-name-{number}@example.com"),
+    };
+    let samples: Vec<_> = (0..10).map(ticket).collect();
+    let venue = Ticket::partition(&*samples[0].venue);
+    let scan = tickets.scan(ScanPermit::because("the page")).plan().unwrap();
+    let patterns = [
+        Pattern::new(
+            "a ticket by its number",
+            tickets.get(venue.by_number().number(1)).plan().unwrap(),
+        )
+        .per_second(900.0)
+        .within(Duration::from_millis(20)),
+        Pattern::new("what is on", tickets.list(venue.by_show()).plan().unwrap()).per_hour(30.0),
+        Pattern::new("every ticket", scan).per_day(1.0),
+        Pattern::new("a sale", tickets.insert(&samples[1]).plan().unwrap()).per_second(3.0),
+    ];
+    let sample = Sample::of(&samples).unwrap().entities(3_000_000).largest_partition(40_000);
+    let book = Book::new("The ticket office", Prices::east_us_2()).entity(sample);
+    patterns.into_iter().fold(book, Book::pattern).report().html()
+}
+
+#[test]
+fn the_book_of_access_patterns_is_readable_in_a_browser_at_every_width() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("book.html");
+    std::fs::write(&page, book()).unwrap();
+    for width in [390, 1280] {
+        let browser = match Browser::start(width) {
+            Ok(browser) => browser,
+            Err(reason) => return support::leave_out("the page of a book", &reason),
+        };
+        browser.open(&format!("file://{}", page.display()));
+        browser.keep(&format!("{width}-book.png.base64"));
+        let wide = browser.run("document.documentElement.scrollWidth").as_u64().unwrap();
+        assert!(wide <= u64::from(width), "{wide} of {width}");
+        assert_eq!(browser.run("document.querySelectorAll('script, img, link').length"), json!(0));
+        // Nothing is cut off that cannot be scrolled to, and every cell is wide enough for a word.
+        let cells = "[...document.querySelectorAll('td')].filter(cell => cell.textContent.trim())";
+        let cut = format!(
+            "{cells}.filter(cell => cell.scrollWidth > cell.clientWidth + 1 \
+             && getComputedStyle(cell).overflowX == 'hidden').length"
+        );
+        assert_eq!(browser.run(&cut), json!(0), "{width}");
+        let smallest = format!(
+            "Math.min(...{cells}.map(cell => parseFloat(getComputedStyle(cell).fontSize)))"
+        );
+        assert!(browser.run(&smallest).as_f64().unwrap() >= 11.0, "{width}");
+        let text = browser.run("document.body.innerText");
+        let text = text.as_str().unwrap();
+        for shown in ["a ticket by its number", "every ticket", "scans", "NUM:{number:010}", "USD"]
+        {
+            assert!(text.contains(shown), "{shown} is not in {text}");
+        }
     }
 }

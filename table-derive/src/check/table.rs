@@ -6,6 +6,26 @@ use crate::kind::Kind;
 use crate::model::{Model, Part};
 use crate::tokens::*;
 
+/// The last words of names of values that grow with time. A `second` comes again each minute, so it spreads.
+const TIMES: [&str; 14] = [
+    "year",
+    "quarter",
+    "month",
+    "week",
+    "day",
+    "date",
+    "hour",
+    "minute",
+    "seconds",
+    "time",
+    "timestamp",
+    "millis",
+    "ticks",
+    "epoch",
+];
+/// Those of numbers that count up.
+const COUNTERS: [&str; 6] = ["n", "seq", "sequence", "serial", "ordinal", "counter"];
+
 /// The most operations of one transaction (service documentation).
 const MAX_ROWS: usize = 100;
 
@@ -40,7 +60,10 @@ pub fn rows(entity: &Entity<'_>, errors: &mut Errors) {
 /// A PartitionKey that starts with a growing value sends all writes to one partition server.
 pub fn append_only(model: &Model<'_>, errors: &mut Errors) {
     let Some(part) = model.partition.parts.first() else { return };
-    let Some(what) = grows(part).filter(|_| !model.entity.allow_append_only) else { return };
+    if model.entity.allow_append_only {
+        return;
+    }
+    let Some(what) = grows(part) else { return grows_by_name(model, part, errors) };
     let end = match part.encoder {
         Encoder::Descending | Encoder::DescendingPadded(_) => "prepend",
         _ => "append",
@@ -93,6 +116,21 @@ fn grows(part: &Part<'_>) -> Option<&'static str> {
         Kind::Signed(_) if part.encoder.is_ordered() => Some("counter"),
         _ => None,
     }
+}
+
+/// A name is no proof, so the error says what to do where the value does not grow.
+fn grows_by_name(model: &Model<'_>, part: &Part<'_>, errors: &mut Errors) {
+    let is_number = matches!(part.kind(), Kind::Unsigned(_) | Kind::Signed(_));
+    let last = part.name.rsplit('_').next().unwrap_or_default();
+    let is_time = TIMES.contains(&last) && (is_number || part.kind() == Kind::Text);
+    let is_counter = COUNTERS.contains(&last) && is_number;
+    if part.field().is_none() || part.is_shard() || !(is_time || is_counter) {
+        return;
+    }
+    let name = &part.name;
+    mistake!(errors, model.partition.template.literal =>
+        "the PartitionKey starts with `{name}`, which grows, as its name says, so all writes go to one partition server (append-only hot partition)",
+        help: "start it with a value that spreads the load; if `{name}` does not grow, or few rows are written at a time, add `allow_append_only`");
 }
 
 /// Rows of one partition share one server, whatever their RowKeys are.

@@ -4,7 +4,7 @@ use crate::plan::Plan;
 use std::time::Duration;
 
 /// The seconds of a month: a twelfth of 365.25 days.
-pub(super) const MONTH: f64 = 2_629_800.0;
+pub(crate) const MONTH: f64 = 2_629_800.0;
 
 /// What an app asks or writes in one place: a name, the plan of a typed call, how often and how fast.
 ///

@@ -29,6 +29,8 @@ pub enum AdviceKind {
     HotPartition,
     /// All entities of a type share two partitions.
     TwoPartitions,
+    /// A component of a PartitionKey that has one value in all rows, beside others.
+    ConstantComponent,
     /// Nearly every row has a partition to itself.
     SingleRows,
     /// New partitions come after all others.

@@ -29,6 +29,7 @@ pub(super) fn advice(report: &ProfileReport, newest: Option<DateTime>) -> Vec<Ad
     let habits = [
         of_whole(partitions(report)),
         of_whole(two_partitions(report)),
+        of_whole(constant_component(report)),
         of_whole(write_order(report)),
         large_entities(report),
         large_property(report),
@@ -127,6 +128,29 @@ fn two_partitions(report: &ProfileReport) -> Option<Advice> {
         "If more values do not come with time, add another component to the PartitionKey, or a `shard`.",
         "Rule: one server answers a partition, with 2,000 entities a second; load spreads over many partitions \
          (Scalability and performance targets for Table storage).",
+    )
+}
+
+/// A component of a PartitionKey whose values are all the same, while another one spreads the rows.
+fn constant_component(report: &ProfileReport) -> Option<Advice> {
+    let many = |one: &ComponentProfile| {
+        let kinds = report.kinds.iter().filter(|kind| kind.entity.as_ref() == Some(&one.entity));
+        kinds.map(|kind| kind.rows).sum::<u64>() >= MANY
+    };
+    let spreads = |one: &ComponentProfile| {
+        let mut others = report.components.iter().filter(|other| other.entity == one.entity);
+        others.any(|other| other.row.is_none() && !other.values.is_one())
+    };
+    let is_constant = |one: &&ComponentProfile| {
+        one.row.is_none() && one.values.is_one() && spreads(one) && many(one)
+    };
+    let ComponentProfile { entity, name, .. } = report.components.iter().find(is_constant)?;
+    new(
+        AdviceKind::ConstantComponent,
+        format!("`{name}` has one value in the PartitionKey of all rows of `{entity}`."),
+        "If no more values come with time, leave it out of the key. As it is, it spreads no load.",
+        "Rule: load spreads over many partitions, by the values of the PartitionKey that differ (Scalability and \
+         performance targets for Table storage).",
     )
 }
 

@@ -20,6 +20,7 @@ mod profile;
 mod rolling;
 mod rows;
 mod sequences;
+mod stress;
 mod sums;
 mod tables;
 mod transactions;
@@ -91,6 +92,7 @@ cases! {
     periods: have_a_table_once_several_writers_began, are_read_in_order_and_dropped_whole;
     rolling: series_show_each_value_for_its_period_only, series_go_on_in_the_next_row;
     profile: counts_rows_and_their_sizes_alike_in_every_store;
+    stress: runs_alike_on_every_store_and_leaves_nothing;
     eventual: tickets_are_consumed_together_with_upserts_and_deletes,
         a_refused_transaction_names_the_ticket_or_the_row_that_is_not_there,
         transactions_of_deletes_and_upserts_name_what_refused_them,

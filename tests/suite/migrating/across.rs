@@ -186,7 +186,7 @@ async fn a_list_over_many_old_partitions_is_refused() {
         n: u32,
     }
     #[derive(Debug, Clone, TableEntity)]
-    #[table(name = "bids2", partition = "{n:08}", row = "{lot}", migrate_from = BidV1)]
+    #[table(name = "bids2", partition = "{n:08}", row = "{lot}", migrate_from = BidV1, allow_append_only)]
     struct Bid {
         lot: String,
         n: u32,

@@ -75,7 +75,7 @@ async fn each_component_is_counted_in_the_rows_of_its_template() -> table_orm::R
 }
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(name = "bills", partition = "{year:04}__{state}", row = "{number:08}")]
+#[table(name = "bills", partition = "{year:04}__{state}", row = "{number:08}", allow_append_only)]
 struct Bill {
     year: u16,
     state: String,
@@ -97,4 +97,14 @@ async fn two_partitions_are_named_once_they_are_large() {
     assert!(two(&advice(&["2025__paid", "2025__open"], 20_000).await));
     assert!(!two(&advice(&["2025__paid", "2025__open"], 19_000).await));
     assert!(!two(&advice(&["2025__paid", "2026__open"], 20_000).await));
+}
+
+#[tokio::test]
+async fn a_component_that_spreads_nothing_is_named_once_there_are_many_rows() {
+    let constant = |advice: &[AdviceKind]| advice.contains(&AdviceKind::ConstantComponent);
+    assert!(constant(&advice(&["2025__a", "2025__b", "2025__c"], 1_000).await));
+    assert!(!constant(&advice(&["2025__a", "2025__b", "2025__c"], 999).await));
+    assert!(!constant(&advice(&["2025__a", "2026__b", "2025__c"], 1_000).await));
+    // All rows are in one partition, which other advice says.
+    assert!(!constant(&advice(&["2025__a"], 1_000).await));
 }

@@ -24,6 +24,18 @@ struct Order {
     id: u32,
 }
 
+/// A UUID of version 7. Its type does not say so.
+#[derive(KeyPart)]
+#[key(grows)]
+struct Uuid7(uuid::Uuid);
+
+#[derive(TableEntity)]
+#[table(name = "scores", partition = "{id}", row = "{line:03}")]
+struct Score {
+    id: Uuid7,
+    line: u16,
+}
+
 #[derive(TableEntity)]
 #[table(name = "bills", partition = "{number:020}", row = "{id:010}", allow_append_only)]
 struct Bill {

@@ -1,7 +1,7 @@
 use table_orm::TableEntity;
 
 #[derive(TableEntity)]
-#[table(name = "events", partition = "{day:05}", row = "{share}__{id:010}")]
+#[table(name = "events", partition = "{day:05}", row = "{share}__{id:010}", allow_append_only)]
 #[component(share = shard(id, 8))]
 struct Event {
     day: u32,

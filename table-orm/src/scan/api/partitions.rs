@@ -18,7 +18,7 @@ impl<T, R: Row> Scan<T, R> {
     /// ```
     /// # use table_orm::{ScanPermit, TableEntity, Tables};
     /// # #[derive(Debug, TableEntity)]
-    /// # #[table(name = "bills", partition = "{year:04}{month:02}", row = "{number:08}")]
+    /// # #[table(name = "bills", partition = "{year:04}{month:02}", row = "{number:08}", allow_append_only)]
     /// # struct Bill { year: u16, month: u8, number: u32 }
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> table_orm::Result<()> {

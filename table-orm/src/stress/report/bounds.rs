@@ -1,5 +1,6 @@
 //! What a stress test can send at most.
 
+use crate::book::{MONTH, Prices};
 use crate::figures::grouped;
 use serde::Serialize;
 use std::fmt;
@@ -18,6 +19,30 @@ pub struct Bounds {
     pub seconds: f64,
     /// The same for a store that answers each call within its step.
     pub seconds_if_prompt: f64,
+}
+
+impl Bounds {
+    /// Returns what an account charges at most for the requests and for the rows while they are stored, in the
+    /// currency of the prices.
+    ///
+    /// ```
+    /// use table_orm::book::Prices;
+    /// use table_orm::embedded::EmbeddedStore;
+    /// use table_orm::stress::Stress;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let stress = Stress::new(EmbeddedStore::in_memory()?).most_requests(1_000_000);
+    /// let price = stress.bounds()?.price(&Prices::east_us_2());
+    /// assert!(price > 0.0 && price < 0.1, "{price} USD");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn price(&self, prices: &Prices) -> f64 {
+        let months = self.seconds / MONTH;
+        self.requests as f64 / 10_000.0 * prices.per_10_000_transactions
+            + self.gib_stored * months * prices.per_gib_month
+    }
 }
 
 impl fmt::Display for Bounds {
