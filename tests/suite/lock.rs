@@ -5,6 +5,8 @@
 
 use std::fs;
 use std::path::Path;
+use table_orm::TableEntity;
+use table_orm::property::{Hours, Minutes, Numbered, Ring};
 use table_orm::schema_lock::{LockError, Reads, SchemaLock};
 
 /// A type as it was locked first, or with one change.
@@ -421,4 +423,41 @@ fn rows_come_and_go_with_what_has_to_be_done() {
             "no sum ages any more",
         ],
     );
+}
+
+#[test]
+fn a_ring_keeps_its_periods_and_its_stamps() {
+    /// A type with a series of this type, as it is locked.
+    macro_rules! load {
+        ($name:ident: $series:ty) => {
+            fn $name(lock: SchemaLock) -> SchemaLock {
+                #[derive(Debug, Clone, TableEntity)]
+                #[table(name = "loads", partition = "{server}", row = "LOAD")]
+                struct Load {
+                    server: String,
+                    #[table(series)]
+                    used: $series,
+                }
+                lock.with([Load { server: "a".to_owned(), used: <$series>::default() }])
+            }
+        };
+    }
+    load!(minutes: Ring<f64, 8, Minutes>);
+    load!(hours: Ring<f64, 8, Hours>);
+    load!(numbered: Ring<f64, 8, Numbered>);
+    load!(plain: [Option<f64>; 8]);
+    let changed = |first: Lock, second: Lock| {
+        let folder = tempfile::tempdir().unwrap();
+        first(at(folder.path())).update().check().unwrap();
+        second(at(folder.path())).check().map_err(|error| error.to_string())
+    };
+    changed(minutes, minutes).unwrap();
+    let error = changed(minutes, hours).unwrap_err();
+    assert!(error.contains("period") && error.contains("`60 s` is now `3600 s`"), "{error}");
+    // Numbers are no periods of a length.
+    assert!(changed(minutes, numbered).unwrap_err().contains("is now none"));
+    for (first, second) in [(minutes as Lock, plain as Lock), (plain, minutes)] {
+        let error = changed(first, second).unwrap_err();
+        assert!(error.contains("stamps") && error.contains("another name"), "{error}");
+    }
 }

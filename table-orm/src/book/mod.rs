@@ -58,6 +58,7 @@ pub use estimate::PatternClass;
 pub use finding::{Finding, FindingKind, Target};
 pub use known::KnownFinding;
 pub use load::PartitionLoad;
+#[cfg(feature = "stress")]
 pub(crate) use pattern::MONTH;
 pub use pattern::Pattern;
 pub use prices::Prices;

@@ -155,6 +155,9 @@ pub struct PropertySchema {
     pub chunked: bool,
     /// Whether each slot has a stamp beside it, as those of a [`Ring`](crate::property::Ring) do.
     pub stamps: bool,
+    /// The length of the periods that the stamps count, in seconds, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub period_seconds: Option<u32>,
 }
 
 fn as_text<T: fmt::Display, S: Serializer>(value: &T, out: S) -> Result<S::Ok, S::Error> {
@@ -282,8 +285,9 @@ fn of_field(declared: &'static Declared) -> Vec<PropertySchema> {
     match *declared {
         Declared::One(name, values, limit) => vec![property(name, values, limit)],
         Declared::Series(name, slots, values) => {
-            let (stamps, slots) = (slots.has_stamps(), Some(slots.most()));
-            vec![PropertySchema { slots, stamps, ..property(name, values, None) }]
+            let (stamps, period_seconds) = (slots.has_stamps(), slots.period());
+            let slots = Some(slots.most());
+            vec![PropertySchema { slots, stamps, period_seconds, ..property(name, values, None) }]
         }
         Declared::Chunked(name, edm) => {
             let (slots, max_bytes) = (Some(MAX_CHUNKS), Some(MAX_ENTITY_BYTES));
@@ -320,6 +324,7 @@ fn property(name: &'static str, values: ValueType, limit: Option<Limit>) -> Prop
         slots: None,
         chunked: false,
         stamps: false,
+        period_seconds: None,
     }
 }
 

@@ -145,7 +145,7 @@ const fn count(declared: &[Declared]) -> usize {
         properties += match declared[at] {
             Declared::One(..) => 1,
             Declared::Series(_, Slots::Fixed(slots), _) => slots,
-            Declared::Series(_, Slots::Ring(slots), _) => 2 * slots,
+            Declared::Series(_, Slots::Ring(slots, _), _) => 2 * slots,
             Declared::Series(_, Slots::UpTo(_), _) | Declared::Chunked(..) | Declared::Open => 0,
             Declared::Group(_, group) => count(group),
         };

@@ -12,6 +12,9 @@ use crate::model::DateTime;
 pub trait Interval {
     /// What a value is of: an instant, or a number.
     type At: Copy;
+    /// The length of every period, in seconds; 0 where it is not the same or not known. The
+    /// [schema lock](crate::schema_lock) compares it.
+    const SECONDS: u32 = 0;
 
     /// The number of the period that it is in.
     fn number(at: Self::At) -> i64;
@@ -93,6 +96,7 @@ impl<const SECONDS: u32> Every<SECONDS> {
 
 impl<const SECONDS: u32> Interval for Every<SECONDS> {
     type At = DateTime;
+    const SECONDS: u32 = SECONDS;
 
     fn number(at: DateTime) -> i64 {
         at.unix_ticks().div_euclid(Self::TICKS)

@@ -269,7 +269,7 @@ fn write_numbered<T: Property, const N: usize>(
     name: &str,
     out: &mut PropertiesWriter,
 ) -> Result<(), PropertyError> {
-    let (slot, digits) = (slot_of::<N>(number), Slots::Ring(N).digits());
+    let (slot, digits) = (slot_of::<N>(number), Slots::Fixed(N).digits());
     let (property, before) = (slot_name(name, slot, digits), out.count());
     out.property(&property, value)?;
     // The stored value would stay, and have the stamp of another period.
@@ -294,7 +294,7 @@ impl<T> Default for RingSlots<T> {
 
 #[diagnostic::do_not_recommend]
 impl<T: Property, const N: usize, P: Interval> Series for Ring<T, N, P> {
-    const SLOTS: Slots = Slots::Ring(N);
+    const SLOTS: Slots = Slots::Ring(N, P::SECONDS);
     const TYPE: ValueType = ValueType::of::<T>();
 
     type Slots = RingSlots<T>;

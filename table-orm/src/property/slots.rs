@@ -12,21 +12,30 @@ pub enum Slots {
     Fixed(usize),
     /// At most that many.
     UpTo(usize),
-    /// Exactly that many; each may be empty, and has a stamp beside it.
-    Ring(usize),
+    /// Exactly that many; each may be empty, and has a stamp beside it: the number of a period of so many
+    /// [seconds](super::Interval::SECONDS).
+    Ring(usize, u32),
 }
 
 impl Slots {
     /// The most values.
     pub(crate) const fn most(self) -> usize {
         match self {
-            Self::Fixed(slots) | Self::UpTo(slots) | Self::Ring(slots) => slots,
+            Self::Fixed(slots) | Self::UpTo(slots) | Self::Ring(slots, _) => slots,
         }
     }
 
     /// Whether each slot has a stamp beside it.
     pub(crate) const fn has_stamps(self) -> bool {
-        matches!(self, Self::Ring(_))
+        matches!(self, Self::Ring(..))
+    }
+
+    /// The length of the periods that stamps count, in seconds, if it is known.
+    pub(crate) const fn period(self) -> Option<u32> {
+        match self {
+            Self::Ring(_, seconds) if seconds > 0 => Some(seconds),
+            _ => None,
+        }
     }
 
     /// The digits that number the slots: at least two.

@@ -32,6 +32,9 @@ pub(super) fn entity<E: TableEntity>(samples: &[E]) -> Result<Entity, LockError>
         if property.stamps {
             item = item.fact("stamps", "yes");
         }
+        if let Some(seconds) = property.period_seconds {
+            item = item.fact("period", format_args!("{seconds} s"));
+        }
         if let Some(limit) = limit(property) {
             item = item.fact("limit", limit);
         }
