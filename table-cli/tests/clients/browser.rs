@@ -334,7 +334,7 @@ fn the_page_of_a_stress_test_is_readable_in_a_browser_at_every_width() {
 #[table(name = "tickets", partition = "{venue}")]
 #[row(by_number, key = "NUM:{number:010}")]
 #[row(by_show, key = "SHOW:{show}__{number:010}")]
-#[row(by_owner, key = "OWN:{owner}__{number:010}", eventual, partition = "OWN:{owner}")]
+#[row(by_owner, key = "OWN:{number:010}__{venue}", eventual, partition = "OWN:{owner}")]
 struct Ticket {
     venue: String,
     number: u64,
