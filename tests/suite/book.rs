@@ -1,6 +1,9 @@
 //! A book of access patterns says what each costs for the entities that its samples stand for, and what stands
 //! out.
 
+// Rows are `eventual`, each of them: https://github.com/rust-lang/rust-clippy/issues/13238.
+#![allow(clippy::duplicated_attributes)]
+
 use std::time::Duration;
 use table_orm::book::{Book, BookReport, Finding, FindingKind, Pattern, Prices, Sample};
 use table_orm::layer::{Measure, as_pattern};
