@@ -1,9 +1,6 @@
 //! A book of access patterns says what each costs for the entities that its samples stand for, and what stands
 //! out.
 
-// Rows are `eventual`, each of them: https://github.com/rust-lang/rust-clippy/issues/13238.
-#![allow(clippy::duplicated_attributes)]
-
 use std::time::Duration;
 use table_orm::book::{Book, BookReport, Finding, FindingKind, Pattern, Prices, Sample};
 use table_orm::layer::{Measure, as_pattern};
@@ -382,7 +379,7 @@ async fn what_is_measured_stands_beside_what_is_planned() {
 }
 
 #[tokio::test]
-async fn the_requests_of_a_scan_and_of_pages_belong_to_the_call_that_sends_the_first() {
+async fn the_requests_of_a_scan_and_of_pages_belong_to_their_call() {
     let measure = Measure::new();
     let tables = Tables::in_memory().unwrap().layer(measure.clone()).unwrap();
     let orders = tables.repo::<Order>();
@@ -392,7 +389,6 @@ async fn the_requests_of_a_scan_and_of_pages_belong_to_the_call_that_sends_the_f
     }
     let scan = || orders.scan(ScanPermit::because("test")).page_size(4);
     assert_eq!(as_pattern("every order", scan().collect()).await.unwrap().len(), 20);
-    // A task of its own reads the pages of a list ahead.
     let mut listed = 0;
     as_pattern("orders of acme", async {
         let mut pages = orders.list(Order::partition("acme").by_number()).pages(2);
@@ -465,12 +461,16 @@ fn a_partition_that_starts_with_a_time_by_its_name_stands_out() {
     #[derive(Debug, TableEntity)]
     #[table(
         name = "payments",
-        partition = "M:{month:02}__{shop}",
+        partition = "{pay_year:04}{month:02}",
         row = "PAY:{id:05}",
         allow_append_only
     )]
-    #[row(by_shop, key = "SHOP:{month:02}__{id:05}", eventual, partition = "S:{shop}__{month:02}")]
-    #[row(by_month, key = "AT:{shop:05}__{id:05}", eventual, partition = "{pay_year:04}{month:02}")]
+    #[row(
+        by_shop,
+        key = "SHOP:{pay_year:04}__{id:05}",
+        eventual,
+        partition = "S:{shop}__{month:02}"
+    )]
     struct Payment {
         pay_year: u32,
         month: u32,

@@ -455,7 +455,8 @@ fn a_ring_keeps_its_periods_and_its_stamps() {
     let error = changed(minutes, hours).unwrap_err();
     assert!(error.contains("period") && error.contains("`60 s` is now `3600 s`"), "{error}");
     // Numbers are no periods of a length.
-    assert!(changed(minutes, numbered).unwrap_err().contains("is now none"));
+    assert!(changed(minutes, numbered).unwrap_err().contains("`60 s` is now none"));
+    assert!(changed(numbered, minutes).unwrap_err().contains("none is now `60 s`"));
     for (first, second) in [(minutes as Lock, plain as Lock), (plain, minutes)] {
         let error = changed(first, second).unwrap_err();
         assert!(error.contains("stamps") && error.contains("another name"), "{error}");

@@ -100,7 +100,9 @@ fn described(bounds: &Bounds) -> String {
     let prices = Prices::east_us_2();
     let Prices { date, currency, .. } = &prices;
     let price = bounds.price(&prices);
-    format!("{bounds}, {price:.2} {currency} at the retail prices of East US 2 on {date}")
+    format!(
+        "{bounds}, {price:.2} {currency} without traffic at the retail prices of East US 2 on {date}"
+    )
 }
 
 /// A page that cannot be written is known before the test. Until its end, nothing is left or changed there.

@@ -83,7 +83,10 @@ fn nothing_is_sent_before_the_cost_is_agreed_to() {
     let account = served.connection_string();
     let error = refused(folder.path(), &["stress", &account], 2);
     assert!(error.contains("--yes") && error.contains("billed transactions"), "{error}");
-    assert!(error.contains(" USD at the retail prices of East US 2 on 20"), "{error}");
+    assert!(
+        error.contains(" USD without traffic at the retail prices of East US 2 on 20"),
+        "{error}"
+    );
     assert_eq!(printed(folder.path(), &["count", &account]), "");
     let error = refused(folder.path(), &["stress", "memory", "--latency", "1"], 2);
     assert!(error.contains("simulated"), "{error}");

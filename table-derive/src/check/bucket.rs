@@ -50,14 +50,14 @@ fn time(entity: &Entity<'_>, field: &Ident, errors: &mut Errors) {
     }
 }
 
-/// What all periods share does not say in which of their tables an entity is.
+/// Entities of two periods may have the same keys.
 fn elsewhere(entity: &Entity<'_>, errors: &mut Errors) {
     for row in &entity.rows {
         let Some(table) = row.elsewhere.as_ref().and_then(|place| place.table.as_ref()) else {
             continue;
         };
         let name = &row.name;
-        mistake!(errors, table => "row `{name}` is in a table that all periods share, so it does not say in which table its entity is",
+        mistake!(errors, table => "row `{name}` is in a table that all periods share, so entities of two periods could have one row",
             help: "remove `table`: the row is then in another partition of the same period");
     }
     for unique in entity.uniques.iter().filter(|unique| unique.across.is_some()) {

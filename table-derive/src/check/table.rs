@@ -129,8 +129,8 @@ fn grows_by_name(model: &Model<'_>, part: &Part<'_>, errors: &mut Errors) {
     }
     let name = &part.name;
     mistake!(errors, model.partition.template.literal =>
-        "the PartitionKey starts with `{name}`, which grows, as its name says, so all writes go to one partition server (append-only hot partition)",
-        help: "start it with a value that spreads the load; if `{name}` does not grow, or few rows are written at a time, add `allow_append_only`");
+        "the PartitionKey starts with `{name}`, which follows the clock or a count, as its name says, so all writes go to one partition server (append-only hot partition)",
+        help: "start it with a value that spreads the load; if `{name}` does not follow them, or few rows are written at a time, add `allow_append_only`");
 }
 
 /// Rows of one partition share one server, whatever their RowKeys are.

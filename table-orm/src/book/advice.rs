@@ -94,11 +94,11 @@ fn of_load(load: &PartitionLoad) -> Option<Finding> {
     })
 }
 
-/// The PartitionKeys of rows elsewhere that start with a component named after a time. The derive refuses such a
-/// PartitionKey of the entity itself, unless the app accepts it.
+/// The PartitionKeys of a type that start with a component named after a time: those that `allow_append_only` accepts,
+/// those of types whose values the derive does not know, and those of rows elsewhere.
 fn growing(sample: &Sample, findings: &mut Vec<Finding>) {
-    let elsewhere = sample.schema.rows.iter().filter(|row| row.eventual);
-    let templates: BTreeSet<_> = elsewhere.map(|row| row.partition).collect();
+    let elsewhere = sample.schema.rows.iter().map(|row| row.partition);
+    let templates = BTreeSet::from_iter(elsewhere.chain([sample.schema.partition]));
     for partition in templates {
         let Some((_, component)) = partition.split_once('{') else { continue };
         let component = component.split([':', '}']).next().unwrap_or_default();

@@ -124,7 +124,7 @@ pub enum Finding {
         /// The properties that the patterns ask for.
         properties: Vec<String>,
     },
-    /// The PartitionKey of a row elsewhere starts with a component that grows with time, as far as its name shows.
+    /// A PartitionKey starts with a component that grows with time, as far as its name shows.
     GrowsByName {
         /// The type.
         entity: &'static str,

@@ -103,7 +103,8 @@ fn encode_in<E: TableEntity>(
 ) -> Result<PropertiesWriter, PropertyError> {
     let mut properties = encode(entity, index)?;
     if let Some(home) = home {
-        properties.property(HOME_TABLE, &home.as_str().to_owned())?;
+        // Names of tables have no case.
+        properties.property(HOME_TABLE, &home.as_str().to_ascii_lowercase())?;
     }
     Ok(properties)
 }

@@ -266,7 +266,7 @@ fn methods(
     parts.iter().enumerate().flat_map(move |(at, part)| {
         let last = at + 1 == parts.len();
         let given = if last { QueryClass::Point } else { QueryClass::RowRange };
-        let range = part.shape.sorts(last, escape).then(|| format!("{}_in", part.name));
+        let range = part.sorts(last, escape).then(|| format!("{}_in", part.name));
         let prefix =
             matches!(part.shape, Shape::Text).then(|| format!("{}_starts_with", part.name));
         let ranges = [range, prefix].into_iter().flatten();

@@ -91,8 +91,7 @@ impl Shape {
         }
     }
 
-    /// Whether the texts sort as the values do. Texts of any length do only where nothing follows them, as the
-    /// `last` component.
+    /// Whether the texts sort as the values do. Texts of any length do only at the end of a key, as the `last`.
     pub(crate) fn sorts(self, last: bool, escape: Escape) -> bool {
         match self {
             Self::Number(_) => false,

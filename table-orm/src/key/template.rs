@@ -45,6 +45,11 @@ impl TemplatePart {
             || matches!(self.shape, Shape::OneOf(_) | Shape::Char)
     }
 
+    /// Whether the texts sort as the values do in the keys of a template, of which this is the `last` component or not.
+    pub(crate) fn sorts(&self, last: bool, escape: Escape) -> bool {
+        self.shape.sorts(last && self.separator.is_empty(), escape)
+    }
+
     const fn most_units(&self) -> Option<usize> {
         match (self.max, self.shape.most_units()) {
             (Some(max), Some(units)) if units < max => Some(units),
@@ -196,7 +201,7 @@ impl<'t> KeyTemplate<'t> {
         });
         let last = self.parts.len().checked_sub(1)?;
         let mut rest = self.parts.iter().enumerate().skip(common);
-        rest.find_map(|(at, part)| (!part.shape.sorts(at == last, escape)).then_some(part))
+        rest.find_map(|(at, part)| (!part.sorts(at == last, escape)).then_some(part))
     }
 
     /// Whether a key reads to its end as this template, each component in its shape.

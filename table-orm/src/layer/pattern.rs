@@ -23,9 +23,9 @@ struct Call {
 /// the metrics; a [`Measure`](super::Measure) counts them. Use the names of your [`book`](crate::book), which shows
 /// what was measured beside what was planned.
 ///
-/// The requests of a scan, of a list and of pages have the name of the call that sends the first of them. Work that
-/// no call awaits is not named: that of a [`Writer`](crate::repo::Writer), and what brings rows in other partitions in
-/// step after a write.
+/// All requests of a scan have the name of the call that sends the first of them. So has a page that is read ahead of
+/// the call that took the page before. Work that no call awaits is not named: that of a
+/// [`Writer`](crate::repo::Writer), and what brings rows in other partitions in step after a write.
 ///
 /// ```
 /// use table_orm::layer::as_pattern;

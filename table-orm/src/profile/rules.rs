@@ -102,13 +102,17 @@ fn partitions(report: &ProfileReport) -> Option<Advice> {
     None
 }
 
+/// Whether they are rows in the partition of their entity.
+const fn in_partition(kind: &KindProfile) -> bool {
+    matches!(kind.role, RowRole::Entity | RowRole::Copy)
+}
+
 /// As the compiler refuses a `bool` alone, but of what is stored.
 fn two_partitions(report: &ProfileReport) -> Option<Advice> {
     let of = |entity: &str, is: fn(&KindProfile) -> bool| {
         let own = report.kinds.iter().filter(|kind| kind.entity.as_deref() == Some(entity));
         own.filter(|kind| is(kind)).map(|kind| kind.rows).sum::<u64>()
     };
-    let in_partition = |kind: &KindProfile| matches!(kind.role, RowRole::Entity | RowRole::Copy);
     let is_whole = |one: &&ComponentProfile| {
         let mut others = report.components.iter().filter(|other| {
             other.entity == one.entity && other.row.is_none() && other.name != one.name
@@ -134,8 +138,9 @@ fn two_partitions(report: &ProfileReport) -> Option<Advice> {
 /// A component of a PartitionKey whose values are all the same, while another one spreads the rows.
 fn constant_component(report: &ProfileReport) -> Option<Advice> {
     let many = |one: &ComponentProfile| {
-        let kinds = report.kinds.iter().filter(|kind| kind.entity.as_ref() == Some(&one.entity));
-        kinds.map(|kind| kind.rows).sum::<u64>() >= MANY
+        let own = report.kinds.iter().filter(|kind| kind.entity.as_ref() == Some(&one.entity));
+        let rows = own.filter(|kind| in_partition(kind)).map(|kind| kind.rows);
+        rows.sum::<u64>() >= MANY
     };
     let spreads = |one: &ComponentProfile| {
         let mut others = report.components.iter().filter(|other| other.entity == one.entity);
@@ -147,7 +152,7 @@ fn constant_component(report: &ProfileReport) -> Option<Advice> {
     let ComponentProfile { entity, name, .. } = report.components.iter().find(is_constant)?;
     new(
         AdviceKind::ConstantComponent,
-        format!("`{name}` has one value in the PartitionKey of all rows of `{entity}`."),
+        format!("`{name}` has one value in the PartitionKeys of all entities of `{entity}`."),
         "If no more values come with time, leave it out of the key. As it is, it spreads no load.",
         "Rule: load spreads over many partitions, by the values of the PartitionKey that differ (Scalability and \
          performance targets for Table storage).",

@@ -340,8 +340,7 @@ fn of_property(label: &str, before: &[String], after: &[String], is_read: bool) 
         "stamps" => unread(
             "keep the stamps, or give the field another name: a series with stamps and one without do not read each other",
         ),
-        // A lock of an earlier version does not have it.
-        "period" if !before.is_empty() => unread(
+        "period" => unread(
             "keep the period, or give the ring another name: the stored stamps are numbers of the former periods",
         ),
         "limit" => match (number(before), number(after)) {

@@ -64,7 +64,7 @@ async fn a_checked_query_of_one_table_leaves_the_rows_of_the_others() {
     assert_eq!(before.len(), 6);
     for (row_key, home) in &before {
         let is_us = row_key.starts_with("PAR:us");
-        assert_eq!(home.as_deref(), is_us.then_some("parcelsUs"), "{row_key}");
+        assert_eq!(home.as_deref(), is_us.then_some("parcelsus"), "{row_key}");
     }
     for (region, repo) in ["eu", "us"].into_iter().zip(&repos) {
         let checked = repo.list(Parcel::by_driver("Ann")).checked().collect().await.unwrap();
@@ -116,7 +116,7 @@ async fn a_row_that_lacks_the_name_of_its_table_is_found_from_its_entity_and_get
     assert_eq!(lacking, &["Entity_Table"]);
     assert_eq!(us.repair(findings).await.all().unwrap(), 1);
     let stored = drivers.get("Ann", "PAR:us__00001__acme").await.unwrap().unwrap();
-    assert_eq!(stored.properties.get("Entity_Table").map(text).as_deref(), Some("parcelsUs"));
+    assert_eq!(stored.properties.get("Entity_Table").map(text).as_deref(), Some("parcelsus"));
 }
 
 #[tokio::test]
@@ -137,4 +137,28 @@ async fn a_row_in_a_table_of_its_own_follows_its_entity_in_any_table() {
         "PAR:us__00002__acme",
     ];
     assert_eq!(rows, expected);
+}
+
+#[tokio::test]
+async fn retire_deletes_the_rows_of_its_own_table_only() {
+    let (tables, [_, us]) = regions().await;
+    us.delete_table().leave_foreign_rows().await.unwrap();
+    let permit = ScanPermit::because("test");
+    assert_eq!(us.retire::<ParcelByDriver>(permit).await.unwrap(), 3);
+    let left = drivers_rows(&tables).await;
+    assert_eq!(left.len(), 3);
+    assert!(left.iter().all(|(row_key, _)| row_key.starts_with("PAR:eu")), "{left:?}");
+}
+
+#[tokio::test]
+async fn the_name_of_a_table_is_that_of_its_every_spelling() {
+    let (tables, [_, us]) = regions().await;
+    let shouted = tables.repo_in::<Parcel>(name("PARCELSUS"));
+    let acme = || Parcel::partition("acme");
+    shouted.update(acme().row().number(1), |parcel| parcel.driver = "Bob".into()).await.unwrap();
+    for repo in [&us, &shouted] {
+        assert_eq!(repo.verify(acme()).await.unwrap().findings, []);
+        let checked = repo.list(Parcel::by_driver("Bob")).checked().count().await.unwrap();
+        assert_eq!(checked, 1);
+    }
 }

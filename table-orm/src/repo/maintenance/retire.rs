@@ -1,10 +1,13 @@
 //! Deletes the rows of a kind that the app's types no longer have.
 //!
-//! Invariant: only rows whose keys read as those of the kind are deleted.
+//! Invariant: only rows whose keys read as those of the kind are deleted, and of several tables only those of one.
 
-use crate::entity::{OwnRows, Row, RowHead, RowOf, TableEntity, foreign_at, read_rows, row_span};
+use crate::entity::{
+    ForeignHead, OwnRows, Row, RowHead, RowOf, TableEntity, foreign_at, is_of_table, read_rows,
+    row_span,
+};
 use crate::error::Result;
-use crate::model::Metadata;
+use crate::model::{Metadata, TableName};
 use crate::plan::{Plan, Step, TableClient};
 use crate::query::{KeyRange, RowQuery, ScanPermit, Span};
 use crate::repo::bulk::DEFAULT_PARALLELISM;
@@ -20,6 +23,8 @@ use std::marker::PhantomData;
 #[derive(Debug)]
 pub struct Retire<R> {
     client: TableClient,
+    /// The table of the entities.
+    home: TableName,
     query: RowQuery,
     reason: String,
     row: PhantomData<fn() -> R>,
@@ -32,6 +37,8 @@ impl<E: TableEntity> Repo<E> {
     /// Reads every row of their table, and is billed for it. Deletes up to 100 rows a request. Deploy the
     /// types without the row first: a writer that still has it writes it again. Declare the earlier form of
     /// the type for this call. After an error, call it again.
+    ///
+    /// Of rows in a table of their own, it deletes those of the entities of this `Repo`'s table.
     ///
     /// ```
     /// # use table_orm::{ScanPermit, TableEntity, Tables};
@@ -64,10 +71,11 @@ impl<E: TableEntity> Repo<E> {
         }
         let keys = KeyRange { partition: Span::All, row: row_span::<R>() };
         let query = self.client.query_of::<R>(keys);
-        let query = reading::<RowHead>(query, &OwnRows::of::<R>());
+        let query = reading::<ForeignHead>(query, &OwnRows::of::<R>());
         let query = RowQuery { metadata: Metadata::None, ..query };
         let (client, reason) = (self.client.elsewhere(&query.table), permit.reason().to_owned());
-        Retire { client, query, reason, row: PhantomData }
+        let home = self.client.table.clone();
+        Retire { client, home, query, reason, row: PhantomData }
     }
 }
 
@@ -82,12 +90,17 @@ impl<R: Row> Retire<R> {
     }
 
     async fn run(self) -> Result<u64> {
-        let Self { client, query, .. } = self;
+        let Self { client, home, query, .. } = self;
         let own = const { OwnRows::of::<R>() };
         let mut deleted = 0;
         let mut pages = client.pages(query);
         while let Some(page) = pages.next().await? {
-            let (rows, _) = read_rows::<RowHead>(&own, &page, None, usize::MAX)?;
+            let (rows, _) = read_rows::<ForeignHead>(&own, &page, None, usize::MAX)?;
+            let of_table = |row: ForeignHead| {
+                let is = is_of_table::<R::Entity>(R::INDEX, &home, row.home_table.as_deref());
+                is.then_some(row.keys)
+            };
+            let rows: Vec<_> = rows.into_iter().filter_map(of_table).collect();
             deleted += rows.len() as u64;
             // Collected first: a lazy iterator that borrows is too narrow for a future that is sent.
             let deletes = batches(rows, client.store().transaction_operations())

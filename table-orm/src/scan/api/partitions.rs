@@ -12,7 +12,7 @@ impl<T, R: Row> Scan<T, R> {
     ///
     /// Keys compare as text, and so does the range. It holds the values between its bounds where each component
     /// sorts as text: a number with a width, a date, text at the end. Components before, which both bounds have in
-    /// common, need not. Otherwise the range would leave out some of its values, and the scan fails with
+    /// common, need not. A [`KeyPart`](crate::key::KeyPart) of your own is taken to sort. Otherwise the range would leave out some of its values, and the scan fails with
     /// [`KeyFault::Unsorted`].
     ///
     /// ```

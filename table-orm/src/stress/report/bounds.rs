@@ -22,8 +22,8 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Returns what an account charges at most for the requests and for the rows while they are stored, in the
-    /// currency of the prices.
+    /// Returns what an account charges at most for the requests, and for the rows while the test runs, in the currency
+    /// of the prices. Traffic out of the region and the time of loading come on top.
     ///
     /// ```
     /// use table_orm::book::Prices;

@@ -221,8 +221,8 @@ impl<I: Iterator<Item = Finding>> Jobs<I> {
     }
 }
 
-/// The row in another partition that a finding is about. Which entity it belongs to follows from its keys
-/// alone, so a finding that is wrong can do no harm.
+/// The row in another partition that a finding is about. Which entity of the table it belongs to follows from its keys
+/// alone, so an old finding can do no harm.
 fn row_elsewhere<E: TableEntity>(client: &TableClient, finding: &Finding) -> Option<RowElsewhere> {
     let index = RowElsewhere::index_of::<E>(&finding.row)?;
     RowElsewhere::of::<E>(client, index, (&finding.partition_key, &finding.row_key))
