@@ -48,12 +48,9 @@ impl Execution<'_> {
         preference: Preference,
         level: MetadataLevel,
     ) -> Result<Response, ServiceError> {
-        // Those of an earlier table of the name, whose delete had no answer. A table that is there keeps its own.
-        let is_there = |known: &TableName| known.as_str().eq_ignore_ascii_case(table.as_str());
-        if !self.store.list_tables().await?.iter().any(is_there) {
-            self.settings.remove_policies(table).await?;
-        }
         self.store.create_table(table).await?;
+        // Those of an earlier table of the name, whose delete had no answer.
+        self.settings.remove_policies(table).await?;
         let location = format!("{}/Tables('{table}')", self.address.endpoint);
         let response = match preference {
             Preference::NoContent => Response::empty(204).with("dataserviceid", &*location),
