@@ -409,6 +409,29 @@ async fn the_requests_of_a_scan_and_of_pages_belong_to_their_call() {
     assert!(lists.requests >= 5, "{lists:?}");
 }
 
+/// A line of a log, of which one partition has more than a page.
+#[derive(Debug, Clone, TableEntity)]
+#[table(name = "logs", partition = "{host}", row = "{line:05}")]
+struct LogLine {
+    host: String,
+    line: u32,
+}
+
+#[tokio::test]
+async fn a_page_that_is_read_ahead_belongs_to_the_call_that_took_the_page_before() {
+    let measure = Measure::new();
+    let tables = Tables::in_memory().unwrap().layer(measure.clone()).unwrap();
+    let logs = tables.repo::<LogLine>();
+    logs.create_table().await.unwrap();
+    let lines = (0..2_100).map(|line| LogLine { host: "a".into(), line });
+    logs.insert_many(lines).await.all().unwrap();
+    let mut stream = logs.list(LogLine::partition("a")).stream();
+    as_pattern("a log", async { while stream.next().await.unwrap().is_some() {} }).await;
+    let measured = measure.patterns();
+    let [log] = &measured[..] else { panic!("{measured:?}") };
+    assert_eq!((log.name, log.calls, log.requests, log.rows_returned), ("a log", 1, 3, 2_100));
+}
+
 /// A document in the table of the orders, with a row and a unique value of the same name, `by_number`.
 #[derive(Debug, Clone, TableEntity)]
 #[table(name = "orders", partition = "{customer}", unique(by_number), kind = "bill")]
