@@ -6,7 +6,7 @@
 
 use super::query::canonical;
 use super::rows::{body, element_key, elements, encode, partition_key};
-use super::template::{first_foreign, foreign_at, template_at};
+use super::template::{first_foreign, foreign_at, has_own_table, template_at};
 use super::{CopyKind, ForeignTemplate, Invalid, TableEntity};
 use crate::key::{KeyError, KeyText, StoredKeys};
 use crate::model::{HOME_TABLE, TableName};
@@ -58,8 +58,7 @@ pub(crate) fn is_of_table<E: TableEntity>(
     home: &TableName,
     stated: Option<&str>,
 ) -> bool {
-    let is_elsewhere = foreign_at::<E>(index).is_some_and(|template| template.table.is_some());
-    !is_elsewhere || home.as_str().eq_ignore_ascii_case(stated.unwrap_or(E::TABLE))
+    !has_own_table::<E>(index) || home.as_str().eq_ignore_ascii_case(stated.unwrap_or(E::TABLE))
 }
 
 /// The rows of an entity. Those in a table of their own have the name of the `home` table, if it is given.

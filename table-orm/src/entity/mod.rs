@@ -93,7 +93,9 @@ pub(crate) use sum_copy::{
     COPIES, changed_copies, copied_total, copies_partition, copy_of_total, has_sum_copies,
     is_canonical_or_total,
 };
-pub(crate) use template::{first_foreign, foreign_at, name_of, partition_at, rows_of, template_at};
+pub(crate) use template::{
+    first_foreign, foreign_at, has_own_table, name_of, partition_at, rows_of, template_at,
+};
 
 use crate::key::{Escape, KeyError, KeyTemplate, KeyText, StoredKeys};
 use crate::model::ETag;

@@ -288,6 +288,11 @@ pub(crate) const fn foreign_at<E: TableEntity>(index: usize) -> Option<&'static 
     Some(&E::FOREIGN[index - first])
 }
 
+/// Whether the row at an index is in a table of its own.
+pub(crate) const fn has_own_table<E: TableEntity>(index: usize) -> bool {
+    matches!(foreign_at::<E>(index), Some(template) if template.table.is_some())
+}
+
 /// The template of the PartitionKeys of the row at an index.
 pub(crate) fn partition_at<E: TableEntity>(index: usize) -> KeyTemplate<'static> {
     foreign_at::<E>(index).map_or(E::PARTITION_KEY, |foreign| foreign.partition_key)

@@ -23,8 +23,8 @@ struct Call {
 /// the metrics; a [`Measure`](super::Measure) counts them. Use the names of your [`book`](crate::book), which shows
 /// what was measured beside what was planned.
 ///
-/// All requests of a scan have the name of the call that sends the first of them. So has a page that is read ahead of
-/// the call that took the page before. Work that no call awaits is not named: that of a
+/// All requests of a scan have the name of the call that sends the first of them. A page that is read ahead has the
+/// name of the call that took the page before it. Work that no call awaits is not named: that of a
 /// [`Writer`](crate::repo::Writer), and what brings rows in other partitions in step after a write.
 ///
 /// ```

@@ -2,7 +2,8 @@
 
 use super::Repo;
 use crate::entity::{
-    CompleteKey, FromRow, OwnRows, Query, ReadRow, Row, RowOf, TableEntity, read_own,
+    CompleteKey, ForeignHead, FromRow, OwnRows, Query, ReadRow, Row, RowHead, RowOf, TableEntity,
+    has_own_table, read_own,
 };
 use crate::error::Result;
 use crate::key::KeyError;
@@ -208,6 +209,16 @@ impl<T> fmt::Debug for Answer<T> {
 /// The query, limited to the properties that a `T` is read from, and those that show whether a row is the type's own.
 pub(super) fn reading<T: ReadRow>(query: RowQuery, own: &OwnRows) -> RowQuery {
     selecting(query, T::select(), T::METADATA, own)
+}
+
+/// The query of rows elsewhere, limited to what [`ForeignHead`] is read from. Rows in the table of their entities do
+/// not say its name.
+pub(super) fn reading_heads<R: Row>(query: RowQuery, own: &OwnRows) -> RowQuery {
+    if const { has_own_table::<R::Entity>(R::INDEX) } {
+        reading::<ForeignHead>(query, own)
+    } else {
+        reading::<RowHead>(query, own)
+    }
 }
 
 /// The query, limited to these properties and those that tell own rows.

@@ -2,11 +2,11 @@
 
 use super::found_row::{read_canonical, read_copies, read_elsewhere, read_point};
 use super::other_rows::OtherRows;
-use crate::entity::{ForeignHead, Loaded, OwnRows, Row, RowHead, TableEntity, foreign_at};
+use crate::entity::{Loaded, OwnRows, Row, TableEntity};
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::query::{PageToken, RowQuery, Span};
-use crate::repo::get::reading;
+use crate::repo::get::reading_heads;
 use crate::repo::listing::Listing;
 use crate::repo::pages::{PageReader, Pages, RowPage};
 use std::fmt;
@@ -60,13 +60,7 @@ fn whole<E: TableEntity>(query: RowQuery) -> RowQuery {
 fn elsewhere<R: Row>(listing: Listing, size: Option<usize>) -> OtherRows<R> {
     let own = const { OwnRows::of::<R>() };
     let reader = PageReader::of(own, read_elsewhere::<R>);
-    // Rows in the table of their entities do not say its name.
-    let names_table =
-        const { matches!(foreign_at::<R::Entity>(R::INDEX), Some(row) if row.table.is_some()) };
-    OtherRows::new(listing, size, reader, |query| match names_table {
-        true => reading::<ForeignHead>(query, &own),
-        false => reading::<RowHead>(query, &own),
-    })
+    OtherRows::new(listing, size, reader, |query| reading_heads::<R>(query, &own))
 }
 
 /// The pages of a query whose entities are read from their canonical rows. Each is one request for rows, and

@@ -11,7 +11,7 @@ use crate::model::{Metadata, TableName};
 use crate::plan::{Plan, Step, TableClient};
 use crate::query::{KeyRange, RowQuery, ScanPermit, Span};
 use crate::repo::bulk::DEFAULT_PARALLELISM;
-use crate::repo::get::reading;
+use crate::repo::get::reading_heads;
 use crate::repo::{Repo, entity_costs};
 use crate::store::{Action, Batch, IfMatch, Operation};
 use futures_core::future::BoxFuture;
@@ -71,7 +71,7 @@ impl<E: TableEntity> Repo<E> {
         }
         let keys = KeyRange { partition: Span::All, row: row_span::<R>() };
         let query = self.client.query_of::<R>(keys);
-        let query = reading::<ForeignHead>(query, &OwnRows::of::<R>());
+        let query = reading_heads::<R>(query, &OwnRows::of::<R>());
         let query = RowQuery { metadata: Metadata::None, ..query };
         let (client, reason) = (self.client.elsewhere(&query.table), permit.reason().to_owned());
         let home = self.client.table.clone();
