@@ -16,9 +16,11 @@ const SECONDARY: &str = "-secondary";
 pub(crate) struct Accounts(Vec<SharedKey>);
 
 impl Accounts {
-    /// `None` without accounts.
+    /// `None` without accounts, or if a name addresses the read-only copy of another account.
     pub(crate) fn new(accounts: Vec<SharedKey>) -> Option<Self> {
-        (!accounts.is_empty()).then_some(Self(accounts))
+        let is_secondary = |account: &SharedKey| account.account().ends_with(SECONDARY);
+        let are_names = !accounts.is_empty() && !accounts.iter().any(is_secondary);
+        are_names.then_some(Self(accounts))
     }
 
     /// One account.

@@ -19,8 +19,13 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// Reads the address of a request: its host, and its path as it was sent.
+    /// Reads the address of a request: its host, and its path as it was sent. A host has letters, digits and the
+    /// marks of names and addresses only.
     pub(crate) fn read(https: bool, host: &str, path: &str) -> Result<Self, ServiceError> {
+        // Answers repeat the host.
+        if !host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".:-_[]%".contains(&byte)) {
+            return Err(ServiceError::INVALID_HEADER_VALUE);
+        }
         let scheme = if https { "https" } else { "http" };
         let path = path.strip_prefix('/').ok_or(ServiceError::INVALID_URI)?;
         let (name, endpoint, rest) = match host.split_once(".table.") {

@@ -34,6 +34,22 @@ pub struct TableService {
     any_version: bool,
 }
 
+/// What became of the credentials of a request.
+#[derive(Debug)]
+pub(crate) enum Admission {
+    /// A browser asks what a page may send; that needs no credentials.
+    Preflight,
+    Granted(Box<Admitted>),
+}
+
+/// A request with valid credentials: what it addresses, and what its sender may do.
+#[derive(Debug)]
+pub(crate) struct Admitted {
+    address: Address,
+    parameters: Parameters,
+    grant: Grant,
+}
+
 /// How requests are checked.
 #[derive(Debug, Clone)]
 pub(crate) struct ServiceOptions {
@@ -68,8 +84,37 @@ impl TableService {
 
     /// Answers a request.
     pub async fn handle(&self, request: Request) -> Answer {
+        let admission = self.admit(&request).await;
+        self.answer(request, admission).await
+    }
+
+    /// Decides by the line and the headers of a request who sends it: its body is not needed, because no
+    /// credentials sign it.
+    pub(crate) async fn admit(&self, request: &Request) -> Result<Admission, ServiceError> {
+        if request.method == Method::OPTIONS {
+            return Ok(Admission::Preflight);
+        }
+        self.check_version(request)?;
+        let host = request.header("host").unwrap_or("localhost");
+        let address = Address::read(request.client.https, host, request.path())?;
+        let parameters = Parameters::read(request.query())?;
+        let grant = self.grant(request, &address, &parameters).await?;
+        Ok(Admission::Granted(Box::new(Admitted { address, parameters, grant })))
+    }
+
+    /// Answers a request, by the decision about it.
+    pub(crate) async fn answer(
+        &self,
+        request: Request,
+        admission: Result<Admission, ServiceError>,
+    ) -> Answer {
         let id = RequestId::new();
-        let response = match self.respond(&request).await {
+        let responded = match admission {
+            Ok(Admission::Granted(admitted)) => self.respond(&request, &admitted).await,
+            Ok(Admission::Preflight) => cors::preflight(&self.settings.properties().cors, &request),
+            Err(error) => Err(error),
+        };
+        let response = match responded {
             Ok(response) => response,
             Err(error) if error.is_lost() => return Answer::Close,
             Err(error) => respond::error(&error, ErrorForm::of(&request), &id),
@@ -89,16 +134,12 @@ impl TableService {
         respond::complete(response, request, id)
     }
 
-    async fn respond(&self, request: &Request) -> Result<Response, ServiceError> {
-        if request.method == Method::OPTIONS {
-            return cors::preflight(&self.settings.properties().cors, request);
-        }
-        self.check_version(request)?;
-        let host = request.header("host").unwrap_or("localhost");
-        let address = Address::read(request.client.https, host, request.path())?;
-        let parameters = Parameters::read(request.query())?;
-        let grant = self.grant(request, &address, &parameters).await?;
-        let operation = Operation::read(request, &address.resource, &parameters)?;
+    async fn respond(
+        &self,
+        request: &Request,
+        Admitted { address, parameters, grant }: &Admitted,
+    ) -> Result<Response, ServiceError> {
+        let operation = Operation::read(request, &address.resource, parameters)?;
         if let Some(need) = operation.need() {
             grant.check(&need)?;
         }
@@ -106,7 +147,7 @@ impl TableService {
             return Err(ServiceError::WRITES_NOT_ALLOWED);
         }
         let (store, settings) = (&*self.store, &self.settings);
-        let execution = Execution { store, settings, address: &address, grant: &grant, request };
+        let execution = Execution { store, settings, address, grant, request };
         execution.run(operation).await
     }
 

@@ -1,4 +1,6 @@
 //! Bodies of requests, read into memory up to a limit.
+//!
+//! Invariant: of a body that is too large, or not wanted, nothing is kept.
 
 use crate::error::ServiceError;
 use bytes::{Bytes, BytesMut};
@@ -23,9 +25,21 @@ pub(super) enum BodyError {
     Broken,
 }
 
-/// Reads a body.
-pub(super) async fn read(mut body: Incoming) -> Result<Bytes, BodyError> {
-    match timeout(MAX_TIME, collect(&mut body)).await {
+/// Reads a body of up to the bytes of a transaction.
+pub(super) async fn read(body: Incoming) -> Result<Bytes, BodyError> {
+    read_up_to(MAX_TRANSACTION_BYTES, body).await
+}
+
+/// Reads a body to its end, and drops it.
+pub(super) async fn drain(body: Incoming) -> Result<(), BodyError> {
+    match read_up_to(0, body).await {
+        Err(BodyError::Refused(error)) if error == ServiceError::TOO_LARGE => Ok(()),
+        read => read.map(drop),
+    }
+}
+
+async fn read_up_to(most: usize, mut body: Incoming) -> Result<Bytes, BodyError> {
+    match timeout(MAX_TIME, collect(most, &mut body)).await {
         Ok(read) => read,
         Err(_) => {
             let slow = ServiceError {
@@ -37,9 +51,9 @@ pub(super) async fn read(mut body: Incoming) -> Result<Bytes, BodyError> {
     }
 }
 
-async fn collect(body: &mut Incoming) -> Result<Bytes, BodyError> {
+async fn collect(most: usize, body: &mut Incoming) -> Result<Bytes, BodyError> {
     let expected = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-    let mut collected = BytesMut::with_capacity(expected.min(64 * 1024));
+    let mut collected = BytesMut::with_capacity(expected.min(most).min(64 * 1024));
     let mut size = 0_usize;
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.map_err(|_| BodyError::Broken)?.into_data() else { continue };
@@ -47,13 +61,13 @@ async fn collect(body: &mut Incoming) -> Result<Bytes, BodyError> {
         if size > MAX_DROPPED {
             break;
         }
-        if size > MAX_TRANSACTION_BYTES {
+        if size > most {
             collected = BytesMut::new();
         } else {
             collected.extend_from_slice(&data);
         }
     }
-    if size > MAX_TRANSACTION_BYTES {
+    if size > most {
         Err(BodyError::Refused(ServiceError::TOO_LARGE))
     } else {
         Ok(collected.freeze())

@@ -16,10 +16,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
+use tokio_io_timeout::TimeoutStream;
 
 /// How long the headers of a request may take, and how long an idle connection stays open. Clients
 /// keep connections for less.
 const HEADERS_TIME: Duration = Duration::from_secs(120);
+/// How long a client may read nothing of an answer that waits for it.
+const READS_TIME: Duration = Duration::from_secs(60);
 /// The most bytes of a request's line and headers.
 const MAX_HEADERS_BYTES: usize = 64 * 1024;
 
@@ -41,12 +44,14 @@ pub(super) async fn serve(
         let (cuts, answer) = (Arc::clone(&cuts), answer(Arc::clone(&service), client, request));
         async move { answer.await.map(|answer| answer.map(|body| cuts.body(body))) }
     });
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(READS_TIME));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADERS_TIME)
         .max_buf_size(MAX_HEADERS_BYTES)
         .half_close(true)
-        .serve_connection(TokioIo::new(stream), handler);
+        .serve_connection(TokioIo::new(Box::pin(stream)), handler);
     tokio::pin!(connection);
     let stopped = async { stop.wait_for(|stop| *stop).await.is_ok() };
     // What fails on a connection concerns its client only, and closes it.
@@ -76,14 +81,20 @@ async fn answer(
     if is_ambiguous(&request) {
         return Ok(closing(TableService::refuse(&request, &ServiceError::INVALID_HEADER_VALUE)));
     }
-    match body::read(body).await {
+    // Who has no valid credentials cannot fill the memory.
+    let admission = service.admit(&request).await;
+    let read = match &admission {
+        Ok(_) => body::read(body).await,
+        Err(_) => body::drain(body).await.map(|()| Bytes::new()),
+    };
+    match read {
         Ok(body) => request.body = body,
         Err(BodyError::Refused(error)) => {
             return Ok(closing(TableService::refuse(&request, &error)));
         }
         Err(BodyError::Broken) => return Err(Closed),
     }
-    match service.handle(request).await {
+    match service.answer(request, admission).await {
         Answer::Response(response) => Ok(written(response)),
         Answer::Close => Err(Closed),
     }
@@ -165,5 +176,16 @@ mod tests {
             assert!(answer.matches("HTTP/1.1").count() <= 1, "{answer}");
             assert!((119..=121).contains(&seconds), "{seconds}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_reads_no_answer_is_cut_off() {
+        let request = b"GET /acc/Tables HTTP/1.1\r\nHost: h\r\n\r\n";
+        let mut client = connected(request).await;
+        let start = Instant::now();
+        // More answers than a pipe holds, none of which it reads.
+        while client.write_all(request).await.is_ok() {}
+        let seconds = start.elapsed().as_secs();
+        assert!((59..=61).contains(&seconds), "{seconds}");
     }
 }

@@ -15,7 +15,7 @@ fn soon() -> OffsetDateTime {
     OffsetDateTime::now_utc() + Duration::hours(1)
 }
 
-fn sas(permissions: Permissions) -> TableSas {
+pub fn sas(permissions: Permissions) -> TableSas {
     TableSas::new(TableName::new("People").unwrap(), permissions, soon()).allow_http()
 }
 

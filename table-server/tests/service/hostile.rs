@@ -1,8 +1,10 @@
 //! Requests that no client sends: each gets a clear error or is cut off, and the server goes on.
 
-use crate::client::{Client, code, request, signed, text};
+use crate::access::sas;
+use crate::client::{Client, code, key, request, signed, text};
 use bytes::Bytes;
 use std::net::SocketAddr;
+use table_orm::azure::Permissions;
 use table_orm::embedded::EmbeddedStore;
 use table_server::Server;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -93,7 +95,8 @@ async fn what_is_not_http_is_refused() {
 #[tokio::test]
 async fn a_body_over_4_mib_is_refused_however_it_is_sent() {
     let server = start().await;
-    let head = format!("POST {PATH} HTTP/1.1\r\nHost: x\r\n");
+    let signature = sas(Permissions::ADD).sign(&key()).unwrap();
+    let head = format!("POST /devstoreaccount1/People?{signature} HTTP/1.1\r\nHost: x\r\n");
     let large = vec![b'x'; 5 << 20];
     let sized =
         [format!("{head}Content-Length: {}\r\n\r\n", large.len()).as_bytes(), &large].concat();
@@ -104,10 +107,16 @@ async fn a_body_over_4_mib_is_refused_however_it_is_sent() {
         b"\r\n0\r\n\r\n",
     ]
     .concat();
-    for bytes in [sized, chunked] {
-        let answer = exchange(server.address(), &bytes).await;
+    for bytes in [&sized, &chunked] {
+        let answer = exchange(server.address(), bytes).await;
         assert_eq!(status(&answer), 413, "{answer}");
         assert!(answer.contains("RequestBodyTooLarge") && answer.contains("connection: close"));
+    }
+    // Without credentials it is dropped, whatever its size.
+    for bytes in [sized, chunked] {
+        let unsigned = String::from_utf8(bytes).unwrap().replace(&signature, "");
+        let answer = exchange(server.address(), unsigned.as_bytes()).await;
+        assert_eq!(status(&answer), 403, "{answer}");
     }
     // A body that claims to be endless is cut off.
     let endless = format!("{head}Content-Length: 99999999999999\r\n\r\nx");
@@ -174,6 +183,15 @@ async fn paths_and_parameters_name_what_they_say_or_nothing() {
             response.status
         );
         assert!(!code(&response).is_empty() || response.body.starts_with(b"<?xml"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_no_address_has_is_refused() {
+    let server = start().await;
+    for host in ["x\"y", "x/y", "x y", "x\\"] {
+        let get = format!("GET {PATH} HTTP/1.1\r\nHost: {host}\r\n\r\n");
+        assert_eq!(status(&exchange(server.address(), get.as_bytes()).await), 400, "{host}");
     }
 }
 

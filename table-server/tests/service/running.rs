@@ -48,6 +48,13 @@ async fn an_account_of_its_own_replaces_the_emulators() {
 }
 
 #[tokio::test]
+async fn an_account_cannot_have_the_name_of_a_read_only_copy() {
+    let account = table_orm::azure::SharedKey::new("race-secondary", "c2VjcmV0").unwrap();
+    let started = Server::builder().account(account).start(EmbeddedStore::in_memory().unwrap());
+    assert!(matches!(started.await, Err(table_server::StartError::Account(_))));
+}
+
+#[tokio::test]
 async fn a_request_that_the_store_loses_gets_no_answer() {
     let store = Arc::new(EmbeddedStore::in_memory().unwrap());
     let lost = Faults::seeded(1).lost_replies(1.0).store(store).unwrap();
