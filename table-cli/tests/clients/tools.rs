@@ -92,6 +92,31 @@ fn a_table_is_profiled_as_text_and_as_one_object() {
 }
 
 #[test]
+fn a_profile_names_rows_by_the_types_of_a_lock() {
+    let race = race();
+    let lock = "entity Result\n  keys of the partition\n    table: results\n    template: {race}\n  row row\n    \
+                template: {id:09}\n    place: canonical\n";
+    std::fs::write(race.path().join("tables.lock"), lock).unwrap();
+    let profile = ["profile", "race.redb", "results", "--json"];
+    let object = printed(race.path(), &[&profile[..], &["--lock", "tables.lock"]].concat());
+    let report: serde_json::Value = serde_json::from_str(&object).unwrap();
+    let kind = &report["kinds"][0];
+    assert_eq!(
+        (&kind["entity"], &kind["name"], &kind["rows"]),
+        (&"Result".into(), &"row".into(), &250.into())
+    );
+    assert_eq!(report["components"][0]["name"], "race");
+
+    printed(race.path(), &[&profile[..], &["--lock", "tables.lock", "--type", "Result"]].concat());
+    let refused = |more: &[&str], code| refused(race.path(), &[&profile[..], more].concat(), code);
+    assert!(refused(&["--lock", "tables.lock", "--type", "Walker"], 2).contains("it has Result"));
+    assert!(refused(&["--type", "Result"], 2).contains("--lock"));
+    assert!(refused(&["--lock", "none.lock"], 1).contains("none.lock"));
+    std::fs::write(race.path().join("tables.lock"), lock.replace("results", "other")).unwrap();
+    assert!(refused(&["--lock", "tables.lock"], 2).contains("name the types"));
+}
+
+#[test]
 fn nothing_is_deleted_that_was_not_named_and_agreed_to() {
     let race = race();
     let refused = |arguments: &[&str]| refused(race.path(), arguments, 2);

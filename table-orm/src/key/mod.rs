@@ -21,7 +21,7 @@ mod codes;
 mod coding;
 mod determines;
 mod error;
-mod former;
+
 mod instant;
 mod number;
 mod overlap;
@@ -34,6 +34,7 @@ mod template;
 #[cfg(test)]
 mod tests;
 mod text;
+mod text_template;
 mod writer;
 
 pub use argument::{IntoRange, IntoValue, LastRangeOf, PrefixOf, RangeOf};
@@ -63,5 +64,5 @@ pub use template::{KeyTemplate, TemplatePart};
 pub use writer::{Escape, KeyText};
 
 pub(crate) use determines::same;
-pub(crate) use former::{FormerKey, FormerKeyFault, FormerShape};
 pub(crate) use shard::fnv;
+pub(crate) use text_template::{TextShape, TextTemplate, TextTemplateFault};

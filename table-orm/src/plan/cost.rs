@@ -162,7 +162,7 @@ impl Cost {
     }
 
     /// Bounds that hold for either.
-    pub(super) fn or(self, other: Self) -> Self {
+    pub(crate) fn or(self, other: Self) -> Self {
         let wider = |one: Bounds, other: Bounds| Bounds {
             least: one.least.min(other.least),
             most: one.most.zip(other.most).map(|(one, other)| one.max(other)),

@@ -1,6 +1,6 @@
 //! The calls that start a profile, its settings, and its run.
 
-use super::kinds::KnownType;
+use super::known_type::KnownType;
 use super::report::ProfileReport;
 use super::tally::Tally;
 use crate::entity::{DynamicEntity, TableEntity};
@@ -145,9 +145,19 @@ impl Table {
 impl<'a> Profile<'a> {
     /// Knows the rows of another type that the table has, too. Of a type of another table, it knows the rows that
     /// the type has in this one.
-    pub fn with_type<E: TableEntity>(mut self) -> Self {
-        self.types.push(KnownType::of::<E>());
+    pub fn with_type<E: TableEntity>(self) -> Self {
+        self.with_known_types([KnownType::of::<E>()])
+    }
+
+    /// Knows the rows of these types, too.
+    pub(crate) fn with_known_types(mut self, types: impl IntoIterator<Item = KnownType>) -> Self {
+        self.types.extend(types);
         self
+    }
+
+    /// The table.
+    pub(crate) const fn table(&self) -> &TableName {
+        &self.table
     }
 
     /// Sets the options of the scan: a prefix, a range, a filter, a number of workers, a buffer. The scan stays in

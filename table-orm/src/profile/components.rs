@@ -4,9 +4,9 @@
 //! memory is bounded by the templates of the types.
 
 use super::distinct::DistinctCount;
-use super::report::ComponentProfile;
-use crate::entity::{TableEntity, first_foreign};
-use crate::key::KeyTemplate;
+use super::known_type::{KnownType, Place};
+use super::report::{ComponentProfile, RowRole};
+use crate::key::TextTemplate;
 use crate::model::{PARTITION_KEY, ROW_KEY};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -19,46 +19,51 @@ pub(super) struct Components {
 }
 
 /// The keys of a kind of row, each with the place of its first component among the tallies.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct KindKeys {
-    partition: (KeyTemplate<'static>, usize),
-    row: (KeyTemplate<'static>, usize),
+    partition: (TextTemplate, usize),
+    row: (TextTemplate, usize),
 }
 
 impl Components {
     /// Knows the kinds of a type, the first of which has that place.
-    pub fn know<E: TableEntity>(&mut self, first: usize) {
-        let own = self.key::<E>(None, PARTITION_KEY, E::PARTITION_KEY);
-        for (at, row) in E::ROWS.iter().enumerate() {
-            let row = self.key::<E>(Some(row.name), ROW_KEY, row.template());
-            self.put(first + at, KindKeys { partition: own, row });
-        }
-        for (at, foreign) in E::FOREIGN.iter().enumerate() {
-            let name = Some(foreign.row.name);
-            let partition = self.key::<E>(name, PARTITION_KEY, foreign.partition_key);
-            let row = self.key::<E>(name, ROW_KEY, foreign.row.template());
-            self.put(first + first_foreign::<E>() + at, KindKeys { partition, row });
+    pub fn know(&mut self, known: &KnownType, first: usize) {
+        let own = self.key(known, None, PARTITION_KEY, &known.partition);
+        for (at, row) in known.rows.iter().enumerate() {
+            if row.role == RowRole::Guard {
+                continue;
+            }
+            let name = Some(&*row.name);
+            let partition = match &row.place {
+                Place::Home => own.clone(),
+                Place::Elsewhere { partition, .. } => {
+                    self.key(known, name, PARTITION_KEY, partition)
+                }
+            };
+            let row = self.key(known, name, ROW_KEY, &row.key);
+            self.put(first + at, KindKeys { partition, row });
         }
     }
 
-    fn key<E: TableEntity>(
+    fn key(
         &mut self,
+        known: &KnownType,
         row: Option<&str>,
         key: &str,
-        template: KeyTemplate<'static>,
-    ) -> (KeyTemplate<'static>, usize) {
+        template: &TextTemplate,
+    ) -> (TextTemplate, usize) {
         let first = self.tallies.len();
-        self.tallies.extend(template.parts.iter().map(|part| {
+        self.tallies.extend(template.components().map(|name| {
             let component = ComponentProfile {
-                entity: E::NAME.to_owned(),
+                entity: known.name.clone(),
                 row: row.map(str::to_owned),
                 key: key.to_owned(),
-                name: part.name.to_owned(),
+                name: name.to_owned(),
                 values: DistinctCount::default().count(),
             };
             (component, DistinctCount::estimated())
         }));
-        (template, first)
+        (template.clone(), first)
     }
 
     fn put(&mut self, kind: usize, keys: KindKeys) {
@@ -71,7 +76,7 @@ impl Components {
     /// Adds the keys of a row of that kind.
     pub fn add(&mut self, kind: usize, partition_key: &str, row_key: &str) {
         let Some(Some(keys)) = self.by_kind.get(kind) else { return };
-        for ((template, first), key) in [(keys.partition, partition_key), (keys.row, row_key)] {
+        for ((template, first), key) in [(&keys.partition, partition_key), (&keys.row, row_key)] {
             for (at, text) in template.texts(key).enumerate() {
                 let mut hasher = DefaultHasher::new();
                 text.hash(&mut hasher);

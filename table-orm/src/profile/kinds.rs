@@ -4,13 +4,11 @@
 //! number of kinds is bounded by the templates of the types and [`MOST_SHAPES`].
 
 use super::components::Components;
+use super::known_type::KnownType;
 use super::report::{KindProfile, RowRole};
 use crate::codec::RowContext;
-use crate::entity::{
-    DynamicEntity, GuardTemplate, Ownership, TableEntity, canonical, first_foreign, name_of,
-    template_of,
-};
-use crate::model::{ACROSS_GUARD, DateTime, Edm, KIND, MOVED_TO, TableName, reserved_start};
+use crate::entity::DynamicEntity;
+use crate::model::{DateTime, Edm, KIND, MOVED_TO, TableName, reserved_start};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -21,28 +19,17 @@ const MOST_LETTERS: usize = 24;
 
 /// The kinds of rows so far.
 pub(super) struct Kinds {
-    types: Vec<KnownType>,
+    /// Each with the place of the first of its kinds.
+    types: Vec<(usize, KnownType)>,
     kinds: Vec<KindTally>,
     by_shape: HashMap<String, usize>,
-}
-
-/// An entity type whose rows are in the table.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct KnownType {
-    /// Its kinds, in the order of its templates, and after them that of rows that were moved.
-    kinds: fn(&TableName) -> Vec<KindTally>,
-    find: fn(&RowContext<'_>, &TableName) -> Option<usize>,
-    /// Makes the components of its keys known.
-    components: fn(&mut Components, usize),
-    /// The place of the first of its kinds.
-    first: usize,
 }
 
 /// A kind of row.
 #[derive(Debug, Clone)]
 pub(super) struct KindTally {
-    entity: Option<&'static str>,
-    name: Cow<'static, str>,
+    entity: Option<String>,
+    name: String,
     role: RowRole,
     /// Whether the report names it without rows, too.
     is_expected: bool,
@@ -52,20 +39,14 @@ pub(super) struct KindTally {
 }
 
 impl KindTally {
-    fn new(
-        entity: Option<&'static str>,
-        name: impl Into<Cow<'static, str>>,
-        role: RowRole,
-    ) -> Self {
-        let name = name.into();
-        Self { entity, name, role, is_expected: false, rows: 0, bytes: 0, oldest: None }
+    fn new(name: &str, role: RowRole) -> Self {
+        let name = name.to_owned();
+        Self { entity: None, name, role, is_expected: false, rows: 0, bytes: 0, oldest: None }
     }
-}
 
-impl KnownType {
-    pub fn of<E: TableEntity>() -> Self {
-        let components = Components::know::<E>;
-        Self { kinds: kinds_of::<E>, find: find::<E>, components, first: 0 }
+    /// A kind of a known type.
+    fn of(known: &KnownType, name: &str, role: RowRole) -> Self {
+        Self { entity: Some(known.name.clone()), ..Self::new(name, role) }
     }
 }
 
@@ -74,8 +55,13 @@ impl Kinds {
     pub fn new(types: Vec<KnownType>, table: &TableName) -> Self {
         let mut all = Self { types: Vec::new(), kinds: Vec::new(), by_shape: HashMap::new() };
         for known in types {
-            all.types.push(KnownType { first: all.kinds.len(), ..known });
-            all.kinds.extend((known.kinds)(table));
+            let first = all.kinds.len();
+            all.kinds.extend(known.rows.iter().map(|row| KindTally {
+                is_expected: known.is_in(row, table),
+                ..KindTally::of(&known, &row.name, row.role)
+            }));
+            all.kinds.push(KindTally::of(&known, "moved", RowRole::Moved));
+            all.types.push((first, known));
         }
         all
     }
@@ -83,14 +69,15 @@ impl Kinds {
     /// The components of the keys of the types.
     pub fn components(&self) -> Components {
         let mut components = Components::default();
-        self.types.iter().for_each(|known| (known.components)(&mut components, known.first));
+        self.types.iter().for_each(|(first, known)| components.know(known, *first));
         components
     }
 
     /// The place of the kind of a row.
     pub fn find(&mut self, row: &DynamicEntity, table: &TableName) -> usize {
         let context = context(row);
-        let known = |known: &KnownType| Some(known.first + (known.find)(&context, table)?);
+        let known =
+            |(first, known): &(usize, KnownType)| Some(first + known.find(&context, table)?);
         if let Some(kind) = self.types.iter().find_map(known) {
             return kind;
         }
@@ -109,7 +96,7 @@ impl Kinds {
                 return *kind;
             }
         }
-        self.kinds.push(KindTally::new(None, shape.to_owned(), role));
+        self.kinds.push(KindTally::new(shape, role));
         self.by_shape.insert(shape.to_owned(), self.kinds.len() - 1);
         self.kinds.len() - 1
     }
@@ -138,8 +125,8 @@ impl Kinds {
         let mut kinds = self.kinds;
         kinds.retain(|kind| kind.rows > 0 || kind.is_expected);
         let profile = |kind: KindTally| KindProfile {
-            entity: kind.entity.map(str::to_owned),
-            name: kind.name.into_owned(),
+            entity: kind.entity,
+            name: kind.name,
             role: kind.role,
             rows: kind.rows,
             bytes: kind.bytes,
@@ -167,66 +154,6 @@ fn context(row: &DynamicEntity) -> RowContext<'_> {
         kind: mark(KIND).unwrap_or_default(),
         ..RowContext::new("row")
     }
-}
-
-/// Whether the canonical rows of a type are in the table: it is that of the type, or the type declares no row
-/// for a table of this name, so that its own has another name here.
-fn is_home<E: TableEntity>(table: &TableName) -> bool {
-    let is_this = |name: &str| name.eq_ignore_ascii_case(table.as_str());
-    let guards = E::GUARDS.iter().filter_map(|guard| guard.table);
-    let mut elsewhere = E::FOREIGN.iter().filter_map(|row| row.table).chain(guards);
-    is_this(E::TABLE) || !elsewhere.any(is_this)
-}
-
-/// Whether a row or guard that may be declared for another table is in this one.
-fn is_in<E: TableEntity>(declared: Option<&str>, table: &TableName) -> bool {
-    match declared {
-        Some(name) => name.eq_ignore_ascii_case(table.as_str()),
-        None => is_home::<E>(table),
-    }
-}
-
-fn kinds_of<E: TableEntity>(table: &TableName) -> Vec<KindTally> {
-    let kind = |index, role, is_expected| KindTally {
-        is_expected,
-        ..KindTally::new(Some(E::NAME), name_of::<E>(index), role)
-    };
-    let role = |index| if index == canonical::<E>() { RowRole::Entity } else { RowRole::Copy };
-    let rows = (0..E::ROWS.len()).map(|index| kind(index, role(index), is_home::<E>(table)));
-    let guards = E::GUARDS.iter().enumerate().map(|(at, guard)| {
-        kind(E::ROWS.len() + at, RowRole::Guard, is_in::<E>(guard.table, table))
-    });
-    let elsewhere = E::FOREIGN.iter().enumerate().map(|(at, row)| {
-        kind(first_foreign::<E>() + at, RowRole::Elsewhere, is_in::<E>(row.table, table))
-    });
-    let moved = KindTally::new(Some(E::NAME), "moved", RowRole::Moved);
-    rows.chain(guards).chain(elsewhere).chain([moved]).collect()
-}
-
-/// The place of a row among the kinds of a type.
-fn find<E: TableEntity>(row: &RowContext<'_>, table: &TableName) -> Option<usize> {
-    match template_of::<E>(row).filter(|_| is_home::<E>(table)) {
-        Some((index, Ownership::Own)) => return Some(index),
-        Some((_, Ownership::Moved(_))) => return Some(first_foreign::<E>() + E::FOREIGN.len()),
-        Some((_, Ownership::Foreign)) | None => {}
-    }
-    let is_guard = |guard: &GuardTemplate| {
-        guard.across
-            && is_in::<E>(guard.table, table)
-            && guard.row().takes(&row.partition_key, E::ESCAPE)
-    };
-    if row.row_key == ACROSS_GUARD
-        && let Some(at) = E::GUARDS.iter().position(is_guard)
-    {
-        return Some(E::ROWS.len() + at);
-    }
-    let elsewhere = E::FOREIGN.iter().position(|foreign| {
-        is_in::<E>(foreign.table, table)
-            && foreign.row.takes(&row.row_key, E::ESCAPE)
-            && foreign.partition_key.takes(&row.partition_key, E::ESCAPE)
-            && E::KIND.is_none_or(|kind| row.kind == kind)
-    });
-    elsewhere.map(|at| first_foreign::<E>() + at)
 }
 
 /// The part of a helper row, by the reserved beginning of its RowKey.

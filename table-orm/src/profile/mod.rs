@@ -44,6 +44,7 @@ mod builder;
 mod components;
 mod distinct;
 mod kinds;
+mod known_type;
 mod partitions;
 mod properties;
 mod report;
@@ -62,3 +63,5 @@ pub use report::{
     ComponentProfile, Distinct, KindProfile, PartitionProfile, PartitionSize, ProfileReport,
     PropertyProfile, RowRole, SizeBucket, SizeProfile, WriteOrder,
 };
+
+pub(crate) use known_type::{KnownRow, KnownType, Place};

@@ -4,7 +4,8 @@
 
 use super::components::Components;
 use super::distinct::DistinctCount;
-use super::kinds::{Kinds, KnownType};
+use super::kinds::Kinds;
+use super::known_type::KnownType;
 use super::partitions::Partitions;
 use super::properties::Properties;
 use super::report::{ProfileReport, SizeProfile};

@@ -1,8 +1,6 @@
 //! Rows of earlier versions, from a text of the lock.
 
-use super::describe::CODES;
 use super::text::{Entity, Item, parse};
-use crate::key::{Escape, FormerKey, FormerShape, Shape};
 use crate::property::series_names;
 use crate::repo::{FormerMarks, FormerProperties, FormerRow, FormerRowError};
 
@@ -51,24 +49,13 @@ impl FormerRow {
             Some("in the partition") => {}
             _ => return Err(FormerRowError::Elsewhere { entity, row }),
         }
-        let key = FormerKey::parse(template, |component| {
-            item.get(&format!("component {component}")).and_then(shape)
-        });
-        let mut former = Self::with_key(row, template, key)?;
+        let mut former = Self::with_key(row, template, item.template(template))?;
         if let Some(keys) = of_type.items("keys").next() {
-            former = former.marked(marks(keys));
+            let (kind, escape) = (keys.get("kind").map(str::to_owned), keys.escape());
+            former = former.marked(FormerMarks { kind, escape });
         }
         Ok(former.storing(properties(of_type, item.get("stores").unwrap_or_default())))
     }
-}
-
-/// How the rows of a type are marked and escaped.
-fn marks(keys: &Item) -> FormerMarks {
-    let escape = match keys.get("escape") {
-        Some("encode") => Escape::Encode,
-        _ => Escape::Reject,
-    };
-    FormerMarks { kind: keys.get("kind").map(str::to_owned), escape }
 }
 
 /// What the row stores that the lock describes so.
@@ -95,35 +82,4 @@ fn properties(entity: &Entity, stores: &str) -> FormerProperties {
         }
     }
     properties
-}
-
-/// The texts of a component, as `describe` writes them; `None` for what it does not say.
-fn shape(text: &str) -> Option<FormerShape> {
-    let number = |text: &str| text.parse().ok();
-    if let Some(digits) = text.strip_prefix("number of up to ") {
-        return number(digits.strip_suffix(" digits")?).map(|most| Shape::Number(most).into());
-    }
-    if let Some(digits) = text.strip_suffix(" digits") {
-        return number(digits).map(|digits| Shape::Digits(digits).into());
-    }
-    if let Some(pattern) = text.strip_prefix("pattern ") {
-        return Some(FormerShape::Pattern(pattern.to_owned()));
-    }
-    if let Some(codes) = text.strip_prefix(CODES) {
-        return codes_of(codes).map(FormerShape::Codes);
-    }
-    let own = text.strip_prefix("of the app, ").and_then(|text| text.strip_suffix(" units"));
-    match (text, own) {
-        ("character", _) => Some(Shape::Char.into()),
-        // "up to N units" is no number.
-        (_, Some(units)) => number(units).map(FormerShape::Width),
-        _ => None,
-    }
-}
-
-/// Codes, each in quotes; `None` where one has an escape.
-fn codes_of(text: &str) -> Option<Vec<String>> {
-    let codes = text.strip_prefix('"')?.strip_suffix('"')?;
-    let all = || codes.split("\" \"").map(str::to_owned);
-    (!codes.contains('\\')).then(|| all().collect())
 }

@@ -14,11 +14,14 @@ mod compare;
 mod describe;
 mod error;
 mod former_row;
+mod keys;
+mod profile;
 mod samples;
 mod text;
 
 pub use change::{Reads, SchemaChange};
 pub use error::LockError;
+pub use profile::LockedTypeError;
 
 use crate::entity::{TableEntity, TableUnion, UnionMember};
 use change::breaking;

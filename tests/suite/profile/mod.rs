@@ -2,6 +2,7 @@
 
 mod components;
 mod kinds;
+mod locked;
 mod random;
 mod tables;
 

@@ -5,7 +5,7 @@ mod bounds;
 mod counts;
 mod text;
 
-use super::kinds::KnownType;
+use super::known_type::KnownType;
 use super::report::ProfileReport;
 use super::tally::Tally;
 use crate::entity::DynamicEntity;

@@ -90,9 +90,13 @@ impl<E: TableEntity> Purge<E> {
     }
 
     /// Returns the queries of the index, and what the deletes cost for each entity that one finds. Sends nothing.
+    ///
+    /// A purge that reaches its [limit](Self::limit) sends fewer queries than the plan has.
     #[must_use]
     pub fn plan(&self) -> Plan {
-        let of_each = Cost::point_queries(Bounds::exactly(1)) + entity_costs::deleting::<E>();
+        let deletes = Cost::point_queries(Bounds::exactly(1)) + entity_costs::deleting::<E>();
+        // Those beyond the limit are left.
+        let of_each = if self.limit.is_some() { deletes.or(Cost::NOTHING) } else { deletes };
         let steps = self.queries(self.until()).into_iter().flat_map(|query| {
             let table = query.table.clone();
             [Step::read(query), Step::WriteFound { table, of_each }]

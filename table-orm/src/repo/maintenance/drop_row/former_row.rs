@@ -4,7 +4,7 @@ use crate::entity::{
     CopyKind, EntityRows, PropertySchema, RowOf, RowTemplate, Schema, TableEntity, canonical,
     foreign_at, read_row, template_at,
 };
-use crate::key::{Escape, FormerKey, FormerKeyFault};
+use crate::key::{Escape, TextTemplate, TextTemplateFault};
 use crate::model::reserved_start;
 use crate::property::series_names;
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone)]
 pub struct FormerRow {
     name: String,
-    pub(super) key: FormerKey,
+    pub(super) key: TextTemplate,
     /// How the rows of the earlier type are marked and escaped; `None` for as those of the present one.
     pub(super) marks: Option<FormerMarks>,
     /// What such rows store; `None` for what the present type stores.
@@ -173,14 +173,14 @@ impl FormerRow {
     /// [`FormerRowError::Template`] when keys cannot be read by the template, [`FormerRowError::Reserved`] for the
     /// template of a guard row.
     pub fn new(name: impl Into<String>, template: &str) -> Result<Self, FormerRowError> {
-        let key = FormerKey::parse(template, |_| None);
+        let key = TextTemplate::parse(template, |_| None);
         Self::with_key(name.into(), template, key)
     }
 
     pub(crate) fn with_key(
         name: String,
         template: &str,
-        key: Result<FormerKey, FormerKeyFault>,
+        key: Result<TextTemplate, TextTemplateFault>,
     ) -> Result<Self, FormerRowError> {
         let key = key.map_err(|fault| FormerRowError::Template {
             template: template.to_owned(),

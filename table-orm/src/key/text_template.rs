@@ -1,4 +1,4 @@
-//! A key template of an earlier version of a type, known as text.
+//! A key template that is known as text, such as one of an earlier version of a type.
 //!
 //! Invariant: it takes every key that the template wrote, and only keys with its literals.
 
@@ -7,23 +7,23 @@ use super::{Escape, KeyTemplate, Shape};
 
 /// A template as it was declared, such as `STATE:{state}__{bib:05}`.
 #[derive(Debug, Clone)]
-pub(crate) struct FormerKey {
+pub(crate) struct TextTemplate {
     /// The literal that every key starts with.
     pub start: String,
-    parts: Vec<FormerPart>,
+    parts: Vec<TextTemplatePart>,
 }
 
 /// A component, and the literal after it.
 #[derive(Debug, Clone)]
-struct FormerPart {
+struct TextTemplatePart {
     name: String,
-    shape: FormerShape,
+    shape: TextShape,
     separator: String,
 }
 
 /// What is known of a component's texts.
 #[derive(Debug, Clone)]
-pub(crate) enum FormerShape {
+pub(crate) enum TextShape {
     Known(Shape),
     Codes(Vec<String>),
     Pattern(String),
@@ -31,7 +31,7 @@ pub(crate) enum FormerShape {
     Width(usize),
 }
 
-impl FormerShape {
+impl TextShape {
     /// The bytes of every text, if all are ASCII and equally long.
     fn fixed(&self) -> Option<usize> {
         match self {
@@ -58,7 +58,7 @@ impl FormerShape {
     }
 }
 
-impl From<Shape> for FormerShape {
+impl From<Shape> for TextShape {
     fn from(shape: Shape) -> Self {
         Self::Known(shape)
     }
@@ -66,7 +66,7 @@ impl From<Shape> for FormerShape {
 
 /// Why a text is no template that keys can be read by.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum FormerKeyFault {
+pub(crate) enum TextTemplateFault {
     #[error("it is not a key template")]
     Malformed,
     #[error(
@@ -75,13 +75,13 @@ pub(crate) enum FormerKeyFault {
     NoEnd(String),
 }
 
-impl FormerKey {
+impl TextTemplate {
     /// Reads a template in the syntax of `#[row(key = "..")]`. Of a component it knows the digits of `{name:05}`;
     /// `shape` may know more.
     pub fn parse(
         template: &str,
-        shape: impl Fn(&str) -> Option<FormerShape>,
-    ) -> Result<Self, FormerKeyFault> {
+        shape: impl Fn(&str) -> Option<TextShape>,
+    ) -> Result<Self, TextTemplateFault> {
         let mut key = Self { start: String::new(), parts: Vec::new() };
         let mut rest = template;
         while let Some(at) = rest.find(['{', '}']) {
@@ -93,8 +93,8 @@ impl FormerKey {
                 rest = behind;
             } else {
                 let inside = rest.split_once('}').filter(|_| brace == "{");
-                let (inside, behind) = inside.ok_or(FormerKeyFault::Malformed)?;
-                key.parts.push(FormerPart::parse(inside, &shape)?);
+                let (inside, behind) = inside.ok_or(TextTemplateFault::Malformed)?;
+                key.parts.push(TextTemplatePart::parse(inside, &shape)?);
                 rest = behind;
             }
         }
@@ -102,7 +102,7 @@ impl FormerKey {
         let last = key.parts.len().saturating_sub(1);
         let mut open = key.parts.iter().take(last).filter(|part| part.separator.is_empty());
         match open.find(|part| part.shape.fixed().is_none()) {
-            Some(part) => Err(FormerKeyFault::NoEnd(part.name.clone())),
+            Some(part) => Err(TextTemplateFault::NoEnd(part.name.clone())),
             None => Ok(key),
         }
     }
@@ -120,6 +120,16 @@ impl FormerKey {
         }
     }
 
+    /// The texts of the components in a key of the template, up to the first that it does not have.
+    pub fn texts<'k>(&self, key: &'k str) -> impl Iterator<Item = &'k str> {
+        let mut rest = key.strip_prefix(&*self.start);
+        self.parts.iter().map_while(move |part| {
+            let (text, behind) = part.split(rest?)?;
+            rest = Some(behind);
+            Some(text)
+        })
+    }
+
     /// Whether a key reads to its end as the template, as far as it is known.
     pub fn takes(&self, key: &str, escape: Escape) -> bool {
         let Some(mut rest) = key.strip_prefix(&*self.start) else { return false };
@@ -133,23 +143,23 @@ impl FormerKey {
     }
 }
 
-impl From<KeyTemplate<'static>> for FormerKey {
+impl From<KeyTemplate<'static>> for TextTemplate {
     fn from(template: KeyTemplate<'static>) -> Self {
-        let part = |part: &super::TemplatePart| FormerPart {
+        let part = |part: &super::TemplatePart| TextTemplatePart {
             name: part.name.to_owned(),
-            shape: FormerShape::Known(part.shape),
+            shape: TextShape::Known(part.shape),
             separator: part.separator.to_owned(),
         };
         Self { start: template.start.to_owned(), parts: template.parts.iter().map(part).collect() }
     }
 }
 
-impl FormerPart {
+impl TextTemplatePart {
     /// A component as it is written between braces.
     fn parse(
         inside: &str,
-        shape: &impl Fn(&str) -> Option<FormerShape>,
-    ) -> Result<Self, FormerKeyFault> {
+        shape: &impl Fn(&str) -> Option<TextShape>,
+    ) -> Result<Self, TextTemplateFault> {
         let (name, format) = match inside.split_once(':') {
             Some((name, format)) => (name, Some(format)),
             None => (inside, None),
@@ -157,10 +167,10 @@ impl FormerPart {
         let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
         let digits = format.map(|format| format.strip_prefix('0')?.parse().ok());
         let stated = match digits {
-            _ if !is_name => return Err(FormerKeyFault::Malformed),
-            Some(None) => return Err(FormerKeyFault::Malformed),
-            Some(Some(digits)) => FormerShape::Known(Shape::Digits(digits)),
-            None => FormerShape::Known(Shape::Text),
+            _ if !is_name => return Err(TextTemplateFault::Malformed),
+            Some(None) => return Err(TextTemplateFault::Malformed),
+            Some(Some(digits)) => TextShape::Known(Shape::Digits(digits)),
+            None => TextShape::Known(Shape::Text),
         };
         let shape = shape(name).unwrap_or(stated);
         Ok(Self { name: name.to_owned(), shape, separator: String::new() })
@@ -185,8 +195,8 @@ mod tests {
     use crate::key::TemplatePart;
     use proptest::prelude::*;
 
-    fn parse(template: &str) -> Result<FormerKey, FormerKeyFault> {
-        FormerKey::parse(template, |_| None)
+    fn parse(template: &str) -> Result<TextTemplate, TextTemplateFault> {
+        TextTemplate::parse(template, |_| None)
     }
 
     #[test]
@@ -208,21 +218,21 @@ mod tests {
     #[test]
     fn a_text_that_no_key_can_be_read_by_is_refused() {
         for broken in ["{", "}", "A{b", "A}b", "{}", "{a b}", "{a:5}", "{a:0x}", "{a:{b}}"] {
-            assert_eq!(parse(broken).err(), Some(FormerKeyFault::Malformed), "{broken}");
+            assert_eq!(parse(broken).err(), Some(TextTemplateFault::Malformed), "{broken}");
         }
-        assert_eq!(parse("{day}{hour:02}").err(), Some(FormerKeyFault::NoEnd("day".into())));
-        let day = |name: &str| (name == "day").then_some(FormerShape::Width(10));
-        let key = FormerKey::parse("{day}{hour:02}", day).unwrap();
+        assert_eq!(parse("{day}{hour:02}").err(), Some(TextTemplateFault::NoEnd("day".into())));
+        let day = |name: &str| (name == "day").then_some(TextShape::Width(10));
+        let key = TextTemplate::parse("{day}{hour:02}", day).unwrap();
         assert!(key.takes("2026-11-2307", Escape::Reject));
     }
 
     #[test]
     fn stated_shapes_narrow_the_keys_of_a_text() {
         let shape = |name: &str| match name {
-            "sex" => Some(FormerShape::Codes(vec!["M".into(), "F".into()])),
-            _ => Some(FormerShape::Pattern("0x".into())),
+            "sex" => Some(TextShape::Codes(vec!["M".into(), "F".into()])),
+            _ => Some(TextShape::Pattern("0x".into())),
         };
-        let key = FormerKey::parse("{sex}{id}", shape).unwrap();
+        let key = TextTemplate::parse("{sex}{id}", shape).unwrap();
         for (text, taken) in [("M1a", true), ("X1a", false), ("M1g", false), ("M1", false)] {
             assert_eq!(key.takes(text, Escape::Reject), taken, "{text}");
         }
@@ -239,7 +249,7 @@ mod tests {
             ];
             let template = KeyTemplate::literal("A:").parts(PARTS);
             let taken = template.takes(&key, Escape::Reject);
-            prop_assert_eq!(FormerKey::from(template).takes(&key, Escape::Reject), taken);
+            prop_assert_eq!(TextTemplate::from(template).takes(&key, Escape::Reject), taken);
             let text = parse("A:{code}_{number}__{digits:02}").unwrap();
             prop_assert!(!taken || text.takes(&key, Escape::Reject));
         }

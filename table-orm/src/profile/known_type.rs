@@ -1,0 +1,141 @@
+//! A type whose rows a profile knows: where they are, and their keys.
+//!
+//! Invariant: a row of the type is of the first of its templates that takes the row. Typed reads take it so, too.
+
+use super::report::RowRole;
+use crate::codec::RowContext;
+use crate::entity::{ForeignTemplate, GuardTemplate, RowTemplate, TableEntity, canonical};
+use crate::key::{Escape, KeyTemplate, TextTemplate};
+use crate::model::{ACROSS_GUARD, TableName, reserved_start};
+
+/// A type whose rows are in the table.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownType {
+    pub name: String,
+    /// The table of its entities, as it is declared.
+    pub home: String,
+    /// The kind that its rows are marked with.
+    pub kind: Option<String>,
+    pub escape: Escape,
+    /// The keys of its partitions.
+    pub partition: TextTemplate,
+    /// Its rows, guards, and rows in other partitions.
+    pub rows: Vec<KnownRow>,
+}
+
+/// The rows of one template.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownRow {
+    pub name: String,
+    pub role: RowRole,
+    pub key: TextTemplate,
+    pub place: Place,
+}
+
+/// Where the rows of a template are.
+#[derive(Debug, Clone)]
+pub(crate) enum Place {
+    /// In the partition of the entity.
+    Home,
+    /// In another one, of that table; without a name, of that of the entity.
+    Elsewhere { partition: TextTemplate, table: Option<String> },
+}
+
+impl KnownType {
+    pub fn of<E: TableEntity>() -> Self {
+        let role = |index| if index == canonical::<E>() { RowRole::Entity } else { RowRole::Copy };
+        let rows = E::ROWS.iter().enumerate().map(|(index, row)| KnownRow::home(row, role(index)));
+        let all = rows.chain(E::GUARDS.iter().map(KnownRow::guard));
+        Self {
+            name: E::NAME.to_owned(),
+            home: E::TABLE.to_owned(),
+            kind: E::KIND.map(str::to_owned),
+            escape: E::ESCAPE,
+            partition: E::PARTITION_KEY.into(),
+            rows: all.chain(E::FOREIGN.iter().map(KnownRow::foreign)).collect(),
+        }
+    }
+
+    /// Whether the type declares rows or guards for a table.
+    pub fn declares(&self, table: &TableName) -> bool {
+        let is_this = |name: &str| name.eq_ignore_ascii_case(table.as_str());
+        self.rows.iter().any(|row| row.table().is_some_and(is_this))
+    }
+
+    /// Whether the entities are in the table: it is that of the type, or the type declares no row for a table of
+    /// this name, so that its own has another name here.
+    fn is_home(&self, table: &TableName) -> bool {
+        self.home.eq_ignore_ascii_case(table.as_str()) || !self.declares(table)
+    }
+
+    /// Whether the rows of a template are in the table.
+    pub fn is_in(&self, row: &KnownRow, table: &TableName) -> bool {
+        match row.table() {
+            Some(name) => name.eq_ignore_ascii_case(table.as_str()),
+            None => self.is_home(table),
+        }
+    }
+
+    /// The place of a row of the table among the kinds of the type: its rows, and after them those that were moved.
+    pub fn find(&self, row: &RowContext<'_>, table: &TableName) -> Option<usize> {
+        let known = |known: &KnownRow| self.is_in(known, table) && self.takes(known, row);
+        let at = self.rows.iter().position(known)?;
+        let is_moved = matches!(self.rows[at].place, Place::Home) && row.moved_to.is_some();
+        Some(if is_moved { self.rows.len() } else { at })
+    }
+
+    /// Whether a template takes a row, by its keys and its marks.
+    fn takes(&self, known: &KnownRow, row: &RowContext<'_>) -> bool {
+        let is_helper =
+            reserved_start(&row.row_key).is_some_and(|start| !known.key.start.starts_with(start));
+        if is_helper || !known.key.takes(&row.row_key, self.escape) {
+            return false;
+        }
+        let is_of_kind = || self.kind.as_deref().is_none_or(|kind| row.kind == kind);
+        match &known.place {
+            // A mark of a move has no kind: it may be any type's.
+            Place::Home => row.moved_to.is_some() || is_of_kind(),
+            Place::Elsewhere { partition, .. } => {
+                partition.takes(&row.partition_key, self.escape)
+                    && (known.role == RowRole::Guard || is_of_kind())
+            }
+        }
+    }
+}
+
+impl KnownRow {
+    fn home(row: &RowTemplate, role: RowRole) -> Self {
+        let (name, key) = (row.name.to_owned(), row.template().into());
+        Self { name, role, key, place: Place::Home }
+    }
+
+    fn guard(guard: &GuardTemplate) -> Self {
+        let row = guard.row();
+        match guard.across {
+            true => Self::guard_across(row.name, row.template().into(), guard.table),
+            false => Self::home(&row, RowRole::Guard),
+        }
+    }
+
+    /// A guard of values that are unique over all partitions: the only row of the partition of those values.
+    pub fn guard_across(name: &str, partition: TextTemplate, table: Option<&str>) -> Self {
+        let place = Place::Elsewhere { partition, table: table.map(str::to_owned) };
+        let key = KeyTemplate::literal(ACROSS_GUARD).into();
+        Self { name: name.to_owned(), role: RowRole::Guard, key, place }
+    }
+
+    fn foreign(foreign: &ForeignTemplate) -> Self {
+        let partition = foreign.partition_key.into();
+        let table = foreign.table.map(str::to_owned);
+        let place = Place::Elsewhere { partition, table };
+        Self { place, ..Self::home(&foreign.row, RowRole::Elsewhere) }
+    }
+
+    /// The table that it is declared for.
+    fn table(&self) -> Option<&str> {
+        match &self.place {
+            Place::Home => None,
+            Place::Elsewhere { table, .. } => table.as_deref(),
+        }
+    }
+}

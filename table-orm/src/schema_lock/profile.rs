@@ -1,0 +1,207 @@
+//! Profiles that know the types of a lock, so that a tool without the types can tell their rows apart.
+//!
+//! Invariant: a profile that knows a type from the text that describes it tells its rows apart as one that knows
+//! the type itself.
+
+use super::text::{ENTITY, Entity, Item, parse};
+use crate::key::{TextTemplate, TextTemplateFault};
+use crate::model::TableName;
+use crate::profile::{KnownRow, KnownType, Place, Profile, RowRole};
+
+/// Why a profile cannot know a type of a lock. Nothing was read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LockedTypeError {
+    /// A line of the lock cannot be read.
+    #[error("line {0} of the lock cannot be read: pass the text as it is in the file")]
+    Malformed(usize),
+    /// No type of the lock declares rows for the table.
+    #[error(
+        "no type of the lock has rows in table `{table}`; name the types whose rows it has: {}",
+        types.join(", ")
+    )]
+    NoneOfTable {
+        /// The table.
+        table: String,
+        /// The types of the lock.
+        types: Vec<String>,
+    },
+    /// The lock has no such type.
+    #[error("the lock has no entity type `{entity}`: it has {}", types.join(", "))]
+    Absent {
+        /// The name that was asked for.
+        entity: String,
+        /// The types of the lock.
+        types: Vec<String>,
+    },
+    /// The lines of a type lack a key, or have one that no key can be read by.
+    #[error(
+        "the keys of `{item}` of `{entity}` cannot be read from the lock: {reason}; restore the file from its \
+         repository"
+    )]
+    Keys {
+        /// The entity's type name.
+        entity: String,
+        /// What has the keys, such as `row by_bib`.
+        item: String,
+        /// The reason.
+        reason: String,
+    },
+}
+
+impl Profile<'_> {
+    /// Knows the rows of all types of a [lock](crate::schema_lock) that have rows in the table: `lock` is the text of
+    /// the file, such as `tables.lock`. The report is then that of a profile
+    /// [with these types](Profile::with_type).
+    ///
+    /// # Errors
+    /// [`LockedTypeError::NoneOfTable`] when no type of the lock declares rows for the table,
+    /// [`LockedTypeError::Malformed`] and [`LockedTypeError::Keys`] when the text is not as it was written.
+    ///
+    /// ```
+    /// use table_orm::{ScanPermit, TableEntity, Tables, profile::RowRole, schema_lock::SchemaLock};
+    ///
+    /// #[derive(TableEntity)]
+    /// #[table(name = "runners", partition = "{race}")]
+    /// #[row(by_bib, key = "BIB:{bib:05}")]
+    /// #[row(by_state, key = "STATE:{state}__{bib:05}")]
+    /// struct Runner { race: String, bib: u32, state: String }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("tables.lock");
+    /// let ann = || Runner { race: "Boston".into(), bib: 7, state: "MA".into() };
+    /// SchemaLock::new(&path).with([ann()]).update().check()?;
+    ///
+    /// let tables = Tables::in_memory()?;
+    /// let runners = tables.repo::<Runner>();
+    /// runners.create_table().await?;
+    /// runners.insert(&ann()).await?;
+    ///
+    /// // What follows needs no type.
+    /// let lock = std::fs::read_to_string(path)?;
+    /// let untyped = tables.table("runners".parse()?);
+    /// let permit = ScanPermit::because("how many rows are copies?");
+    /// let report = untyped.profile(permit).with_lock(&lock)?.await?;
+    /// assert_eq!((report.rows_of(RowRole::Entity), report.rows_of(RowRole::Copy)), (1, 1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn with_lock(self, lock: &str) -> Result<Self, LockedTypeError> {
+        let entities = entities(lock)?;
+        let mut types = Vec::new();
+        for entity in &entities {
+            let known = known_type(entity)?;
+            if is_home(entity, &known, self.table()) || known.declares(self.table()) {
+                types.push(known);
+            }
+        }
+        if types.is_empty() {
+            let table = self.table().as_str().to_owned();
+            return Err(LockedTypeError::NoneOfTable { table, types: names(&entities) });
+        }
+        Ok(self.with_known_types(types))
+    }
+
+    /// Knows the rows of that type of a lock, whatever table it declares: for a table of another name.
+    ///
+    /// # Errors
+    /// [`LockedTypeError::Absent`] when the lock has no such type, [`LockedTypeError::Malformed`] and
+    /// [`LockedTypeError::Keys`] when the text is not as it was written.
+    pub fn with_type_of_lock(self, lock: &str, entity: &str) -> Result<Self, LockedTypeError> {
+        let entities = entities(lock)?;
+        let Some(found) = entities.iter().find(|other| other.name == entity) else {
+            let entity = entity.to_owned();
+            return Err(LockedTypeError::Absent { entity, types: names(&entities) });
+        };
+        Ok(self.with_known_types([known_type(found)?]))
+    }
+}
+
+/// The entity types of a lock.
+fn entities(lock: &str) -> Result<Vec<Entity>, LockedTypeError> {
+    let mut entities = parse(lock).map_err(LockedTypeError::Malformed)?;
+    entities.retain(|entity| entity.what == ENTITY);
+    Ok(entities)
+}
+
+fn names(entities: &[Entity]) -> Vec<String> {
+    entities.iter().map(|entity| entity.name.clone()).collect()
+}
+
+/// Whether a table has the entities of a type: it is the one that the type declares, or that of a period.
+fn is_home(entity: &Entity, known: &KnownType, table: &TableName) -> bool {
+    let (home, table) = (known.home.to_ascii_lowercase(), table.as_str().to_ascii_lowercase());
+    let has_periods = entity.items("keys").any(|keys| keys.get("table for each").is_some());
+    table.strip_prefix(&home).is_some_and(|rest| {
+        rest.is_empty() || has_periods && rest.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+fn known_type(entity: &Entity) -> Result<KnownType, LockedTypeError> {
+    let keys = entity.items("keys").next();
+    let keys = keys.ok_or_else(|| fault(entity, "keys", "it has none".to_owned()))?;
+    let table = keys.get("table").unwrap_or_default().to_owned();
+    let rows = entity.items("row").map(|item| row(entity, item, &table));
+    let guards = entity.items("unique").map(|item| guard(entity, item));
+    let mut rows = rows.chain(guards).collect::<Result<Vec<_>, _>>()?;
+    // The order of a type: rows in its partition, guards, and rows elsewhere.
+    rows.sort_by_key(|row| match row.role {
+        RowRole::Guard => 1,
+        RowRole::Elsewhere => 2,
+        _ => 0,
+    });
+    Ok(KnownType {
+        name: entity.name.clone(),
+        kind: keys.get("kind").map(str::to_owned),
+        escape: keys.escape(),
+        partition: template(entity, keys)?,
+        rows,
+        home: table,
+    })
+}
+
+fn row(entity: &Entity, item: &Item, home: &str) -> Result<KnownRow, LockedTypeError> {
+    let (role, place) = match item.get("place").unwrap_or_default() {
+        "canonical" => (RowRole::Entity, Place::Home),
+        "in the partition" => (RowRole::Copy, Place::Home),
+        elsewhere => {
+            let (partition, table) = elsewhere
+                .rsplit_once(" on ")
+                .ok_or_else(|| fault(entity, &item.title(), "it has no place".to_owned()))?;
+            let partition = read(entity, item, item.template(partition))?;
+            let table = (!table.eq_ignore_ascii_case(home)).then(|| table.to_owned());
+            (RowRole::Elsewhere, Place::Elsewhere { partition, table })
+        }
+    };
+    Ok(KnownRow { name: item.name.clone(), role, key: template(entity, item)?, place })
+}
+
+fn guard(entity: &Entity, item: &Item) -> Result<KnownRow, LockedTypeError> {
+    let key = template(entity, item)?;
+    Ok(match item.get("scope") {
+        Some("all partitions") => KnownRow::guard_across(&item.name, key, item.get("table")),
+        _ => KnownRow { name: item.name.clone(), role: RowRole::Guard, key, place: Place::Home },
+    })
+}
+
+/// The template of an item.
+fn template(entity: &Entity, item: &Item) -> Result<TextTemplate, LockedTypeError> {
+    let template = item.get("template");
+    let template =
+        template.ok_or_else(|| fault(entity, &item.title(), "it has none".to_owned()))?;
+    read(entity, item, item.template(template))
+}
+
+fn read(
+    entity: &Entity,
+    item: &Item,
+    template: Result<TextTemplate, TextTemplateFault>,
+) -> Result<TextTemplate, LockedTypeError> {
+    template.map_err(|reason| fault(entity, &item.title(), reason.to_string()))
+}
+
+fn fault(entity: &Entity, item: &str, reason: String) -> LockedTypeError {
+    LockedTypeError::Keys { entity: entity.name.clone(), item: item.to_owned(), reason }
+}
