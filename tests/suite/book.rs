@@ -4,6 +4,7 @@
 use std::time::Duration;
 use table_orm::book::{Book, BookReport, Finding, FindingKind, Pattern, Prices, Sample};
 use table_orm::layer::{Measure, as_pattern};
+use table_orm::model::DateTime;
 use table_orm::{Projection, Repo, ScanPermit, TableEntity, Tables};
 
 #[derive(Debug, Clone, TableEntity)]
@@ -513,4 +514,25 @@ fn a_partition_that_starts_with_a_time_by_its_name_stands_out() {
     assert_eq!(growing, [&Finding::GrowsByName { entity, partition, component }]);
     let text = growing[0].to_string();
     assert!(text.contains("`pay_year`") && text.contains("one server"), "{text}");
+}
+
+#[test]
+fn a_purge_uses_the_row_that_finds_expired_entities() {
+    #[derive(Debug, Clone, TableEntity)]
+    #[table(name = "links", partition = "{user}", row = "L:{id:05}", expires = until, purge_index)]
+    struct Link {
+        user: String,
+        id: u32,
+        until: Option<DateTime>,
+    }
+    let link = |id| Link { user: "ann".into(), id, until: Some(DateTime::MAX) };
+    let sample = || Sample::of(&(0..10).map(link).collect::<Vec<_>>()).unwrap().entities(1_000);
+    let links = Tables::in_memory().unwrap().repo::<Link>();
+    let unused = |book: Book| {
+        let findings = book.entity(sample()).report().findings;
+        findings.iter().any(|finding| matches!(finding, Finding::UnusedRow { .. }))
+    };
+    assert!(unused(Book::new("Links", prices())));
+    let purge = Pattern::new("purge", links.purge().plan());
+    assert!(!unused(Book::new("Links", prices()).pattern(purge)));
 }

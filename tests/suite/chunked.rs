@@ -300,3 +300,46 @@ proptest! {
         })?;
     }
 }
+
+#[tokio::test]
+async fn a_value_whose_json_is_null_is_stored_and_is_no_none() {
+    use serde_json::{Value, json};
+    #[derive(Debug, Clone, PartialEq, TableEntity)]
+    #[table(name = "answers", partition = "{form}", row = "{id:05}")]
+    struct Answer {
+        form: String,
+        id: u32,
+        #[table(json, chunked)]
+        value: Value,
+        #[table(json, chunked)]
+        note: Option<Value>,
+        #[table(json, chunked)]
+        grade: Option<Option<u8>>,
+    }
+    let answers = Tables::in_memory().unwrap().repo::<Answer>();
+    answers.create_table().await.unwrap();
+    let values = [json!(5), Value::Null];
+    let notes = [None, Some(Value::Null), Some(json!("x"))];
+    let grades = [None, Some(None), Some(Some(1))];
+    let mut id = 0;
+    for value in &values {
+        for note in &notes {
+            for grade in grades {
+                id += 1;
+                let form = "f".to_owned();
+                let answer = Answer { form, id, value: value.clone(), note: note.clone(), grade };
+                answers.insert(&answer).await.unwrap();
+                let key = || Answer::partition("f").row().id(id);
+                assert_eq!(answers.get(key()).await.unwrap().as_ref(), Some(&answer));
+                let null = Answer { value: Value::Null, ..answer.clone() };
+                answers.insert_or_merge(&null).await.unwrap();
+                assert_eq!(answers.get(key()).await.unwrap(), Some(null));
+                let patch = AnswerPatch::default().value(json!([1])).note(Value::Null);
+                answers.merge(key(), patch).await.unwrap();
+                let patched = answers.get(key()).await.unwrap().unwrap();
+                assert_eq!((patched.value, patched.note), (json!([1]), Some(Value::Null)));
+                assert_eq!(patched.grade, grade);
+            }
+        }
+    }
+}

@@ -462,3 +462,37 @@ fn a_ring_keeps_its_periods_and_its_stamps() {
         assert!(error.contains("stamps") && error.contains("another name"), "{error}");
     }
 }
+
+#[test]
+fn a_property_that_a_copy_has_under_its_former_name_needs_a_rewrite_and_no_repair() {
+    macro_rules! visit {
+        ($name:ident, $field:ident, [$($alias:tt)*]) => {
+            mod $name {
+                use table_orm::TableEntity;
+                #[derive(Debug, Clone, TableEntity)]
+                #[table(name = "visits", partition = "{clinic}")]
+                #[row(by_id, key = "ID:{id:05}")]
+                #[row(by_day, key = "DAY:{day:05}__{id:05}", include(day, $field))]
+                pub struct Visit {
+                    pub clinic: String,
+                    pub id: u32,
+                    pub day: u32,
+                    #[table($($alias)*)]
+                    pub $field: String,
+                }
+                pub fn visit() -> Visit {
+                    Visit { clinic: "c".into(), id: 1, day: 2, $field: "r".into() }
+                }
+            }
+        };
+    }
+    visit!(before, room, [max_len = 20]);
+    visit!(after, place, [max_len = 20, alias = "Room"]);
+    let folder = tempfile::tempdir().unwrap();
+    let lock = || SchemaLock::new(folder.path().join("tables.lock"));
+    lock().with([before::visit()]).update().check().unwrap();
+    let outdated = lock().with([after::visit()]).check().unwrap_err();
+    let LockError::Outdated { changes, .. } = &outdated else { panic!("{outdated}") };
+    let of_row = changes.iter().find(|change| change.what.contains("row by_day")).unwrap();
+    assert!(of_row.remedy.contains("`rewrite`") && !of_row.remedy.contains("`repair`"), "{of_row}");
+}

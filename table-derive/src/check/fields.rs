@@ -119,6 +119,14 @@ fn role_type(field: &Field<'_>, errors: &mut Errors) {
             mistake!(errors, ty => "field `{name}` is a `Vec` of `Option`s, so empty slots at its end would be lost",
                 help: "use `[Option<T>; N]`, or a `Vec<T>` without empty slots");
         }
+        Role::Property | Role::Chunked if kind::option(field.value_type()).is_some() => {
+            mistake!(errors, ty => "field `{name}` is an `Option` of an `Option`, so `Some(None)` would be read back as `None`",
+                help: "use one `Option`, or add `json`, which has a text for each");
+        }
+        Role::Flatten if kind::option(ty).is_some() && kind::is_map(ty) => {
+            mistake!(errors, ty => "field `{name}` is an `Option` of a map, so `None` would be read back as an empty map",
+                help: "use the map itself");
+        }
         Role::Flatten if one_value => {
             mistake!(errors, ty => "field `{name}` holds one value, not a group of properties",
                 help: "flatten a struct with `#[derive(Properties)]`, or remove `flatten`");
@@ -287,7 +295,11 @@ fn property_count(fields: &[Field<'_>], others: usize, errors: &mut Errors) {
         field.is_numbered() && (field.role != Role::Series || kind::array(field.ty).is_none())
     };
     let stored = fields.iter().filter(|field| field.is_stored() && !is_vec(field));
-    let count = others + stored.map(|field| stored_names(field).len()).sum::<usize>();
+    let of_field = |field: &Field<'_>| match kind::array(field.ty) {
+        Some(slots) if field.role == Role::Series => slots,
+        _ => stored_names(field).len(),
+    };
+    let count = others + stored.map(of_field).sum::<usize>();
     let series = fields.iter().find(|field| {
         field.role == Role::Series && kind::array(field.ty).is_some_and(|slots| slots > MAX_SLOTS)
     });

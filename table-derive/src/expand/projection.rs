@@ -2,7 +2,7 @@
 //! `BorrowedRow` and `BorrowedFrom` for one that borrows its texts from the page.
 
 use crate::ast::{Field, Role};
-use crate::expand::property::{finish, group_trait, read_type, slot};
+use crate::expand::property::{finish, group_call, group_value, read_type, slot};
 use crate::expand::read::{other, read_row_impl};
 use crate::expand::scope::{hygienic, located, located_tokens};
 use crate::expand::types::Types;
@@ -142,16 +142,18 @@ fn read_row(of: &Path, fields: &[Field<'_>], page: Option<&Lifetime>) -> TokenSt
     for (index, field) in series(fields) {
         let (ident, ty, slot) = (field.ident, field.ty, slot(index));
         let (series, of) = (quote!(_orm::ProjectedSeries), entity_item(of, field, "SERIES", page));
-        let group = group_trait(field);
-        slots.push(hygienic!(let mut #slot = <#ty as _orm::#group>::empty();));
+        let empty = group_call(field, hygienic!(empty()));
+        slots.push(hygienic!(let mut #slot = #empty;));
         reads.push(match field.role {
             Role::Series => hygienic!(#series::read::<#ty>(#of, &mut #slot, other, &mut m)?),
             _ => {
                 let name = hygienic!(#series::property(#of));
-                hygienic!(<#ty as _orm::#group>::read(&mut #slot, #name, other, &mut m)?)
+                let read = group_call(field, hygienic!(read(&mut #slot, #name, other, &mut m)));
+                hygienic!(#read?)
             }
         });
-        let value = hygienic!(<#ty as _orm::#group>::finish(#slot, #series::property(#of))?);
+        let name = hygienic!(#series::property(#of));
+        let value = group_value(field, &quote!(#slot), &name);
         values.push(quote!(#ident: #value));
     }
     let other = other(reads.into_iter());

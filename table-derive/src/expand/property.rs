@@ -36,6 +36,14 @@ pub fn write(field: &Field<'_>) -> Option<TokenStream> {
         },
         Role::Json => hygienic!(out.json(#property, #value)?;),
         Role::Series => hygienic!(out.series(#property, #value)?;),
+        Role::ChunkedJson if kind::option(ty).is_some() => {
+            let write = group_call(field, hygienic!(write(value, #property, out)));
+            hygienic! {
+                if let _orm::Some(value) = #value {
+                    #write?;
+                }
+            }
+        }
         Role::Flatten | Role::Chunked | Role::ChunkedJson => {
             let group = group_trait(field);
             hygienic!(<#ty as _orm::#group>::write(#value, #property, out)?;)
@@ -55,9 +63,10 @@ pub fn group_trait(field: &Field<'_>) -> Ident {
 }
 
 /// A call on a field of several properties. Its span is the field's type, so that rustc reports a
-/// wrong type once and there.
+/// wrong type once and there. JSON is that of the value in an `Option`: a value whose JSON is `null` is no `None`.
 pub fn group_call(field: &Field<'_>, call: TokenStream) -> TokenStream {
-    let (ty, call) = (field.ty, relocated(call, field.ty.span()));
+    let ty = if field.role == Role::ChunkedJson { field.value_type() } else { field.ty };
+    let call = relocated(call, field.ty.span());
     let group = group_trait(field);
     quote_spanned!(ty.span()=> <#ty as _orm::#group>::#call)
 }
@@ -89,7 +98,14 @@ pub fn value(field: &Field<'_>, slot: &TokenStream) -> TokenStream {
     if field.is_column() {
         return finish(&hygienic!(#property), slot, field);
     }
-    let group = group_call(field, hygienic!(finish(#slot, #property)));
+    group_value(field, slot, &hygienic!(#property))
+}
+
+/// The value of a field of several properties, from what was read for it under that name.
+pub fn group_value(field: &Field<'_>, slot: &TokenStream, name: &TokenStream) -> TokenStream {
+    let optional = field.role == Role::ChunkedJson && kind::option(field.ty).is_some();
+    let finish = if optional { quote!(stored) } else { quote!(finish) };
+    let group = group_call(field, hygienic!(#finish(#slot, #name)));
     hygienic!(#group?)
 }
 

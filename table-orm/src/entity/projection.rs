@@ -116,9 +116,9 @@ macro_rules! __projected {
         #[diagnostic::on_unimplemented(
             message = $message,
             label = "not a stored field of `{Self}`",
-            note = "name and type it as the entity does; a series is `#[projection(series)]`, or \
-                    `#[projection(slots(a..b))]` for some of it; skipped fields, ETags, timestamps \
-                    and flattened groups cannot be projected"
+            note = "name and type it as the entity does; a field with `json`, `chunked` or `series` has that in \
+                    `#[projection(..)]`, too, or `slots(a..b)` for some of a series; skipped fields, ETags, \
+                    timestamps and flattened groups cannot be projected"
         )]
         #[allow(non_camel_case_types)]
         trait $has<T> {

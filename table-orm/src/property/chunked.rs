@@ -79,8 +79,7 @@ pub trait Chunked: Sized {
     }
 }
 
-/// Any serde type as chunks of its JSON text: `#[table(json, chunked)]`. A value whose text is `null`, such as
-/// `None`, stores nothing.
+/// Any serde type as chunks of its JSON text: `#[table(json, chunked)]`. The derive stores nothing for a `None`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no JSON text",
     label = "does not implement serde's traits",
@@ -111,8 +110,14 @@ pub trait ChunkedJson: Sized {
     ) -> Result<bool, RowFault>;
 
     /// # Errors
+    /// When a chunk is missing, or the text is not of the type.
+    fn stored(slots: Self::Slots, name: &str) -> Result<Option<Self>, RowFault>;
+
+    /// # Errors
     /// When the value or a chunk of it is missing, or is not of the type.
-    fn finish(slots: Self::Slots, name: &str) -> Result<Self, RowFault>;
+    fn finish(slots: Self::Slots, name: &str) -> Result<Self, RowFault> {
+        Self::stored(slots, name)?.ok_or_else(|| RowFault::new(name, PropertyFault::Missing))
+    }
 }
 
 /// What chunks are put together to.
@@ -394,8 +399,7 @@ impl<T: Serialize + DeserializeOwned> ChunkedJson for T {
     type Slots = ChunkSlots<String>;
 
     fn write(&self, name: &str, out: &mut PropertiesWriter) -> Result<(), PropertyError> {
-        let text = json::text(self).map_err(|fault| out.error(name, fault))?;
-        if text == NULL { Ok(()) } else { out.chunked_text(name, &text) }
+        out.chunked_json(name, self)
     }
 
     fn read(
@@ -407,14 +411,9 @@ impl<T: Serialize + DeserializeOwned> ChunkedJson for T {
         slots.read(name, property, members)
     }
 
-    fn finish(slots: Self::Slots, name: &str) -> Result<Self, RowFault> {
-        let Some(text) = slots.finish(name)? else {
-            let absent = serde_json::from_str(NULL);
-            return absent.map_err(|_| RowFault::new(name, PropertyFault::Missing));
-        };
-        serde_json::from_str(&text).map_err(|error| RowFault::unreadable(name, &error))
+    fn stored(slots: Self::Slots, name: &str) -> Result<Option<Self>, RowFault> {
+        let text = slots.finish(name)?;
+        let value = text.map(|text| serde_json::from_str(&text)).transpose();
+        value.map_err(|error| RowFault::unreadable(name, &error))
     }
 }
-
-/// The JSON text of a value that stores nothing.
-const NULL: &str = "null";

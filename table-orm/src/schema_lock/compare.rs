@@ -233,7 +233,7 @@ fn facts(
             _ if grows(&one(&before), &one(&after)) => fine(""),
             "keys" => unread(NEW_TABLE),
             "row" if is_renamed_expiry(old, new) => fine(""),
-            "row" => of_row(label, old, (&one(&before), &one(&after))),
+            "row" => of_row(label, old, (&one(&before), &one(&after)), now),
             "unique" => lossy(NEW_UNIQUE),
             "sum" => of_sum(label, before.is_empty()),
             EXPIRY => of_expiry(label, &one(&before), &one(&after), now),
@@ -275,8 +275,13 @@ fn is_renamed_expiry(old: &Item, new: &Item) -> bool {
     is_expiry(old) && is_expiry(new) && values(old) == values(new)
 }
 
-fn of_row(label: &str, old: &Item, (before, after): (&str, &str)) -> Verdict {
-    let has = |name: &str| before == "all" || before.split(", ").any(|other| other == name);
+fn of_row(label: &str, old: &Item, (before, after): (&str, &str), now: &Entity) -> Verdict {
+    // Under its name, or under a former one.
+    let has = |name: &str| {
+        let property = now.item("property", name);
+        let is_it = |other: &str| other == name || property.is_some_and(|now| is_alias(now, other));
+        before == "all" || before.split(", ").any(is_it)
+    };
     match label {
         // A rewrite leaves a row that lacks what its entity has.
         "stores" if after != "none" && !after.split(", ").all(has) => fine(REPAIR),

@@ -1,9 +1,11 @@
 //! The call that starts a purge, and its settings.
 
-use crate::entity::{ReadRow as _, RowHead, TableEntity, expiry_keys, has_expiry_row};
+use crate::entity::{
+    ReadRow as _, RowHead, TableEntity, expiry_keys, expiry_row, has_expiry_row, name_of,
+};
 use crate::model::DateTime;
 use crate::plan::{Bounds, Cost, Plan, Step, TableClient};
-use crate::query::RowQuery;
+use crate::query::{ReadMark, RowQuery};
 use crate::repo::{Repo, entity_costs};
 use std::marker::PhantomData;
 
@@ -113,9 +115,11 @@ impl<E: TableEntity> Purge<E> {
     /// The query of each partition of the index.
     pub(super) fn queries(&self, until: DateTime) -> Vec<RowQuery> {
         let keys = expiry_keys::<E>(until).into_iter();
+        let row = expiry_row::<E>().map(name_of::<E>);
+        let mark = ReadMark { entity: Some(E::NAME), row, ..ReadMark::NONE };
         keys.map(|keys| {
             let select = RowHead::select();
-            RowQuery { select, top: Some(PAGE_ROWS), ..self.client.query(keys) }
+            RowQuery { select, mark, top: Some(PAGE_ROWS), ..self.client.query(keys) }
         })
         .collect()
     }
