@@ -16,11 +16,9 @@ const SECONDARY: &str = "-secondary";
 pub(crate) struct Accounts(Vec<SharedKey>);
 
 impl Accounts {
-    /// `None` without accounts, or if a name addresses the read-only copy of another account.
+    /// `None` without accounts.
     pub(crate) fn new(accounts: Vec<SharedKey>) -> Option<Self> {
-        let is_secondary = |account: &SharedKey| account.account().ends_with(SECONDARY);
-        let are_names = !accounts.is_empty() && !accounts.iter().any(is_secondary);
-        are_names.then_some(Self(accounts))
+        (!accounts.is_empty()).then_some(Self(accounts))
     }
 
     /// One account.
@@ -37,6 +35,11 @@ impl Accounts {
     pub(crate) fn get(&self, name: &str) -> Option<&SharedKey> {
         self.0.iter().find(|account| account.account() == name)
     }
+}
+
+/// Whether a name addresses the secondary location.
+pub(crate) fn is_secondary(name: &str) -> bool {
+    name.ends_with(SECONDARY)
 }
 
 /// Splits off the suffix of the secondary location. Returns whether it was there.

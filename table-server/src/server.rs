@@ -1,6 +1,6 @@
 //! A server that is running, and how it is started.
 
-use crate::accounts::{Accounts, EMULATOR_ACCOUNT, EMULATOR_KEY};
+use crate::accounts::{Accounts, EMULATOR_ACCOUNT, EMULATOR_KEY, is_secondary};
 use crate::net::{Cuts, Listener, ListenerOptions, TlsAcceptor, TlsError};
 use crate::service::{ServiceOptions, TableService};
 use std::io;
@@ -30,6 +30,11 @@ pub enum StartError {
     /// The name or key of an account is invalid.
     #[error("an account is invalid")]
     Account(#[from] ConnectError),
+    /// The name of an account addresses the read-only copy of another one.
+    #[error(
+        "the account name `{0}` ends with `-secondary`, which addresses the read-only copy of an account; name it otherwise"
+    )]
+    SecondaryName(String),
     /// The settings in the store cannot be read.
     #[error("cannot read the settings of the service")]
     Store(#[source] StoreError),
@@ -62,7 +67,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Adds an account. The first one replaces the emulator's. All accounts have the same tables.
+    /// Adds an account. The first one replaces the emulator's. All accounts have the same tables. No name ends with
+    /// `-secondary`.
     pub fn account(mut self, account: SharedKey) -> Self {
         self.accounts.push(account);
         self
@@ -105,6 +111,10 @@ impl ServerBuilder {
         let Self { host, port, mut accounts, certificate, oauth, any_version, cut_replies } = self;
         if accounts.is_empty() {
             accounts.push(SharedKey::new(EMULATOR_ACCOUNT, EMULATOR_KEY)?);
+        }
+        if let Some(name) = accounts.iter().map(SharedKey::account).find(|name| is_secondary(name))
+        {
+            return Err(StartError::SecondaryName(name.to_owned()));
         }
         let accounts = Accounts::new(accounts).ok_or(ConnectError::AccountName)?;
         let tls = certificate.map(|(certificates, key)| TlsAcceptor::new(&certificates, &key));

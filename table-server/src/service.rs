@@ -15,6 +15,7 @@ use crate::respond::{self, ErrorForm, LATEST_VERSION, RequestId};
 use crate::settings::SettingsStore;
 use crate::uri::Parameters;
 use http::Method;
+use http::header::HOST;
 use std::sync::Arc;
 use table_orm::azure::SharedKey;
 use table_orm::azure::protocol::instant;
@@ -95,7 +96,10 @@ impl TableService {
             return Ok(Admission::Preflight);
         }
         self.check_version(request)?;
-        let host = request.header("host").unwrap_or("localhost");
+        let host = match request.headers.get(HOST) {
+            Some(host) => host.to_str().map_err(|_| ServiceError::INVALID_HEADER_VALUE)?,
+            None => "localhost",
+        };
         let address = Address::read(request.client.https, host, request.path())?;
         let parameters = Parameters::read(request.query())?;
         let grant = self.grant(request, &address, &parameters).await?;

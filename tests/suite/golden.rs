@@ -99,7 +99,7 @@ struct Growing {
 }
 
 #[derive(Debug, TableEntity)]
-#[table(name = "sharded", partition = "{two}", row = "{guid}")]
+#[table(name = "sharded", partition = "{two}", row = "{guid}", allow_single_partition)]
 #[component(two = shard(guid, 2))]
 struct ShardedByGuid {
     guid: Uuid,

@@ -119,9 +119,18 @@ fn role_type(field: &Field<'_>, errors: &mut Errors) {
             mistake!(errors, ty => "field `{name}` is a `Vec` of `Option`s, so empty slots at its end would be lost",
                 help: "use `[Option<T>; N]`, or a `Vec<T>` without empty slots");
         }
-        Role::Property | Role::Chunked if kind::option(field.value_type()).is_some() => {
-            mistake!(errors, ty => "field `{name}` is an `Option` of an `Option`, so `Some(None)` would be read back as `None`",
-                help: "use one `Option`, or add `json`, which has a text for each");
+        Role::Property | Role::Chunked | Role::Flatten
+            if kind::option(field.value_type()).is_some() =>
+        {
+            let help = match field.role {
+                Role::Flatten => "use one `Option`",
+                _ => "use one `Option`, or add `json`, which has a text for each",
+            };
+            mistake!(errors, ty => "field `{name}` is an `Option` of an `Option`, so `Some(None)` would be read back as `None`", help = help);
+        }
+        Role::Series if kind::slots(ty).is_some_and(|(slot, _)| kind::option(slot).is_some()) => {
+            mistake!(errors, ty => "a slot of field `{name}` is an `Option` of an `Option`, so `Some(None)` would be read back as `None`",
+                help: "use one `Option` for each slot");
         }
         Role::Flatten if kind::option(ty).is_some() && kind::is_map(ty) => {
             mistake!(errors, ty => "field `{name}` is an `Option` of a map, so `None` would be read back as an empty map",
@@ -299,7 +308,7 @@ fn property_count(fields: &[Field<'_>], others: usize, errors: &mut Errors) {
         Some(slots) if field.role == Role::Series => slots,
         _ => stored_names(field).len(),
     };
-    let count = others + stored.map(of_field).sum::<usize>();
+    let count = stored.map(of_field).fold(others, usize::saturating_add);
     let series = fields.iter().find(|field| {
         field.role == Role::Series && kind::array(field.ty).is_some_and(|slots| slots > MAX_SLOTS)
     });

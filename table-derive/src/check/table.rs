@@ -7,7 +7,7 @@ use crate::model::{Model, Part};
 use crate::tokens::*;
 
 /// The last words of names of values that grow with time. A `second` comes again each minute, so it spreads.
-const TIMES: [&str; 14] = [
+const TIMES: [&str; 20] = [
     "year",
     "quarter",
     "month",
@@ -19,7 +19,13 @@ const TIMES: [&str; 14] = [
     "seconds",
     "time",
     "timestamp",
+    "at",
+    "ts",
+    "ms",
     "millis",
+    "micros",
+    "nanos",
+    "yyyymmdd",
     "ticks",
     "epoch",
 ];
@@ -83,6 +89,14 @@ pub fn append_only(model: &Model<'_>, errors: &mut Errors) {
         help = help);
 }
 
+/// Whether its type or its encoder says that it has two values.
+fn has_two_values(part: &Part<'_>) -> bool {
+    match part.encoder {
+        Encoder::Shard(shards) => shards == 2,
+        _ => part.kind() == Kind::Bool,
+    }
+}
+
 /// One server serves a partition, so one or two of them cannot carry a table that grows.
 pub fn single_partition(model: &Model<'_>, errors: &mut Errors) {
     let key = &model.partition;
@@ -91,7 +105,7 @@ pub fn single_partition(model: &Model<'_>, errors: &mut Errors) {
         [] if key.template.slots.is_empty() => {
             "is the same for all entities, so one partition server has the whole table"
         }
-        [part] if key.template.slots.len() == 1 && part.kind() == Kind::Bool => {
+        [part] if key.template.slots.len() == 1 && has_two_values(part) => {
             "has two values, so at most two partition servers share the whole table"
         }
         _ => return,

@@ -1,7 +1,7 @@
 //! `Properties`: a struct that an entity flattens.
 
 use crate::ast::{Field, Role};
-use crate::expand::property::{self, declared, group_trait, groups, read_type, slot};
+use crate::expand::property::{self, declared, group_call, group_trait, groups, read_type, slot};
 use crate::expand::scope::hygienic;
 use crate::expand::types::Types;
 use crate::tokens::*;
@@ -86,9 +86,9 @@ fn read(fields: &[Field<'_>]) -> TokenStream {
         }
     });
     let groups = groups(fields).into_iter().map(|(index, field)| {
-        let (slot, property, ty) = (slot(index), &field.property, field.ty);
-        let group = group_trait(field);
-        hygienic!(<#ty as _orm::#group>::read(&mut slots.#slot, #property, other, members)? ||)
+        let (slot, property) = (slot(index), &field.property);
+        let read = group_call(field, hygienic!(read(&mut slots.#slot, #property, other, members)));
+        hygienic!(#read? ||)
     });
     hygienic! {
         _orm::Ok(match property {

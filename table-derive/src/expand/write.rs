@@ -7,7 +7,7 @@ use crate::expand::property;
 use crate::expand::scope::{hygienic, located};
 use crate::expand::types::Types;
 use crate::kind::Kind;
-use crate::model::{Key, Model, Width};
+use crate::model::{Key, Model, Part, Width};
 use crate::names;
 use crate::tokens::*;
 
@@ -290,8 +290,9 @@ fn assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
     for (_, templates) in templates.iter().filter(|(unknown, _)| *unknown) {
         assertions.push(quote!(_orm::evaluate(&<#ty as _orm::TableEntity>::#templates);));
     }
-    // `check::table::append_only` knows the other types by their names.
-    if let Some(first) = model.partition.parts.first().filter(|part| part.kind() == Kind::Other)
+    // `check::table::append_only` knows the other types by their names. A newtype may be called `Uuid`, too.
+    let is_unknown = |part: &&Part<'_>| matches!(part.kind(), Kind::Other | Kind::Uuid);
+    if let Some(first) = model.partition.parts.first().filter(is_unknown)
         && !(model.entity.allow_append_only || first.is_shard())
     {
         let (at, part) = (model.partition.template.literal.span(), first.tokens());

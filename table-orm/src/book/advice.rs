@@ -17,7 +17,7 @@ const CAREFUL: f64 = 500.0;
 const DENSE: f64 = 0.1;
 /// Names of components that count time: an integer shows only by its name what it counts. A `second` comes again each
 /// minute, so it spreads.
-const TIMES: [&str; 14] = [
+const TIMES: [&str; 20] = [
     "year",
     "quarter",
     "month",
@@ -29,7 +29,13 @@ const TIMES: [&str; 14] = [
     "seconds",
     "time",
     "timestamp",
+    "at",
+    "ts",
+    "ms",
     "millis",
+    "micros",
+    "nanos",
+    "yyyymmdd",
     "ticks",
     "epoch",
 ];

@@ -110,7 +110,8 @@ impl Settler<'_> {
     }
 
     /// Makes the tickets of an intent that is to be inserted, or shares those that are there. `rows` are those of
-    /// its entities as they will be. `None` where a ticket cannot be had: settling will make it.
+    /// its entities as they will be. `None` where a ticket cannot be had: those that it made are given up, and settling
+    /// will make them.
     pub async fn prepare(
         &self,
         intent: &Intent,
@@ -118,11 +119,18 @@ impl Settler<'_> {
     ) -> Option<Prepared> {
         let shares = shares(&intent.due);
         let tickets = self.tickets(&shares, false).await;
+        let count = shares.len();
         let place = |(share, ticket): (Share, Result<_, _>)| {
             Some((share.table, share.partition_key, ticket.ok()?))
         };
-        let tickets = shares.into_iter().zip(tickets).map(place).collect::<Option<_>>()?;
-        Some(Prepared { tickets, rows: rows.clone() })
+        let tickets: Vec<_> = shares.into_iter().zip(tickets).filter_map(place).collect();
+        let is_whole = tickets.len() == count;
+        let prepared = Prepared { tickets, rows: rows.clone() };
+        if is_whole {
+            return Some(prepared);
+        }
+        prepared.give_up(self.home).await;
+        None
     }
 
     /// Writes all rows, in rounds: the first with the tickets that were made before the entities were written, if

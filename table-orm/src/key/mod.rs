@@ -21,7 +21,6 @@ mod codes;
 mod coding;
 mod determines;
 mod error;
-
 mod instant;
 mod number;
 mod overlap;

@@ -145,13 +145,18 @@ impl Table {
 impl<'a> Profile<'a> {
     /// Knows the rows of another type that the table has, too. Of a type of another table, it knows the rows that
     /// the type has in this one.
-    pub fn with_type<E: TableEntity>(self) -> Self {
-        self.with_known_types([KnownType::of::<E>()])
+    pub fn with_type<E: TableEntity>(mut self) -> Self {
+        self.types.push(KnownType::of::<E>());
+        self
     }
 
-    /// Knows the rows of these types, too.
+    /// Knows the rows of these types, too, but for those of a name that it knows.
     pub(crate) fn with_known_types(mut self, types: impl IntoIterator<Item = KnownType>) -> Self {
-        self.types.extend(types);
+        for known in types {
+            if self.types.iter().all(|other| other.name != known.name) {
+                self.types.push(known);
+            }
+        }
         self
     }
 

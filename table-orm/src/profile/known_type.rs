@@ -46,18 +46,19 @@ impl KnownType {
         let role = |index| if index == canonical::<E>() { RowRole::Entity } else { RowRole::Copy };
         let rows = E::ROWS.iter().enumerate().map(|(index, row)| KnownRow::home(row, role(index)));
         let all = rows.chain(E::GUARDS.iter().map(KnownRow::guard));
+        let all = all.chain(E::FOREIGN.iter().map(KnownRow::foreign));
         Self {
             name: E::NAME.to_owned(),
             home: E::TABLE.to_owned(),
             kind: E::KIND.map(str::to_owned),
             escape: E::ESCAPE,
             partition: E::PARTITION_KEY.into(),
-            rows: all.chain(E::FOREIGN.iter().map(KnownRow::foreign)).collect(),
+            rows: all.map(|row| row.of(E::TABLE)).collect(),
         }
     }
 
-    /// Whether the type declares rows or guards for a table.
-    pub fn declares(&self, table: &TableName) -> bool {
+    /// Whether the type declares rows or guards for a table of that name.
+    fn declares(&self, table: &TableName) -> bool {
         let is_this = |name: &str| name.eq_ignore_ascii_case(table.as_str());
         self.rows.iter().any(|row| row.table().is_some_and(is_this))
     }
@@ -129,6 +130,14 @@ impl KnownRow {
         let table = foreign.table.map(str::to_owned);
         let place = Place::Elsewhere { partition, table };
         Self { place, ..Self::home(&foreign.row, RowRole::Elsewhere) }
+    }
+
+    /// The same rows of a type with that table, which need no name for it.
+    pub fn of(mut self, home: &str) -> Self {
+        if let Place::Elsewhere { table, .. } = &mut self.place {
+            table.take_if(|name| name.eq_ignore_ascii_case(home));
+        }
+        self
     }
 
     /// The table that it is declared for.

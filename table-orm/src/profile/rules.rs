@@ -345,7 +345,7 @@ fn unknown_rows(report: &ProfileReport) -> Option<Advice> {
     new(
         AdviceKind::UnknownRows,
         format!("{rows} rows are of no type that this profile knows. Their RowKeys begin: {list}."),
-        "Name the other types of the table: `with_type`. What is left is of an older version or of another \
+        "Name the other types of the table: `with_type`, or `--lock` and `--type`. What is left is of an older version or of another \
          program, and no query of the types reads it.",
         "Rule: where types share a table, each row has to show its type (Table design patterns: \
          heterogeneous entity types).",

@@ -5,11 +5,22 @@ use super::text::Item;
 use crate::key::{Escape, Shape, TextShape, TextTemplate, TextTemplateFault};
 
 impl Item {
-    /// A template of the item, each component in the shape that the item states.
+    /// The template of the item, each component in the shape that the item states first.
     pub fn template(&self, template: &str) -> Result<TextTemplate, TextTemplateFault> {
-        TextTemplate::parse(template, |component| {
-            self.get(&format!("component {component}")).and_then(shape)
-        })
+        TextTemplate::parse(template, |component| self.shapes(component).next()?)
+    }
+
+    /// The template of the partitions of a row elsewhere, whose components the item states last: the row may have
+    /// them in another shape.
+    pub fn partition_template(&self, template: &str) -> Result<TextTemplate, TextTemplateFault> {
+        TextTemplate::parse(template, |component| self.shapes(component).next_back()?)
+    }
+
+    /// What is known of each shape of a component.
+    fn shapes(&self, component: &str) -> impl DoubleEndedIterator<Item = Option<TextShape>> {
+        let label = format!("component {component}");
+        let stated = self.facts.iter().filter(move |(other, _)| *other == label);
+        stated.map(|(_, text)| shape(text))
     }
 
     /// How text in keys is escaped, if the item is that of the keys.

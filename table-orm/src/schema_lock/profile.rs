@@ -1,11 +1,12 @@
 //! Profiles that know the types of a lock, so that a tool without the types can tell their rows apart.
 //!
 //! Invariant: a profile that knows a type from the text that describes it tells its rows apart as one that knows
-//! the type itself.
+//! the type itself, but for texts that only the app can read: those of a hand-written `KeyPart`, and of codes with
+//! quotes or other characters that the text escapes. There, any text will do.
 
 use super::text::{ENTITY, Entity, Item, parse};
 use crate::key::{TextTemplate, TextTemplateFault};
-use crate::model::TableName;
+use crate::model::{Bucket, Period, TableName};
 use crate::profile::{KnownRow, KnownType, Place, Profile, RowRole};
 
 /// Why a profile cannot know a type of a lock. Nothing was read.
@@ -17,7 +18,8 @@ pub enum LockedTypeError {
     Malformed(usize),
     /// No type of the lock declares rows for the table.
     #[error(
-        "no type of the lock has rows in table `{table}`; name the types whose rows it has: {}",
+        "no type of the lock has rows in table `{table}`; name the type whose rows it has (`--type`, \
+         `with_type_of_lock`): {}",
         types.join(", ")
     )]
     NoneOfTable {
@@ -51,8 +53,11 @@ pub enum LockedTypeError {
 
 impl Profile<'_> {
     /// Knows the rows of all types of a [lock](crate::schema_lock) that have rows in the table: `lock` is the text of
-    /// the file, such as `tables.lock`. The report is then that of a profile
-    /// [with these types](Profile::with_type).
+    /// the file, such as `tables.lock`. A type that the profile knows already counts once. The report is then that of
+    /// a profile [with these types](Profile::with_type).
+    ///
+    /// A lock does not say which texts a hand-written [`KeyPart`](crate::KeyPart) reads. So a row of another program
+    /// whose key differs only there counts as one of the type.
     ///
     /// # Errors
     /// [`LockedTypeError::NoneOfTable`] when no type of the lock declares rows for the table,
@@ -92,9 +97,9 @@ impl Profile<'_> {
         let entities = entities(lock)?;
         let mut types = Vec::new();
         for entity in &entities {
-            let known = known_type(entity)?;
-            if is_home(entity, &known, self.table()) || known.declares(self.table()) {
-                types.push(known);
+            // A type of another table may be what cannot be read.
+            if has_rows(entity, self.table())? {
+                types.push(known_type(entity)?);
             }
         }
         if types.is_empty() {
@@ -130,22 +135,46 @@ fn names(entities: &[Entity]) -> Vec<String> {
     entities.iter().map(|entity| entity.name.clone()).collect()
 }
 
-/// Whether a table has the entities of a type: it is the one that the type declares, or that of a period.
-fn is_home(entity: &Entity, known: &KnownType, table: &TableName) -> bool {
-    let (home, table) = (known.home.to_ascii_lowercase(), table.as_str().to_ascii_lowercase());
-    let has_periods = entity.items("keys").any(|keys| keys.get("table for each").is_some());
-    table.strip_prefix(&home).is_some_and(|rest| {
-        rest.is_empty() || has_periods && rest.bytes().all(|byte| byte.is_ascii_digit())
-    })
+/// Whether a table has rows of a type: it is the one that the type declares, that of a period, or that of a row or
+/// guard elsewhere.
+fn has_rows(entity: &Entity, table: &TableName) -> Result<bool, LockedTypeError> {
+    let is_this = |name: &str| name.eq_ignore_ascii_case(table.as_str());
+    let keys = keys(entity)?;
+    let home = home(entity, keys)?;
+    let mut elsewhere = entity.items("row").filter_map(|row| row.get("place")?.rsplit_once(" on "));
+    let mut guards = entity.items("unique").filter_map(|guard| guard.get("table"));
+    let is_period = || {
+        let bucket = keys.get("table for each")?.split(' ').next()?;
+        let digits = table.as_str().get(home.len()..)?;
+        let lengths = [Bucket::Hour, Bucket::Day, Bucket::Month, Bucket::Year];
+        let of_length = lengths.into_iter().find(|length| length.name() == bucket)?;
+        let start = table.as_str().get(..home.len())?;
+        Some(start.eq_ignore_ascii_case(home) && Period::parse(of_length, digits).is_some())
+    };
+    Ok(is_this(home)
+        || is_period().unwrap_or(false)
+        || elsewhere.any(|(_, name)| is_this(name))
+        || guards.any(is_this))
+}
+
+/// The item of the keys of a type.
+fn keys(entity: &Entity) -> Result<&Item, LockedTypeError> {
+    entity.items("keys").next().ok_or_else(|| fault(entity, "keys", "it has none".to_owned()))
+}
+
+/// The table that a type declares.
+fn home<'e>(entity: &Entity, keys: &'e Item) -> Result<&'e str, LockedTypeError> {
+    let table = keys.get("table");
+    table.ok_or_else(|| fault(entity, &keys.title(), "it has no table".to_owned()))
 }
 
 fn known_type(entity: &Entity) -> Result<KnownType, LockedTypeError> {
-    let keys = entity.items("keys").next();
-    let keys = keys.ok_or_else(|| fault(entity, "keys", "it has none".to_owned()))?;
-    let table = keys.get("table").unwrap_or_default().to_owned();
-    let rows = entity.items("row").map(|item| row(entity, item, &table));
+    let keys = keys(entity)?;
+    let table = home(entity, keys)?.to_owned();
+    let rows = entity.items("row").map(|item| row(entity, item));
     let guards = entity.items("unique").map(|item| guard(entity, item));
-    let mut rows = rows.chain(guards).collect::<Result<Vec<_>, _>>()?;
+    let rows = rows.chain(guards).map(|row| Ok(row?.of(&table)));
+    let mut rows = rows.collect::<Result<Vec<_>, _>>()?;
     // The order of a type: rows in its partition, guards, and rows elsewhere.
     rows.sort_by_key(|row| match row.role {
         RowRole::Guard => 1,
@@ -162,7 +191,7 @@ fn known_type(entity: &Entity) -> Result<KnownType, LockedTypeError> {
     })
 }
 
-fn row(entity: &Entity, item: &Item, home: &str) -> Result<KnownRow, LockedTypeError> {
+fn row(entity: &Entity, item: &Item) -> Result<KnownRow, LockedTypeError> {
     let (role, place) = match item.get("place").unwrap_or_default() {
         "canonical" => (RowRole::Entity, Place::Home),
         "in the partition" => (RowRole::Copy, Place::Home),
@@ -170,9 +199,8 @@ fn row(entity: &Entity, item: &Item, home: &str) -> Result<KnownRow, LockedTypeE
             let (partition, table) = elsewhere
                 .rsplit_once(" on ")
                 .ok_or_else(|| fault(entity, &item.title(), "it has no place".to_owned()))?;
-            let partition = read(entity, item, item.template(partition))?;
-            let table = (!table.eq_ignore_ascii_case(home)).then(|| table.to_owned());
-            (RowRole::Elsewhere, Place::Elsewhere { partition, table })
+            let partition = read(entity, item, item.partition_template(partition))?;
+            (RowRole::Elsewhere, Place::Elsewhere { partition, table: Some(table.to_owned()) })
         }
     };
     Ok(KnownRow { name: item.name.clone(), role, key: template(entity, item)?, place })

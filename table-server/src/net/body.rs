@@ -30,12 +30,9 @@ pub(super) async fn read(body: Incoming) -> Result<Bytes, BodyError> {
     read_up_to(MAX_TRANSACTION_BYTES, body).await
 }
 
-/// Reads a body to its end, and drops it.
-pub(super) async fn drain(body: Incoming) -> Result<(), BodyError> {
-    match read_up_to(0, body).await {
-        Err(BodyError::Refused(error)) if error == ServiceError::TOO_LARGE => Ok(()),
-        read => read.map(drop),
-    }
+/// Reads a body to its end, and drops it: what is returned is empty. One that does not end is refused.
+pub(super) async fn drain(body: Incoming) -> Result<Bytes, BodyError> {
+    read_up_to(0, body).await
 }
 
 async fn read_up_to(most: usize, mut body: Incoming) -> Result<Bytes, BodyError> {
@@ -67,7 +64,7 @@ async fn collect(most: usize, body: &mut Incoming) -> Result<Bytes, BodyError> {
             collected.extend_from_slice(&data);
         }
     }
-    if size > most {
+    if size > MAX_DROPPED || size > most && most > 0 {
         Err(BodyError::Refused(ServiceError::TOO_LARGE))
     } else {
         Ok(collected.freeze())

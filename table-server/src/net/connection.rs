@@ -4,7 +4,7 @@ use super::body::{self, BodyError};
 use super::cut::Cuts;
 use crate::error::ServiceError;
 use crate::message::{Answer, Client, Request, Response};
-use crate::service::TableService;
+use crate::service::{Admission, TableService};
 use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::{HeaderName, HeaderValue};
@@ -84,17 +84,22 @@ async fn answer(
     // Who has no valid credentials cannot fill the memory.
     let admission = service.admit(&request).await;
     let read = match &admission {
-        Ok(_) => body::read(body).await,
-        Err(_) => body::drain(body).await.map(|()| Bytes::new()),
+        Ok(Admission::Granted(_)) => body::read(body).await,
+        _ => body::drain(body).await,
     };
-    match read {
-        Ok(body) => request.body = body,
+    request.body = match read {
+        Ok(body) => body,
         Err(BodyError::Refused(error)) => {
             return Ok(closing(TableService::refuse(&request, &error)));
         }
         Err(BodyError::Broken) => return Err(Closed),
-    }
-    match service.answer(request, admission).await {
+    };
+    // Credentials may be revoked while a body arrives.
+    let answer = match request.body.is_empty() {
+        true => service.answer(request, admission).await,
+        false => service.handle(request).await,
+    };
+    match answer {
         Answer::Response(response) => Ok(written(response)),
         Answer::Close => Err(Closed),
     }
@@ -184,7 +189,10 @@ mod tests {
         let mut client = connected(request).await;
         let start = Instant::now();
         // More answers than a pipe holds, none of which it reads.
-        while client.write_all(request).await.is_ok() {}
+        let writes = async { while client.write_all(request).await.is_ok() {} };
+        tokio::time::timeout(Duration::from_secs(600), writes)
+            .await
+            .expect("the server cuts it off");
         let seconds = start.elapsed().as_secs();
         assert!((59..=61).contains(&seconds), "{seconds}");
     }

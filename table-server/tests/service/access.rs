@@ -10,6 +10,8 @@ use table_orm::model::Metadata;
 use table_orm::store::{ErrorCode, Store as _};
 use table_server::{EMULATOR_ACCOUNT, Request, Response, Server};
 use time::{Duration, OffsetDateTime};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 fn soon() -> OffsetDateTime {
     OffsetDateTime::now_utc() + Duration::hours(1)
@@ -279,6 +281,41 @@ async fn a_client_revokes_signatures_by_their_policy() {
     assert_eq!(reader.access_policies(&people).await.unwrap_err().status, 403);
     owner.set_access_policies(&people, &policies[1..]).await.unwrap();
     assert_eq!(read().await.unwrap_err().status, 403);
+}
+
+#[tokio::test]
+async fn a_signature_that_is_revoked_while_its_body_arrives_writes_nothing() {
+    let server = Server::start(EmbeddedStore::in_memory().unwrap()).await.unwrap();
+    let owner = AzureStore::from_connection_string(&server.connection_string()).unwrap();
+    let people = TableName::new("people").unwrap();
+    owner.create_table(&people).await.unwrap();
+    let expiry = soon().replace_nanosecond(0).unwrap();
+    let policy = AccessPolicy::new("writers", Permissions::ADD, expiry);
+    for is_revoked in [false, true] {
+        owner.set_access_policies(&people, std::slice::from_ref(&policy)).await.unwrap();
+        let signature = TableSas::of_policy(people.clone(), "writers").allow_http();
+        let signature = signature.sign(&key()).unwrap();
+        let body = format!(r#"{{"PartitionKey":"p","RowKey":"{is_revoked}"}}"#);
+        let head = format!(
+            "POST /{EMULATOR_ACCOUNT}/people?{signature} HTTP/1.1\r\nHost: x\r\nAccept: application/json\r\nContent-Type: application/json\r\n\
+             Expect: 100-continue\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            body.len()
+        );
+        let mut stream = TcpStream::connect(server.address()).await.unwrap();
+        stream.write_all(head.as_bytes()).await.unwrap();
+        // The server asks for the body once it has decided about the head.
+        let mut asked = [0; 25];
+        stream.read_exact(&mut asked).await.unwrap();
+        assert!(asked.starts_with(b"HTTP/1.1 100 "));
+        if is_revoked {
+            owner.set_access_policies(&people, &[]).await.unwrap();
+        }
+        stream.write_all(body.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        let expected = if is_revoked { "HTTP/1.1 403" } else { "HTTP/1.1 201" };
+        assert!(answer.starts_with(expected), "{answer}");
+    }
 }
 
 #[tokio::test]

@@ -51,7 +51,9 @@ async fn an_account_of_its_own_replaces_the_emulators() {
 async fn an_account_cannot_have_the_name_of_a_read_only_copy() {
     let account = table_orm::azure::SharedKey::new("race-secondary", "c2VjcmV0").unwrap();
     let started = Server::builder().account(account).start(EmbeddedStore::in_memory().unwrap());
-    assert!(matches!(started.await, Err(table_server::StartError::Account(_))));
+    assert!(
+        matches!(started.await, Err(StartError::SecondaryName(name)) if name == "race-secondary")
+    );
 }
 
 #[tokio::test]

@@ -139,3 +139,20 @@ async fn all_tables_of_a_type_are_created_once() {
     let names: Vec<_> = names.iter().map(|name| name.as_str()).collect();
     assert_eq!(names, ["archive", "couriers", "orders"]);
 }
+
+#[tokio::test]
+async fn a_refused_write_leaves_no_ticket_where_another_one_could_not_be_had() {
+    let shop = Shop::without_couriers().await;
+    shop.orders.insert(&order("acme", 1)).await.unwrap();
+    let tickets = async || {
+        let rows = shop.tables.table(shop.orders.table().clone());
+        let rows = rows.scan(ScanPermit::because("test")).collect().await.unwrap();
+        let tickets = rows.into_iter().filter(|row| row.row_key.starts_with("TKT:"));
+        tickets.map(|row| (row.partition_key, row.row_key)).collect::<Vec<_>>()
+    };
+    let before = tickets().await;
+    let changed = Order { day: "2026-12-24".into(), ..order("acme", 1) };
+    let refused = shop.orders.insert(&changed).tickets_first().await;
+    assert!(matches!(refused, Err(Error::AlreadyExists(_))), "{refused:?}");
+    assert_eq!(tickets().await, before);
+}

@@ -1,5 +1,8 @@
 //! A profile that knows types by a lock only is that of the types.
 
+// Rows may both be `eventual`: https://github.com/rust-lang/rust-clippy/issues/13238.
+#![allow(clippy::duplicated_attributes)]
+
 use super::*;
 use std::fs;
 use table_orm::model::DateTime;
@@ -15,6 +18,7 @@ use table_orm::{DynamicEntity, KeyPart, TableName, Tables};
 #[row(by_level, key = "LVL:{level}{shirt:02}__{card}", when = Member::is_known)]
 #[row(by_club, key = "CLUB:{club}__{card}", each(club in clubs), include())]
 #[row(by_city, table = "cities", partition = "CITY:{city}", key = "MEM:{race}__{card}", eventual)]
+#[row(by_shirt, partition = "SHIRT:{shirt}", key = "TOP:{shirt:03}__{race}__{card}", eventual)]
 #[component(joined_last = desc(joined))]
 struct Member {
     race: String,
@@ -120,6 +124,10 @@ async fn rows_are_told_apart_by_a_lock_as_by_the_types() -> table_orm::Result<()
         assert_eq!(shown(by_lock), shown(by_type), "{name}");
     }
     let by_lock = rows.profile(because()).with_lock(&lock).unwrap().await?;
+    let twice = rows.profile(because()).with_type::<Member>().with_type::<Runner>();
+    let twice = twice.with_lock(&lock).unwrap().with_type_of_lock(&lock, "Runner").unwrap();
+    assert_eq!(shown(twice.await?), shown(by_lock.clone()));
+    assert_eq!(kinds(&by_lock, RowRole::Elsewhere), [("by_shirt", 12), ("by_team", 6)]);
     assert_eq!(kinds(&by_lock, RowRole::Entity), [("by_card", 12), ("by_bib", 12)]);
     assert_eq!(kinds(&by_lock, RowRole::Moved), [("moved", 1)]);
     let others = kinds(&by_lock, RowRole::Other);
@@ -136,6 +144,12 @@ async fn types_of_a_lock_are_those_of_the_table_or_those_that_are_named() -> tab
     let month = tables.table(named("visits202611"));
     let report = month.profile(because()).with_lock(&lock).unwrap().await?;
     assert_eq!((report.rows, kinds(&report, RowRole::Entity)), (1, vec![("row", 1)]));
+
+    // No month has one digit.
+    let plain = named("visits2");
+    tables.create(&plain).await?;
+    let plain = tables.table(plain).profile(because()).with_lock(&lock).unwrap_err();
+    assert!(matches!(plain, LockedTypeError::NoneOfTable { .. }), "{plain:?}");
 
     let archive = named("archive");
     tables.create(&archive).await?;
@@ -162,6 +176,7 @@ async fn a_lock_that_is_not_as_it_was_written_is_refused() -> table_orm::Result<
         ("    template: BIB:{bib:05}\n", ""),
         ("template: BIB:{bib:05}", "template: BIB:{bib"),
         ("    place: canonical\n", "    place: nowhere\n"),
+        ("    table: runners\n", ""),
         (
             "  keys of the partition\n    table: runners\n    template: {race}\n",
             "  keys of the partition\n",
@@ -172,4 +187,22 @@ async fn a_lock_that_is_not_as_it_was_written_is_refused() -> table_orm::Result<
         assert!(matches!(fault, LockedTypeError::Keys { .. }), "{whole}: {fault:?}");
     }
     Ok(())
+}
+
+#[test]
+fn the_locks_of_the_examples_are_read() {
+    let locks = [
+        include_str!("../../../examples/apps/footrace/tables.lock"),
+        include_str!("../../../examples/apps/shop/tables.lock"),
+    ];
+    let tables = Tables::in_memory().unwrap();
+    for lock in locks {
+        let declared: Vec<_> =
+            lock.lines().filter_map(|line| line.strip_prefix("    table: ")).collect();
+        assert!(!declared.is_empty());
+        for table in declared {
+            let profile = tables.table(named(table)).profile(because());
+            assert!(profile.with_lock(lock).unwrap().plan().is_ok(), "{table}");
+        }
+    }
 }

@@ -14,6 +14,8 @@ struct Person {
     answer: Option<Option<bool>>,
     #[table(json, chunked)]
     answers: Option<Option<Vec<bool>>>,
+    #[table(series)]
+    hours: [Option<Option<u8>>; 4],
     #[table(flatten)]
     rest: Option<BTreeMap<String, Edm>>,
 }

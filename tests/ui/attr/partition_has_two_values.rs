@@ -63,4 +63,11 @@ struct Pass {
     minute: u8,
 }
 
+#[derive(TableEntity)]
+#[table(name = "readings", partition = "{half}", row = "{id:010}")]
+#[component(half = shard(id, 2))]
+struct Reading {
+    id: u32,
+}
+
 fn main() {}

@@ -36,6 +36,19 @@ struct Score {
     line: u16,
 }
 
+mod ids {
+    #[derive(table_orm::KeyPart)]
+    #[key(grows)]
+    pub struct Uuid(uuid::Uuid);
+}
+
+#[derive(TableEntity)]
+#[table(name = "games", partition = "{id}", row = "{line:03}")]
+struct Game {
+    id: ids::Uuid,
+    line: u16,
+}
+
 #[derive(TableEntity)]
 #[table(name = "bills", partition = "{number:020}", row = "{id:010}", allow_append_only)]
 struct Bill {

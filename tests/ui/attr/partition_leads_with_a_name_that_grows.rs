@@ -17,6 +17,13 @@ struct Line {
 }
 
 #[derive(TableEntity)]
+#[table(name = "logs", partition = "{created_at}", row = "{number:08}")]
+struct Log {
+    created_at: u64,
+    number: u32,
+}
+
+#[derive(TableEntity)]
 #[table(name = "visits", partition = "DAY:{visit_day}", row = "{number:08}")]
 struct Visit {
     visit_day: String,
