@@ -106,8 +106,8 @@
 //! | [`migrate`] | new keys for stored entities, while clients write |
 //! | [`outbox`] | what was written, handed on to handlers and queues |
 //! | [`transfer`] | rows out to text, and back: exports and imports |
-//! | [`schema_lock`] | the schemas of an app's types in a file, which a test checks |
 //! | [`profile`] | what a table stores: partitions, sizes, properties, and advice |
+//! | [`schema_lock`] | the schemas of an app's types in a file, which a test checks |
 //! | [`book`] | the access patterns of an app, and what they cost |
 //! | [`periods`] | types with a table for each hour, day, month or year |
 //! | `tables` | [`Tables`], [`TablesBuilder`] |
@@ -196,9 +196,9 @@ pub mod outbox;
 
 pub mod transfer;
 
-pub mod schema_lock;
-
 pub mod profile;
+
+pub mod schema_lock;
 
 pub mod book;
 

@@ -113,7 +113,7 @@ fn a_profile_names_rows_by_the_types_of_a_lock() {
     assert!(refused(&["--type", "Result"], 2).contains("--lock"));
     assert!(refused(&["--lock", "none.lock"], 1).contains("none.lock"));
     std::fs::write(race.path().join("tables.lock"), lock.replace("results", "other")).unwrap();
-    assert!(refused(&["--lock", "tables.lock"], 2).contains("name the types"));
+    assert!(refused(&["--lock", "tables.lock"], 2).contains("`--type`"));
 }
 
 #[test]
