@@ -25,11 +25,7 @@ macro_rules! version {
 
 version!(first, name);
 version!(renamed, full_name);
-version!(
-    with_alias,
-    #[table(alias = "Name")]
-    full_name
-);
+version! { with_alias, #[table(alias = "Name")] full_name }
 
 fn verdict(checked: &Result<(), LockError>) -> &'static str {
     match checked {

@@ -44,6 +44,11 @@ fn each_example_prints_what_it_says() {
         let printed: String =
             printed.lines().map(|line| format!("{}\n", format!("// {line}").trim_end())).collect();
         let text = fs::read_to_string(&source).unwrap();
+        assert!(
+            text.lines().count() <= 60,
+            "{} is too long to be read at a glance",
+            source.display()
+        );
         let promised = text.split_once(PRINTS).map(|(_, lines)| lines);
         assert_eq!(Some(printed.as_str()), promised, "{}", source.display());
     }

@@ -496,3 +496,71 @@ fn a_property_that_a_copy_has_under_its_former_name_needs_a_rewrite_and_no_repai
     let of_row = changes.iter().find(|change| change.what.contains("row by_day")).unwrap();
     assert!(of_row.remedy.contains("`rewrite`") && !of_row.remedy.contains("`repair`"), "{of_row}");
 }
+
+#[test]
+fn another_encoder_that_writes_texts_of_the_same_shape_is_refused() {
+    macro_rules! player {
+        ($($name:ident: $share:expr, $mail:expr, $order:expr;)*) => {$(
+            mod $name {
+                use table_orm::TableEntity;
+                #[derive(Debug, Clone, TableEntity)]
+                #[table(name = "players", partition = "{share}", row = "ID:{id:05}", unique(name))]
+                #[row(by_score, key = "SCORE:{order}__{id:05}")]
+                #[component(share = $share, name = $mail, order = $order)]
+                pub struct Player {
+                    pub id: u32,
+                    pub mail: String,
+                    pub score: u32,
+                }
+                #[allow(dead_code)]
+                fn same(player: &Player) -> String {
+                    player.mail.clone()
+                }
+                pub fn lock(lock: super::SchemaLock) -> super::SchemaLock {
+                    lock.with([Player { id: 7, mail: "ann@x.org".into(), score: u32::MAX / 2 }])
+                }
+            }
+        )*};
+    }
+    player! {
+        first: shard(id, 16), lower(mail), desc(score);
+        more_shards: shard(id, 32), lower(mail), desc(score);
+        case_matters: shard(id, 16), with(same), desc(score);
+        other_way_round: shard(id, 16), lower(mail), asc(score);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = || SchemaLock::new(folder.path().join("tables.lock"));
+    first::lock(at()).update().check().unwrap();
+    first::lock(at()).check().unwrap();
+    for (changed, reads, said) in [
+        (
+            more_shards::lock as Lock,
+            Reads::Some,
+            "encoder share of keys of the partition: `shard of 16` is now `shard of 32`",
+        ),
+        (case_matters::lock, Reads::All, "encoder name of unique name: `lower case` is now"),
+        (
+            other_way_round::lock,
+            Reads::Some,
+            "encoder order of row by_score: `descending` is now `ascending`",
+        ),
+    ] {
+        refused_in(&folder, changed, reads, &[said]);
+    }
+    let error = more_shards::lock(at()).check().unwrap_err().to_string();
+    assert!(error.contains("`migrate_from`"), "{error}");
+
+    // A lock of an earlier version has no encoders: they are added.
+    let path = folder.path().join("tables.lock");
+    let whole = fs::read_to_string(&path).unwrap();
+    let earlier: String = whole
+        .lines()
+        .filter(|line| !line.contains("  encoder "))
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    fs::write(&path, &earlier).unwrap();
+    let outdated = first::lock(at()).check().unwrap_err();
+    assert!(matches!(outdated, LockError::Outdated { .. }), "{outdated}");
+    first::lock(at()).update().check().unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), whole);
+}

@@ -28,7 +28,9 @@ slowest, offline-time and deletion-time are seconds. A file has a NAME=VALUE a l
 partition-rate and account-rate, and comments after #.
 
 The flags of Azurite --tableHost, --tablePort, --location, --inMemoryPersistence, --silent,
---skipApiVersionCheck and --oauth basic are understood.";
+--skipApiVersionCheck and --oauth basic are understood, with the short ones. --debug, --loose,
+--tableKeepAliveTimeout, --disableProductStyleUrl and --disableTelemetry are accepted, and change
+nothing.";
 
 /// Serves a database file, or memory, as an Azure Table service
 #[derive(Debug, clap::Args)]
@@ -38,7 +40,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PATH", group = "file", conflicts_with = "memory")]
     db: Option<PathBuf>,
     /// A folder, in which the database file is `tables.redb`
-    #[arg(long, value_name = "FOLDER", group = "file", conflicts_with = "memory")]
+    #[arg(short, long, value_name = "FOLDER", group = "file", conflicts_with = "memory")]
     location: Option<PathBuf>,
     /// When a write is in the database file
     #[arg(long, value_enum, default_value_t, requires = "file")]
@@ -71,7 +73,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0")]
     pub(super) browse: Option<u16>,
     /// Prints the address only
-    #[arg(long)]
+    #[arg(short, long)]
     pub(super) silent: bool,
     /// Injects faults. A seed repeats them: without --fault, all kinds. A file names its own
     #[arg(long, value_name = "SEED|FILE")]
@@ -85,8 +87,23 @@ pub(crate) struct Arguments {
     /// Answers 503 above this number of entities a second in all; the service's target is 20000
     #[arg(long, value_name = "ENTITIES")]
     account_rate: Option<u32>,
+    #[command(flatten)]
+    _without_effect: WithoutEffect,
+}
+
+/// Flags of Azurite that scripts have, and that change nothing here.
+#[derive(Debug, clap::Args)]
+struct WithoutEffect {
     #[arg(long = "disableTelemetry", hide = true)]
     _telemetry: bool,
+    #[arg(long = "disableProductStyleUrl", hide = true)]
+    _product_style: bool,
+    #[arg(short = 'L', long = "loose", hide = true)]
+    _loose: bool,
+    #[arg(short = 'd', long = "debug", num_args = 0..=1, hide = true)]
+    _debug: Option<PathBuf>,
+    #[arg(long = "tableKeepAliveTimeout", hide = true)]
+    _keep_alive: Option<u32>,
 }
 
 /// When a write is in the database file.

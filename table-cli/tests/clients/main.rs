@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod azure_cli;
+mod azurite_flags;
 mod browser;
 mod cosmosdb;
 mod crash;

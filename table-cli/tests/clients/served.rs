@@ -86,9 +86,15 @@ impl Served {
     }
 
     fn start_with(folder: TempDir, options: &[&Path]) -> Self {
+        let all = ["--port", "0", "--silent"].map(Path::new);
+        Self::with_arguments(folder, &[&all, options].concat())
+    }
+
+    /// Starts one with these arguments, which choose a port and print the address only.
+    pub fn with_arguments(folder: TempDir, arguments: &[&Path]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_table-orm"))
-            .args(["serve", "--port", "0", "--silent"])
-            .args(options)
+            .arg("serve")
+            .args(arguments)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();

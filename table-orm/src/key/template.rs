@@ -38,6 +38,20 @@ impl TemplatePart {
         self
     }
 
+    /// How a component that is no field is written: two encoders may write texts of one shape.
+    pub(crate) fn encoder(&self) -> Option<String> {
+        Some(match self.coding {
+            Coding::Value if self.field == self.name => return None,
+            Coding::Value => "ascending".to_owned(),
+            Coding::Computed => "function of the app".to_owned(),
+            Coding::Reversed => "descending".to_owned(),
+            Coding::ReversedDigits => "descending digits".to_owned(),
+            Coding::Lower => "lower case".to_owned(),
+            Coding::Shard(shards, ..) => format!("shard of {shards}"),
+            Coding::Spread => "spread".to_owned(),
+        })
+    }
+
     /// Whether no text of it starts another, or a literal ends it.
     pub(crate) const fn has_end(&self) -> bool {
         !self.separator.is_empty()

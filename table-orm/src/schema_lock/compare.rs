@@ -2,7 +2,7 @@
 
 use super::Type;
 use super::change::{Reads, SchemaChange};
-use super::describe::CODES;
+use super::describe::{CODES, ENCODER};
 use super::samples::{Read, STORED};
 use super::text::{EXPIRY, Entity, Item, UNION};
 use crate::property::renames_slots;
@@ -27,7 +27,8 @@ const fn unread(remedy: &'static str) -> Verdict {
     Verdict { reads: Reads::Some, breaking: true, remedy }
 }
 
-const NEW_TABLE: &str = "keep it, or store the entities in a new table and copy them";
+const NEW_TABLE: &str = "keep it, or move the entities to the new keys with `migrate_from`, or store them in a new table \
+                         and copy them";
 const NEW_ROW: &str = "keep it, and add a row of another name beside it: `backfill` that, move queries to it, \
                        then `drop_row` or `retire` this one";
 const NEW_UNIQUE: &str =
@@ -231,6 +232,8 @@ fn facts(
         let one = |values: &[String]| values.first().cloned().unwrap_or_default();
         let verdict = match &*old.what {
             _ if grows(&one(&before), &one(&after)) => fine(""),
+            // An earlier lock did not have it.
+            _ if label.starts_with(ENCODER) && before.is_empty() => fine(""),
             "keys" => unread(NEW_TABLE),
             "row" if is_renamed_expiry(old, new) => fine(""),
             "row" => of_row(label, old, (&one(&before), &one(&after)), now),

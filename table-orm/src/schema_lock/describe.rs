@@ -138,9 +138,13 @@ fn sum(sum: &SumSchema) -> Item {
 }
 
 fn components(item: Item, parts: &[TemplatePart]) -> Item {
-    parts
-        .iter()
-        .fold(item, |item, part| item.fact(&format!("component {}", part.name), shape(part.shape)))
+    parts.iter().fold(item, |item, part| {
+        let item = item.fact(&format!("component {}", part.name), shape(part.shape));
+        match part.encoder() {
+            Some(encoder) => item.fact(&format!("{ENCODER}{}", part.name), encoder),
+            None => item,
+        }
+    })
 }
 
 /// The texts of a component. Codes come one after the other, each in quotes.
@@ -160,6 +164,9 @@ fn shape(shape: Shape) -> String {
         Shape::Own(Width::Unbounded, _) => "of the app".to_owned(),
     }
 }
+
+/// What the label of an encoder begins with.
+pub(super) const ENCODER: &str = "encoder ";
 
 /// What the description of codes begins with.
 pub(super) const CODES: &str = "code ";

@@ -53,3 +53,61 @@ fn claims(token: &str) -> Option<Value> {
     let payload = URL_SAFE_NO_PAD.decode(payload.trim_end_matches('=')).ok()?;
     serde_json::from_slice(&payload).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn token(claims: &Value) -> String {
+        let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+        format!("{}.{}.signature", part(&json!({"alg": "RS256"})), part(claims))
+    }
+
+    #[test]
+    fn a_token_is_taken_by_its_issuer_audience_and_times_only() {
+        let now = DateTime::now();
+        let seconds = OffsetDateTime::from(now).unix_timestamp();
+        let good = json!({
+            "iss": "https://sts.windows.net/tenant/",
+            "aud": "https://storage.azure.com/",
+            "nbf": seconds - 60,
+            "exp": seconds + 60,
+        });
+        let with = |name: &str, value: Value| {
+            let mut claims = good.clone();
+            claims[name] = value;
+            token(&claims)
+        };
+        for taken in [
+            token(&good),
+            with("aud", json!("https://storage.azure.com")),
+            with("aud", json!("e406a681-f3d4-42a8-90b6-c2b029497af1")),
+            with("aud", json!("https://acc.table.core.windows.net")),
+            with("iss", json!("https://login.microsoftonline.com/tenant/v2.0")),
+            with("nbf", json!(seconds)),
+        ] {
+            assert!(verify("acc", &taken, now).is_ok(), "{taken}");
+        }
+        for (name, value) in [
+            ("iss", json!("https://sts.windows.net.evil.org/tenant/")),
+            ("iss", json!("https://evil.org/https://sts.windows.net/")),
+            ("iss", Value::Null),
+            ("aud", json!("https://vault.azure.net")),
+            ("aud", json!("https://other.table.core.windows.net")),
+            ("aud", Value::Null),
+            ("exp", json!(seconds)),
+            ("exp", json!(seconds - 1)),
+            ("exp", Value::Null),
+            ("exp", json!("never")),
+            ("nbf", json!(seconds + 1)),
+            ("nbf", Value::Null),
+        ] {
+            let refused = verify("acc", &with(name, value.clone()), now).unwrap_err();
+            assert_eq!(refused, ServiceError::INVALID_AUTHENTICATION_INFO, "{name}: {value}");
+        }
+        for no_token in ["", "x", "x.y", "x.y.z", "..", "e30.W10.s"] {
+            assert!(verify("acc", no_token, now).is_err(), "{no_token}");
+        }
+    }
+}
