@@ -106,8 +106,9 @@ pub type Read<T = ()> = Result<T, RowFault>;
     message = "`{Self}` cannot be stored as a property",
     label = "not a property type",
     note = "store an enum or a newtype as its key: `#[derive(KeyPart)]`; store a `Ring`, `Vec` or array of \
-            values with `#[table(series)]`; store another type as text with `#[table(json)]` or as a group with `#[table(flatten)]`, keep it only in keys with \
-            `#[table(key_only)]`, leave it out with `#[table(skip)]`, or implement `Property`",
+            values with `#[table(series)]`; store another type as text with `#[table(json)]` or as a group with \
+            `#[table(flatten)]`, keep it only in keys with `#[table(key_only)]`, leave it out with \
+            `#[table(skip)]`, or implement `Property`",
     note = "a type of the crate `chrono` 0.4, `jiff` 0.2, `rust_decimal` 1 or `ulid` 3 needs the feature \
             of `table-orm` with that crate's name"
 )]

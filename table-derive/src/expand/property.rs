@@ -63,7 +63,8 @@ pub fn group_trait(field: &Field<'_>) -> Ident {
 }
 
 /// A call on a field of several properties. Its span is the field's type, so that rustc reports a
-/// wrong type once and there. JSON is that of the value in an `Option`: a value whose JSON is `null` is no `None`.
+/// wrong type once and there. The JSON of an `Option` is that of its value, so that a value whose JSON is `null`
+/// differs from `None`.
 pub fn group_call(field: &Field<'_>, call: TokenStream) -> TokenStream {
     let ty = if field.role == Role::ChunkedJson { field.value_type() } else { field.ty };
     let call = relocated(call, field.ty.span());

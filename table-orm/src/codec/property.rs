@@ -38,8 +38,9 @@ use serde::Deserializer;
     message = "`{Self}` cannot be stored as a property",
     label = "not a property type",
     note = "store an enum or a newtype as its key: `#[derive(KeyPart)]`; store a `Ring`, `Vec` or array of \
-            values with `#[table(series)]`; store another type as text with `#[table(json)]` or as a group with `#[table(flatten)]`, keep it only in keys with \
-            `#[table(key_only)]`, leave it out with `#[table(skip)]`, or implement `Property`"
+            values with `#[table(series)]`; store another type as text with `#[table(json)]` or as a group with \
+            `#[table(flatten)]`, keep it only in keys with `#[table(key_only)]`, leave it out with \
+            `#[table(skip)]`, or implement `Property`"
 )]
 pub trait Property: Sized {
     /// The EDM type of every stored value, where all have one. `is_present` and `is_absent` of a
