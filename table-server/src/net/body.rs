@@ -27,15 +27,18 @@ pub(super) enum BodyError {
 
 /// Reads a body of up to the bytes of a transaction.
 pub(super) async fn read(body: Incoming) -> Result<Bytes, BodyError> {
-    read_up_to(MAX_TRANSACTION_BYTES, body).await
+    read_up_to(MAX_TRANSACTION_BYTES, body)
+        .await?
+        .ok_or(BodyError::Refused(ServiceError::TOO_LARGE))
 }
 
 /// Reads a body to its end, and drops it: what is returned is empty. One that does not end is refused.
 pub(super) async fn drain(body: Incoming) -> Result<Bytes, BodyError> {
-    read_up_to(0, body).await
+    Ok(read_up_to(0, body).await?.unwrap_or_default())
 }
 
-async fn read_up_to(most: usize, mut body: Incoming) -> Result<Bytes, BodyError> {
+/// A body; `None` for one of more bytes.
+async fn read_up_to(most: usize, mut body: Incoming) -> Result<Option<Bytes>, BodyError> {
     match timeout(MAX_TIME, collect(most, &mut body)).await {
         Ok(read) => read,
         Err(_) => {
@@ -48,7 +51,7 @@ async fn read_up_to(most: usize, mut body: Incoming) -> Result<Bytes, BodyError>
     }
 }
 
-async fn collect(most: usize, body: &mut Incoming) -> Result<Bytes, BodyError> {
+async fn collect(most: usize, body: &mut Incoming) -> Result<Option<Bytes>, BodyError> {
     let expected = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     let mut collected = BytesMut::with_capacity(expected.min(most).min(64 * 1024));
     let mut size = 0_usize;
@@ -56,7 +59,7 @@ async fn collect(most: usize, body: &mut Incoming) -> Result<Bytes, BodyError> {
         let Ok(data) = frame.map_err(|_| BodyError::Broken)?.into_data() else { continue };
         size = size.saturating_add(data.len());
         if size > MAX_DROPPED {
-            break;
+            return Err(BodyError::Refused(ServiceError::TOO_LARGE));
         }
         if size > most {
             collected = BytesMut::new();
@@ -64,9 +67,5 @@ async fn collect(most: usize, body: &mut Incoming) -> Result<Bytes, BodyError> {
             collected.extend_from_slice(&data);
         }
     }
-    if size > MAX_DROPPED || size > most && most > 0 {
-        Err(BodyError::Refused(ServiceError::TOO_LARGE))
-    } else {
-        Ok(collected.freeze())
-    }
+    Ok((size <= most).then(|| collected.freeze()))
 }
