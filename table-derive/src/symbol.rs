@@ -10,7 +10,7 @@ pub const ON_ENTITY: Attribute = (
 );
 /// After the name of a row.
 pub const ON_ROW: Attribute =
-    ("row", "key include exclude when canonical each partition table eventual");
+    ("row", "key include exclude when canonical each partition table eventual allow_duplicate");
 /// After the names in `unique(..)`.
 pub const ON_UNIQUE: Attribute = ("unique", "key across table");
 /// In `outbox(..)`.

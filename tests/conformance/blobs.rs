@@ -36,6 +36,7 @@ cases! {
     end_a_read_where_they_end,
     that_are_absent_are_no_error,
     refuse_parts_that_no_blob_can_have,
+    are_listed_by_the_start_of_their_names,
     hold_large_values_while_an_entity_refers_to_them,
     stream_50_mebibytes_in_and_out,
 }
@@ -135,6 +136,32 @@ async fn end_a_read_where_they_end(subject: Subject) {
     }
     assert_eq!(subject.read(10, 5).await, Some(Vec::new()));
     assert_eq!(subject.read(3, 0).await, Some(Vec::new()));
+}
+
+async fn are_listed_by_the_start_of_their_names(subject: Subject) {
+    let names: Vec<_> = (0..4).map(|number| format!("{}.{number}", subject.name)).collect();
+    for name in &names {
+        subject.blobs.create(name).await.unwrap();
+    }
+    let version = subject.blobs.create(&names[1]).await.unwrap();
+    subject.blobs.stage(&names[1], 0, "bytes".into()).await.unwrap();
+    subject.blobs.commit(&names[1], &version, 1).await.unwrap();
+    subject.blobs.delete(&names[2]).await.unwrap();
+    let list = async |prefix: String| {
+        let (mut found, mut after) = (Vec::new(), None);
+        loop {
+            let page = subject.blobs.list(&prefix, after.as_deref()).await.unwrap();
+            found.extend(page.names);
+            after = page.next;
+            if after.is_none() {
+                return found;
+            }
+        }
+    };
+    let stored = [&names[0], &names[1], &names[3]].map(String::clone);
+    assert_eq!(list(format!("{}.", subject.name)).await, stored);
+    assert_eq!(list(names[1].clone()).await, [names[1].clone()]);
+    assert_eq!(list(format!("{}x", subject.name)).await, [""; 0]);
 }
 
 async fn that_are_absent_are_no_error(subject: Subject) {

@@ -62,7 +62,7 @@ impl Runner {
 #[table(name = "runners", partition = "{event}")]
 #[row(by_number, key = "LAP:{number:02}")]
 #[row(board, key = "SHOW:{number:02}", include(label))]
-#[row(copy, key = "TWIN:{number:02}")]
+#[row(copy, key = "TWIN:{number:02}", allow_duplicate)]
 pub struct Lap {
     pub event: String,
     pub number: u32,

@@ -437,7 +437,7 @@ async fn a_page_that_is_read_ahead_belongs_to_the_call_that_took_the_page_before
 #[derive(Debug, Clone, TableEntity)]
 #[table(name = "orders", partition = "{customer}", unique(by_number), kind = "bill")]
 #[row(by_bill, key = "BIL:{by_number:05}")]
-#[row(by_number, key = "NUM:{by_number:05}")]
+#[row(by_number, key = "NUM:{by_number:05}", allow_duplicate)]
 #[row(by_state, key = "DAT:{due:05}__{by_number:05}")]
 struct Bill {
     customer: String,

@@ -24,7 +24,7 @@ struct Sku(String);
 #[table(name = "encoders", partition = "P:{id}")]
 #[row(all, key = "ID")]
 #[row(padded, key = "A:{small:03}{medium:05}{number:010}{large:020}")]
-#[row(bare, key = "B:{small}_{medium}_{number}_{large}")]
+#[row(bare, key = "B:{small}_{medium}_{number}_{large}", allow_duplicate)]
 #[row(ascending, key = "C:{up}_{signed_up}_{at_up}")]
 #[row(descending, key = "D:{down}_{small_down:04}_{signed_down}_{at_down}_{day_down}")]
 #[row(biased, key = "E:{bias8}_{bias16}_{bias32}_{bias64}")]

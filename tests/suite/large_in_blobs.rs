@@ -4,7 +4,7 @@ use bytes::Bytes;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
-use support::blobs::BlobsAround;
+use support::blobs::{BlobsAround, FileBlobs};
 use support::clock::{Clock, with_clock};
 use support::dose;
 use support::polls::poll_times;
@@ -12,6 +12,7 @@ use support::stops::{Stop, Stops};
 use table_orm::blobs::{Blobs, MemoryBlobs, PART_BYTES};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::layer::{Faults, Retry};
+use table_orm::model::DateTime;
 use table_orm::property::Large;
 use table_orm::query::Complete;
 use table_orm::repo::{LargeValueError, Problem};
@@ -381,5 +382,100 @@ async fn another_writer_between_any_two_requests_leaves_a_whole_value_and_no_oth
         }
         calm.remove_unused_values(key(1)).await.unwrap();
         subject.clean(left, &format!("writer {kind} before request {at}")).await;
+    }
+}
+
+/// Other blobs, whose names nearly begin as those of the table.
+async fn near(blobs: &impl Blobs, names: &[&str]) {
+    for name in names {
+        blobs.create(name).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_table_is_deleted_with_its_blobs_and_no_others_when_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, blobs) =
+        (Arc::new(EmbeddedStore::in_memory().unwrap()), FileBlobs::open(folder.path()));
+    let others = ["film.1", "films2.1", "filmsx.1"];
+    near(&blobs, &others).await;
+    let films = in_blobs(store.clone(), blobs.clone());
+    films.create_table().await.unwrap();
+    for id in 0..5 {
+        let trailer = upload(&films, id, bytes(INLINE + 1, 1)).await.unwrap();
+        films.insert(&film(id, trailer)).await.unwrap();
+    }
+    // Left unfinished.
+    let mut unfinished = films.upload(key(9)).unwrap();
+    unfinished.add(bytes(PART_BYTES + 1, 2)).await.unwrap();
+    assert_eq!(blobs.names().len(), 6 + others.len());
+    let bare: Repo<Film> = Tables::builder(store.clone()).bare().build().unwrap().repo();
+    let refused = bare.delete_table().delete_blobs().await;
+    let none = |error: Error| matches!(error, Error::LargeValue(LargeValueError::NoContainer));
+    assert!(none(refused.unwrap_err()));
+    films.delete_table().delete_blobs().await.unwrap();
+    assert_eq!(blobs.names(), others);
+    is_gone(&unfinished.finish().await.unwrap_err());
+    // Without being asked, they stay; the next call finds them although the table is gone.
+    films.create_table().await.unwrap();
+    upload(&films, 1, bytes(INLINE + 1, 1)).await.unwrap();
+    films.delete_table().await.unwrap();
+    assert_eq!(blobs.names().len(), 1 + others.len());
+    let again = films.delete_table().delete_blobs().await;
+    assert!(matches!(again, Err(Error::TableNotFound(_))), "{again:?}");
+    assert_eq!(blobs.names(), others);
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "shots", partition = "{camera}", row = "{at}", bucket(month, at))]
+struct Shot {
+    camera: String,
+    at: DateTime,
+    #[table(overflow)]
+    picture: Large,
+}
+
+#[tokio::test]
+async fn old_periods_are_dropped_with_their_blobs_whatever_ended_the_call_before() {
+    for polls in 0..dose(20, 200) {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, blobs) =
+            (Arc::new(EmbeddedStore::in_memory().unwrap()), FileBlobs::open(folder.path()));
+        let others = ["shots.1", "shots2026.1", "shots202609x.1", "shotsx202609.1"];
+        near(&blobs, &others).await;
+        let connect = |blobs: BlobsAround| {
+            let tables = Tables::builder(store.clone()).bare().blobs(blobs).build().unwrap();
+            tables.periods::<Shot>()
+        };
+        let shots = connect(BlobsAround::with_stops(blobs.clone(), &Stops::default()));
+        for month in [8, 9, 10, 11] {
+            for second in 0..3 {
+                let at: DateTime = format!("2026-{month:02}-03T00:00:0{second}Z").parse().unwrap();
+                let (of_month, key) = (shots.at(at), Shot::partition("c").row().at(at));
+                let picture = Large::from(bytes(10, 1));
+                shots.insert(&Shot { camera: "c".into(), at, picture }).await.unwrap();
+                let mut upload = of_month.upload(&key).unwrap();
+                upload.add(bytes(INLINE + 1, 1)).await.unwrap();
+                let picture = upload.finish().await.unwrap();
+                of_month.update(&key, |shot| shot.picture = picture.clone()).await.unwrap();
+            }
+        }
+        assert_eq!(blobs.names().len(), 12 + others.len());
+        let now: DateTime = "2026-11-20T00:00:00Z".parse().unwrap();
+        let plan = shots.retain(2, now).delete_blobs().plan().await.unwrap();
+        assert_eq!((plan.drops.len(), plan.blobs), (2, 6));
+        // The first call ends somewhere.
+        let ended = connect(BlobsAround::with_stops(blobs.clone(), &Stops::default()));
+        poll_times(ended.retain(2, now).delete_blobs().into_future(), polls).await;
+        shots.retain(2, now).delete_blobs().await.unwrap();
+        assert_eq!(shots.existing().await.unwrap().len(), 2);
+        let mut left = blobs.names();
+        left.retain(|name| !others.contains(&name.as_str()));
+        assert_eq!(left.len(), 6, "{polls} polls: {left:?}");
+        let is_kept = |name: &String| {
+            ["shots202610.", "shots202611."].iter().any(|kept| name.starts_with(kept))
+        };
+        assert!(left.iter().all(is_kept), "{left:?}");
+        assert_eq!(blobs.names().len(), 6 + others.len());
     }
 }

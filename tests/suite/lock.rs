@@ -564,3 +564,42 @@ fn another_encoder_that_writes_texts_of_the_same_shape_is_refused() {
     first::lock(at()).update().check().unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), whole);
 }
+
+#[test]
+fn a_value_of_all_partitions_that_is_taken_under_another_key_is_refused() {
+    macro_rules! member {
+        ($($name:ident: $mail:literal;)*) => {$(
+            mod $name {
+                use table_orm::TableEntity;
+                use table_orm::schema_lock::SchemaLock;
+
+                #[derive(Debug, TableEntity)]
+                #[table(name = "members", partition = "{club}", row = "M:{id:05}", unique(login, across))]
+                #[component(login = with(login))]
+                struct Member {
+                    club: String,
+                    id: u32,
+                    mail: String,
+                }
+
+                fn login(member: &Member) -> String {
+                    format!($mail, member.mail)
+                }
+
+                pub fn lock(lock: SchemaLock) -> SchemaLock {
+                    lock.with([Member { club: "A".into(), id: 7, mail: "ann@x.org".into() }])
+                }
+            }
+        )*};
+    }
+    member! {
+        first: "{}";
+        other: "mail {}";
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = || SchemaLock::new(folder.path().join("tables.lock"));
+    first::lock(at()).update().check().unwrap();
+    first::lock(at()).check().unwrap();
+    let said = "unique login: a stored sample has it as \"UNQ:login:ann@x.org\", and as \"UNQ:login:mail ann@x.org\" now";
+    refused_in(&folder, other::lock as Lock, Reads::All, &[said]);
+}

@@ -30,6 +30,7 @@ mod load;
 mod loaded;
 mod lock;
 mod lock_expiry;
+mod lock_migrating;
 mod lock_pairs;
 mod lock_unions;
 mod merge;

@@ -202,6 +202,32 @@ async fn over_the_border_of_a_day_nothing_of_yesterday_is_shown_as_todays() {
 }
 
 #[tokio::test]
+async fn what_a_clock_ahead_has_written_is_removed_and_the_slots_are_free_again() {
+    let (_, rolls) = rolls().await;
+    let key = || Roll::partition("a").row();
+    rolls.merge(key(), RollPatch::default().load_at(6, 60)).or_insert().await.unwrap();
+    for ahead in [1_000_000, 1_000_001] {
+        rolls.merge(key(), RollPatch::default().load_at(ahead, 9)).await.unwrap();
+    }
+    let taken = rolls.get(key()).await.unwrap().unwrap().load;
+    let (mut first, mut second) = (taken.clone(), taken);
+    assert!(!first.put(8, 1));
+    assert_eq!(first.remove_after(1_000_000), 1);
+    assert_eq!(second.remove_after(6), 2);
+    assert_eq!(second.remove_after(6), 0);
+    let mend = rolls.update(key(), |roll| {
+        roll.load.remove_after(7);
+        roll.load.put(7, 70);
+    });
+    mend.await.unwrap();
+    let last = rolls.get(key()).await.unwrap().unwrap().load;
+    assert_eq!(
+        (last.newest(), last.get(6), last.get(1_000_000)),
+        (Some((7, &70)), Some(&60), None)
+    );
+}
+
+#[tokio::test]
 async fn a_slot_without_a_stamp_is_an_error_and_a_stamp_without_a_value_is_an_empty_slot() {
     let (tables, rolls) = rolls().await;
     let rows = tables.table(rolls.table().clone());

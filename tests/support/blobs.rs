@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use table_orm::blobs::{BlobError, BlobErrorKind, Blobs};
+use table_orm::blobs::{BlobError, BlobErrorKind, BlobNames, Blobs};
 
 /// Blobs in the files of a folder. They outlive a process that is killed.
 #[derive(Debug, Clone)]
@@ -17,6 +17,9 @@ pub struct FileBlobs(PathBuf);
 
 /// The version of an empty file: a name is used once.
 const EMPTY: &str = "empty";
+
+/// So few names that a test has several pages.
+const PAGE_NAMES: usize = 3;
 
 impl FileBlobs {
     /// Those in a folder, which is there.
@@ -99,6 +102,16 @@ impl Blobs for FileBlobs {
             _ => Ok(()),
         }
     }
+
+    async fn list(&self, prefix: &str, after: Option<&str>) -> Result<BlobNames, BlobError> {
+        let names = self.names().into_iter().filter(|name| name.starts_with(prefix));
+        let mut names: Vec<_> =
+            names.filter(|name| after.is_none_or(|after| name.as_str() > after)).collect();
+        let is_last = names.len() <= PAGE_NAMES;
+        names.truncate(PAGE_NAMES);
+        let next = names.last().cloned().filter(|_| !is_last);
+        Ok(BlobNames { names, next })
+    }
 }
 
 /// What happens before or after each request for a blob.
@@ -160,5 +173,9 @@ impl Blobs for BlobsAround {
 
     async fn delete(&self, name: &str) -> Result<(), BlobError> {
         self.send(name, self.inner.delete(name)).await
+    }
+
+    async fn list(&self, prefix: &str, after: Option<&str>) -> Result<BlobNames, BlobError> {
+        self.send(prefix, self.inner.list(prefix, after)).await
     }
 }

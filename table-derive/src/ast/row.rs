@@ -16,6 +16,7 @@ pub struct Row {
     pub each: Option<Each>,
     /// Where it is, if not in the entity's own partition.
     pub elsewhere: Option<Elsewhere>,
+    pub allow_duplicate: bool,
 }
 
 /// A place outside the entity's own partition.
@@ -60,7 +61,8 @@ pub fn rows(
 impl Row {
     pub fn full(name: Ident, template: Template) -> Self {
         let (when, canonical, each, elsewhere) = (None, None, None, None);
-        Self { name, template, copy: Copy::Full, when, canonical, each, elsewhere }
+        let allow_duplicate = false;
+        Self { name, template, copy: Copy::Full, when, canonical, each, elsewhere, allow_duplicate }
     }
 
     /// The placeholder for rows that the user did not write.
@@ -81,6 +83,7 @@ impl Row {
         let canonical = items.flag("canonical", errors);
         let each = items.each(errors);
         let elsewhere = Elsewhere::parse(&name, &mut items, errors);
+        let allow_duplicate = items.flag("allow_duplicate", errors).is_some();
         let template = if let Some(key) = items.text("key", errors) {
             Template::parse_or_guess(key, errors)
         } else {
@@ -88,7 +91,7 @@ impl Row {
                 help: "write `#[row({name}, key = \"..\")]`");
             Template::guess(LitStr::new("", name.span()))
         };
-        Self { name, template, copy, when, canonical, each, elsewhere }
+        Self { name, template, copy, when, canonical, each, elsewhere, allow_duplicate }
     }
 }
 

@@ -39,6 +39,7 @@ pub fn entity(entity: &Entity<'_>, errors: &mut Errors) {
     rows::reserved(entity, errors);
     rows::kind(entity, errors);
     rows::copies(entity, errors);
+    rows::duplicates(entity, errors);
     each::fields(entity, errors);
     each::names(entity, errors);
     keys::component_names(entity, errors);

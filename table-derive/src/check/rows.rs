@@ -1,6 +1,6 @@
 //! Rules over an entity's rows: their names, what they store, and how they differ.
 
-use crate::ast::{Copy, Entity, Field, Row};
+use crate::ast::{Copy, Elsewhere, Entity, Field, Row};
 use crate::errors::{Errors, mistake};
 use crate::model::{Model, Part};
 use crate::nearest::suggestion;
@@ -129,6 +129,47 @@ pub fn kind(entity: &Entity<'_>, errors: &mut Errors) {
     if let Some(kind) = entity.kind.as_ref().filter(|kind| kind.value().is_empty()) {
         mistake!(errors, kind => "the kind is empty", help: "write a text that no other type has, such as the type's name");
     }
+}
+
+/// A row of the order and the properties of another one answers no query that the other does not.
+pub fn duplicates(entity: &Entity<'_>, errors: &mut Errors) {
+    let whole = |row: &&Row| !row.template.broken;
+    let rows: Vec<_> = entity.rows.iter().filter(whole).collect();
+    for (at, row) in rows.iter().enumerate().filter(|(_, row)| !row.allow_duplicate) {
+        let same = |other: &&&Row| other.name != row.name && are_alike(other, row, entity);
+        if let Some(Row { name: other, .. }) = rows[..at].iter().find(same) {
+            let name = &row.name;
+            mistake!(errors, row.template.literal => "row `{name}` has the components of row `{other}` in the same order, and the same properties, so no query needs both",
+                help: "remove one of them, or add `allow_duplicate` while stored rows change from one to the other");
+        }
+    }
+}
+
+/// Whether two rows are written for the same, at the same place, in the same order, with the same properties.
+fn are_alike(one: &Row, other: &Row, entity: &Entity<'_>) -> bool {
+    let order = |row: &Row| Vec::from_iter(row.template.slots.iter().map(|slot| slot.name.clone()));
+    let place = |row: &Row| {
+        row.elsewhere.as_ref().map(|Elsewhere { table, partition }| {
+            let table = table.as_ref().map(|table| table.value().to_ascii_lowercase());
+            (table, partition.as_ref().map(|partition| partition.text.clone()))
+        })
+    };
+    let condition = |row: &Row| row.when.to_token_stream().to_string();
+    let elements = |row: &Row| row.each.as_ref().map(|each| each.field.to_string());
+    let stored = |row: &Row| {
+        let fields = entity.fields.iter().filter(|field| field.is_stored());
+        let fields = fields.filter(|field| match &row.copy {
+            Copy::Full => true,
+            Copy::Include(names) => names.iter().any(|name| name.unraw() == field.name),
+            Copy::Exclude(names) => names.iter().all(|name| name.unraw() != field.name),
+        });
+        Vec::from_iter(fields.map(|field| field.name.clone()))
+    };
+    order(one) == order(other)
+        && place(one) == place(other)
+        && condition(one) == condition(other)
+        && elements(one) == elements(other)
+        && stored(one) == stored(other)
 }
 
 /// A range of one row's keys never contains another row's.

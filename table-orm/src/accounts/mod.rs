@@ -159,9 +159,9 @@ impl Accounts {
     /// a writer that loaded it before gets `Conflict`. Until the call ends, a read of a slot that moves takes two
     /// requests or three, and a query over partitions one more for each partition that it meets on its way.
     ///
-    /// A call that failed, or whose process ended, is completed by the next call, from any process, and several at
-    /// once do no harm. Until then, writes to the partitions that were under way are refused. Deleting a table
-    /// fails with `ServerBusy` while accounts grow: the fences of its partitions would go with it.
+    /// The next call, from any process, completes a call that failed or whose process ended. Several calls may
+    /// run at once. Until it is completed, writes to the partitions that were under way are refused. Deleting a
+    /// table fails with `ServerBusy` while accounts grow: the fences of its partitions would go with it.
     ///
     /// # Errors
     /// The accounts do not grow: [`AccountsError::Fixed`]. A request failed: [`AccountsError::Store`]; call

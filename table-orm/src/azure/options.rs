@@ -32,9 +32,9 @@ pub struct ConnectOptions {
     /// endpoint with `-secondary` after the account's name. Its scheme is that of the endpoint. Nothing is sent there
     /// unless [`ReadFrom`](crate::layer::ReadFrom) says so.
     pub secondary_endpoint: Option<String>,
-    /// Logging, tracing, more policies, or another HTTP client. With another HTTP client the five
-    /// settings above have no effect, except on the wait for a token and the size of an answer with rows. The
-    /// retry options are ignored.
+    /// Logging, tracing, more policies, or another HTTP client. The retry options are ignored. With another
+    /// HTTP client, only three of the settings above have an effect: `request_timeout` on the wait for a token,
+    /// `max_answer_bytes` on the size of an answer with rows, and `secondary_endpoint`.
     pub client: ClientOptions,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a blob changes once, from empty to the bytes of its parts, and gets another version then.
 
-use super::{BlobError, BlobErrorKind, Blobs, check_part};
+use super::{BlobError, BlobErrorKind, BlobNames, Blobs, check_part};
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
 use std::collections::BTreeMap;
@@ -115,5 +115,11 @@ impl Blobs for MemoryBlobs {
         state.staged.remove(name);
         state.blobs.remove(name);
         Ok(())
+    }
+
+    async fn list(&self, prefix: &str, _after: Option<&str>) -> Result<BlobNames, BlobError> {
+        let mut names = self.names();
+        names.retain(|name| name.starts_with(prefix));
+        Ok(BlobNames { names, next: None })
     }
 }

@@ -42,6 +42,7 @@ pub const PART_BYTES: usize = 4 * 1024 * 1024;
 /// assert_eq!(blobs.read("films.1", 0, 100).await?.as_deref(), Some(&b""[..]));
 /// blobs.commit("films.1", &version, 2).await?;
 /// assert_eq!(blobs.read("films.1", 6, 100).await?.as_deref(), Some(&b"second"[..]));
+/// assert_eq!(blobs.list("films.", None).await?.names, ["films.1"]);
 /// blobs.delete("films.1").await?;
 /// assert_eq!(blobs.read("films.1", 0, 100).await?, None);
 /// # Ok(())
@@ -78,6 +79,23 @@ pub trait Blobs: fmt::Debug + Send + Sync {
     /// # Errors
     /// Fails with `ContainerNotFound` when the container does not exist.
     async fn delete(&self, name: &str) -> Result<(), BlobError>;
+
+    /// Lists names that begin with `prefix`: the first ones, or those that follow a page with that
+    /// [`next`](BlobNames::next). Blobs that are empty are among them.
+    ///
+    /// # Errors
+    /// Fails with `ContainerNotFound` when the container does not exist.
+    async fn list(&self, prefix: &str, after: Option<&str>) -> Result<BlobNames, BlobError>;
+}
+
+/// Names of blobs, page by page: [`Blobs::list`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "a backend makes it")]
+pub struct BlobNames {
+    /// The names of this page; there may be none.
+    pub names: Vec<String>,
+    /// What the next page follows; `None` on the last page.
+    pub next: Option<String>,
 }
 
 #[async_trait]
@@ -100,5 +118,9 @@ impl<B: Blobs + ?Sized> Blobs for Arc<B> {
 
     async fn delete(&self, name: &str) -> Result<(), BlobError> {
         (**self).delete(name).await
+    }
+
+    async fn list(&self, prefix: &str, after: Option<&str>) -> Result<BlobNames, BlobError> {
+        (**self).list(prefix, after).await
     }
 }

@@ -129,9 +129,7 @@ pub enum PropertyFault {
     )]
     MissingStamp,
     /// A value for a slot of a ring stores nothing.
-    #[error(
-        "has a value that stores nothing, and a merge cannot empty the slot of a ring; leave it out"
-    )]
+    #[error("is an empty value, and a merge cannot empty the slot of a ring; leave the value out")]
     NothingForSlot,
     /// The stored value is not of the field's type.
     #[error("cannot be read: {0}")]

@@ -1,13 +1,13 @@
 //! Point queries and pages.
 //!
-//! Invariant: one page reads one snapshot of committed rows. It ends at its row limit or after
-//! [`MAX_SCANNED_ROWS`], whichever comes first, so every request is short.
+//! Invariant: one page reads one snapshot of committed rows. It ends at its row limit, after
+//! [`MAX_SCANNED_ROWS`] or with [`MAX_PAGE_BYTES`], whichever comes first, so every request is short.
 
 use super::apply::table_not_found;
 use super::database::{Database, ReadRows, ReadTable};
 use super::row::Row;
 use super::seek::{Seek, SeekBound};
-use super::{MAX_SCANNED_ROWS, layout, seek};
+use super::{MAX_PAGE_BYTES, MAX_SCANNED_ROWS, layout, seek};
 use crate::model::{Continuation, MAX_COMPARISONS, MAX_PAGE_ROWS};
 use crate::query::{Filter, RowQuery};
 use crate::store::{ErrorCode, Page, StoreError, StoredRow, limits};
@@ -130,7 +130,7 @@ impl<'q> PageRows<'q> {
                 self.scanned += 1;
                 return Ok(PageStep::Resume(lower));
             }
-            if self.returned == self.top {
+            if self.returned == self.top || self.body.len() >= MAX_PAGE_BYTES {
                 return Ok(PageStep::End(Some(seek::token(&key))));
             }
             self.scanned += 1;

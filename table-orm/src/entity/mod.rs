@@ -150,8 +150,8 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     #[doc(hidden)]
     const SUM_NAMES: &'static [&'static str] = &[];
 
-    /// How old an entity may be that `get` returns without asking the store; `None` always asks. Takes the
-    /// feature `cache`.
+    /// The greatest age of an entity that `get` returns without asking the store; with `None`, it always asks.
+    /// Needs the feature `cache`.
     const CACHED_FOR: Option<Duration> = None;
 
     /// How its entities are spread over tables, if it has one for each period.
@@ -173,12 +173,11 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     /// When a key cannot hold a component's value: [`KeyError`].
     fn encode_partition_key(&self, key: &mut KeyText) -> Result<(), KeyError>;
 
-    /// Appends the RowKey of that row, without the literal that it starts with, and returns `true`.
-    /// Returns `false` when the entity does not have this sparse row. The indices of guards follow those of
-    /// rows, and those of rows in other partitions follow them. The key of a guard of values that are unique
-    /// over all partitions is a PartitionKey.
-    /// A row for each element is written for that of [`KeyText::element`]; `false` says that there is no
-    /// such element.
+    /// Appends the RowKey of that row, without the literal that it starts with, and returns `true`. Returns
+    /// `false` when the entity does not have this sparse row. The indices of rows come first, then those of
+    /// guards, then those of rows in other partitions. The key of a guard of values that are unique over all
+    /// partitions is a PartitionKey. For a row with `each(..)`, the key is that of the element
+    /// [`KeyText::element`]; `false` says that there is no such element.
     ///
     /// # Errors
     /// When a key cannot hold a component's value: [`KeyError`].

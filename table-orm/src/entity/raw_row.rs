@@ -7,8 +7,8 @@ use crate::property::RowFault;
 use bytes::Bytes;
 use std::borrow::Cow;
 
-/// A row of any shape whose values are not read, for tools that only pass rows on: they keep their exact text. A double
-/// that only its text shows gets its type beside it.
+/// A row of any shape, for tools that only pass rows on. Its values are not read, so they keep their exact
+/// text. If only its text shows that a value is a double, as in `5.0`, the row also states the type.
 ///
 /// [`Scan::raw`](crate::scan::Scan::raw) reads such rows, and
 /// [`Table::insert_or_replace_raw`](crate::repo::Table::insert_or_replace_raw) writes them. To look at a value,

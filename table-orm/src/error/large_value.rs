@@ -68,6 +68,12 @@ pub enum LargeValueError {
         /// The end of the blob's name, after that of the table.
         id: String,
     },
+    /// Blobs were to be deleted with their table, and the tables were opened without any.
+    #[error(
+        "`delete_blobs` finds no blobs, because these tables have none; nothing was deleted: give the blobs to \
+         `TablesBuilder::blobs`, or leave the call out"
+    )]
+    NoContainer,
     /// The value is longer than the parts of a blob, or numbered rows, can be together.
     #[error(
         "a large value has at most {most} bytes; no entity refers to what was uploaded, and `repair` removes it: store \
@@ -89,9 +95,10 @@ impl LargeValueError {
     pub(super) const fn kind(&self) -> ErrorKind {
         match self {
             Self::Gone { .. } | Self::Replaced { .. } => ErrorKind::Conflict,
-            Self::OfAnotherEntity { .. } | Self::TooLong { .. } | Self::Interrupted => {
-                ErrorKind::ClientError
-            }
+            Self::OfAnotherEntity { .. }
+            | Self::TooLong { .. }
+            | Self::Interrupted
+            | Self::NoContainer => ErrorKind::ClientError,
             Self::Blob(error) if matches!(error.kind, BlobErrorKind::Unavailable) => {
                 ErrorKind::Unavailable
             }

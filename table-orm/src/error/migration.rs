@@ -67,10 +67,25 @@ pub enum MigrationError {
         /// The entity's type name.
         entity: &'static str,
     },
+    /// `migrating_in` got one table for types of two tables, or two for types of one.
+    #[error(
+        "`{entity}` and its old form are declared in {tables}, but `migrating_in` got `{old}` for the old rows and \
+         `{new}` for the new ones; nothing was sent: give as many tables as the types declare"
+    )]
+    TableCount {
+        /// The entity's type name.
+        entity: &'static str,
+        /// `one table` or `two tables`: what the types declare.
+        tables: &'static str,
+        /// The table of the old rows.
+        old: String,
+        /// The table of the new rows.
+        new: String,
+    },
     /// The last step of a move, which another client began, has no answer. Nothing of this call was written.
     #[error(
-        "`{entity}` with the new key {key} is on its way, and the transaction that ends its move has no answer \
-         ({cause}); nothing of this call was written, and the entity is not lost: call it again"
+        "the last transaction of the move of `{entity}` to the new key {key} got no answer ({cause}); this \
+         call wrote nothing, and the entity is not lost: call again"
     )]
     Unlanded {
         /// The entity's type name.
@@ -127,7 +142,10 @@ impl MigrationError {
     pub(super) const fn is_of_call(&self) -> bool {
         matches!(
             self,
-            Self::KeyChanged { .. } | Self::ManyPartitions { .. } | Self::OldPartitions { .. }
+            Self::KeyChanged { .. }
+                | Self::ManyPartitions { .. }
+                | Self::OldPartitions { .. }
+                | Self::TableCount { .. }
         )
     }
 }

@@ -51,8 +51,8 @@ use rejection::{no_table_help, same_key_help, too_large_help};
 /// The error of a call.
 ///
 /// A write that fails has written nothing. Only after [`Unavailable`](Self::Unavailable),
-/// [`Ambiguous`](Self::Ambiguous) and [`Deadline`](Self::Deadline) it may have taken effect. [`kind`](Self::kind) sorts the variants by
-/// what a caller can do.
+/// [`Ambiguous`](Self::Ambiguous) and [`Deadline`](Self::Deadline), the write may have taken effect.
+/// [`kind`](Self::kind) sorts the variants by what a caller can do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -97,8 +97,9 @@ pub enum Error {
         /// The name of the `unique(..)`:
         /// [`GuardTemplate::name`](crate::entity::GuardTemplate::name).
         unique: &'static str,
-        /// The key of the guard row that contains the value: its RowKey, whose property `Canonical` is the
-        /// RowKey of the entity that has the value; with `across` its PartitionKey.
+        /// The key of the guard row that contains the value. Without `across` it is the RowKey; the row's
+        /// property `Canonical` is the RowKey of the entity that has the value. With `across` it is the
+        /// PartitionKey.
         key: String,
         /// The entity that has the value, where it is known: with `across`.
         holder: Option<Box<Holder>>,

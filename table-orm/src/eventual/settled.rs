@@ -25,11 +25,12 @@ const MAX_WAITS: u32 = 7;
 pub struct Settled(Arc<AtomicBool>);
 
 impl Settled {
-    /// Whether every query of the rows in other partitions, by any client, sees what the call wrote or
-    /// something newer. `true` too where the call changed no such row. `false` while the rows still have to follow.
+    /// Returns whether every query of the rows in other partitions, by any client, sees what the call wrote or
+    /// something newer. Returns `true` too if the call changed no such row, and `false` while the rows still
+    /// have to follow.
     ///
-    /// It turns `true` only if this process settles them. It does not ask whether another process did, and stays
-    /// `false` when it gave up after 2 minutes.
+    /// It becomes `true` only if this process settles the rows. It does not ask whether another process did. If
+    /// this process gives up after 2 minutes, it stays `false`.
     #[must_use]
     pub fn get(&self) -> bool {
         self.0.load(Ordering::Acquire)
@@ -71,8 +72,8 @@ macro_rules! settling_methods {
             self
         }
 
-        /// Returns with the answer whether the rows in other partitions are in step with what the call wrote
-        /// ([`Written`]($crate::eventual::Written)). Comes last, as it returns another call.
+        /// Adds to the answer whether the rows in other partitions are in step with what the call wrote
+        /// ([`Written`]($crate::eventual::Written)). Set it last, because it returns another call.
         ///
         /// A call that wrote the entity succeeds, even if a row in another partition cannot be written:
         /// `settled` is `false` then. Where a partition does not answer, the call tries for about 5 s before it

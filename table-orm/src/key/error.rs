@@ -35,8 +35,8 @@ pub enum KeyFault {
     /// A range needs this component to sort, and its text does not sort as its values do.
     #[error(
         "does not sort as text, so the range would leave out some of its values; give an unsigned integer a \
-         width: `:0N`, write a signed one as `biased(f)`, let the codes of an enum ascend, and end the range with \
-         the same value of a text before the last component"
+         width: `:0N`, write a signed one as `biased(f)`, let the codes of an enum ascend, and give both bounds \
+         the same value of a text that is not the last component"
     )]
     Unsorted,
     /// The range of time has more partitions than one call reads: 60 for each day.

@@ -14,9 +14,9 @@ use std::sync::Arc;
 /// Measures the calls that the app makes [`as_pattern`](super::as_pattern): how many there are, their requests, rows
 /// and bytes, and how long they take. [`Book::measured`](crate::book::Book::measured) shows them beside what was planned.
 ///
-/// Clones share what they measure. Added above the retries, as [`Tables::layer`](crate::Tables::layer) adds it, a
-/// request that is tried again counts once. What other tasks do for a call is not counted, such as bringing rows in
-/// other partitions in step. Memory is about 32 KiB for each pattern.
+/// Clones share what they measure. Add the layer above the retries, as [`Tables::layer`](crate::Tables::layer)
+/// does: then a request that is tried again counts once. Work that other tasks do for a call is not counted,
+/// such as bringing rows in other partitions in step. Memory is about 32 KiB for each pattern.
 ///
 /// ```
 /// use table_orm::layer::{Measure, as_pattern};

@@ -18,10 +18,10 @@ const STREAM_PAGE: usize = 1000;
 /// A query of the entities of one partition, of both forms: `.await` reads them all, and `pages` and `stream` read
 /// them in parts. They come in the order of their new keys.
 ///
-/// An entity that the query asks for all the time is given exactly once, with a content that it had during the call,
-/// whatever moves meanwhile. That holds across pages too: a token is the new key of the last entity that was given.
-/// In the order of an index row, an entity whose key changes between two pages may be given twice or not at all, as
-/// in any list.
+/// An entity that matches the query all the time is given exactly once, with a content that it had during the
+/// call, whatever moves meanwhile. That holds across pages too: a token is the new key of the last entity that
+/// was given. In a list of index rows, an entity whose key changes between two pages may be given twice or not
+/// at all, as in any list.
 #[must_use = "nothing is sent until this is awaited, or one of the last methods is called"]
 pub struct MigratingList<E: Migrates, R> {
     client: Migrating<E>,
@@ -49,10 +49,13 @@ impl<E: Migrates, R> fmt::Debug for MigratingList<E, R> {
 impl<E: Migrates> Migrating<E> {
     /// Reads the entities of a query of one partition, of both forms, in the order of their new keys.
     ///
-    /// Awaited, it takes three requests for each 1000 rows, and one for each entity on its way; two where old and new
-    /// rows are in one partition. Where the RowKeys of both forms have the same components in the same order, and it asks
-    /// for canonical rows, it reads the old rows of the range; else all old rows of the partition that they come from, and
-    /// of each where the old shards are not a divisor of the new ones. It holds all entities in memory.
+    /// Awaiting it takes three requests for each 1000 rows, or two if the old and new rows are in one
+    /// partition. Each entity on its way takes one more. It holds all entities in memory.
+    ///
+    /// It reads only the old rows of the range if it asks for canonical rows, and if the RowKeys of both forms
+    /// have the same components in the same order. Otherwise it reads all old rows of the partition that they
+    /// come from. If the number of old shards does not divide the number of new ones, it reads the partitions
+    /// of all old shards.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};

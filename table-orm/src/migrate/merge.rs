@@ -18,9 +18,11 @@ use crate::repo::{EntityPatch, Merge, Patch};
 use futures_core::future::BoxFuture;
 
 impl<E: Migrates> Migrating<E> {
-    /// Sets the properties of a patch in the stored entity, and keeps the others. One request for an entity that has
-    /// moved, or two where it has index rows; for one that has not, four where the client inserts the old form, and six
-    /// where it inserts the new one, because the merge moves it then: four within a partition.
+    /// Sets the properties of a patch in the stored entity, and keeps the others.
+    ///
+    /// An entity that has moved takes one request, or two if it has index rows. An entity that has not moved
+    /// takes four requests if the client inserts the old form. If the client inserts the new form, the merge
+    /// moves the entity: six requests, or four within a partition.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};

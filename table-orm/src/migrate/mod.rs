@@ -65,7 +65,7 @@ pub use migrating::Migrating;
 pub use mover::{Migrate, MigrateProgress, MigrateReport, Unmovable};
 pub use pages::MigratingPages;
 pub use plan::MigrationPlan;
-pub use retire::RetireReport;
+pub use retire::{RetireMarkers, RetireReport};
 pub use transaction::MigratingTransaction;
 pub use transaction_with::{MigratingScope, MigratingTransactionWith};
 pub use verify::VerifyMigrated;

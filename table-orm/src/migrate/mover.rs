@@ -27,7 +27,7 @@ use std::fmt;
 use std::mem;
 
 /// How many entities are moved at once unless set.
-const DEFAULT_PARALLELISM: usize = 16;
+pub(super) const DEFAULT_PARALLELISM: usize = 16;
 
 /// The progress of a mover, in whole pages.
 #[derive(Debug, Clone, PartialEq, Default)]

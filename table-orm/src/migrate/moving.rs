@@ -12,7 +12,7 @@ use super::parcel::{self, Parcel};
 use crate::entity::{EntityRow, EntityRows, TableEntity as _};
 use crate::error::{Error, Result};
 use crate::model::{ETag, PARCEL_START};
-use crate::plan::{Attempts, CanonicalKey, RetryLimits, TableClient};
+use crate::plan::{Attempts, CanonicalKey, MeasuredBatch, RetryLimits, TableClient};
 use crate::store::{Action, Batch, IfMatch, Operation};
 
 impl<E: Migrates> Migrating<E> {
@@ -112,17 +112,23 @@ impl<E: Migrates> Migrating<E> {
             ),
             (new, landing, E::SUM_NAMES, None),
         ] {
-            let mut batch = batch;
             // One operation for each total, and two for an event.
-            let more =
-                totals.iter().copied().chain(events.iter().flat_map(|_| ["event", "number"]));
-            batch.operations.extend(more.map(|name| Operation {
-                row_key: name.to_owned(),
-                action: Action::Delete(IfMatch::Any),
-            }));
-            client.check_fits(&batch)?;
+            let more = totals.len() + 2 * events.iter().len();
+            client.check_fits(&with_more(batch, more))?;
         }
         Ok(())
+    }
+
+    /// Fails where the move of an entity as it is would need a transaction that is too large. Sends nothing.
+    pub(super) fn check_move(&self, old: &OldEntity<E>) -> Result<()> {
+        if !self.moves_within(old, &old.rows)? {
+            return self.check_fits(old, &old.rows);
+        }
+        let (batch, _) = self.batch_within(old, &old.rows)?;
+        let client = self.client_within(old, &old.rows)?;
+        let MeasuredBatch { batch, most, more, .. } = client.measure(batch);
+        let of_all = client.store().transaction_operations().saturating_sub(most);
+        client.check_fits(&with_more(batch, of_all + more))
     }
 
     /// Switches an entity to its parcel.
@@ -186,6 +192,13 @@ impl<E: Migrates> Migrating<E> {
             lost = Some(error).filter(in_doubt);
         }
     }
+}
+
+/// The transaction with as many more operations, to be measured.
+fn with_more(mut batch: Batch, more: usize) -> Batch {
+    let one = || Operation { row_key: String::new(), action: Action::Delete(IfMatch::Any) };
+    batch.operations.extend((0..more).map(|_| one()));
+    batch
 }
 
 /// The transaction that replaces the old row with a marker, and deletes the other old rows.

@@ -7,10 +7,10 @@
 use super::migrates::Migrates;
 use super::old_place::{OldEntity, canonical_key};
 use crate::codec::{members_by_name, write_object};
-use crate::entity::{EntityRows, TableEntity as _, canonical, read_row};
+use crate::entity::{EntityRows, canonical, read_row};
 use crate::error::{Error, MigrationError, Result};
 use crate::eventual::name;
-use crate::model::{MOVED_ETAG, MOVED_FROM, Metadata, PARCEL_START, ROW_KEY};
+use crate::model::{MOVED_ETAG, MOVED_FROM, Metadata, PARCEL_START, ROW_KEY, TableName};
 use crate::plan::{Attempts, CanonicalKey, RetryLimits, TableClient};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{Action, Batch, IfMatch, Operation};
@@ -115,15 +115,19 @@ fn body<E: Migrates>(
 
 impl<E: Migrates> Parcel<E> {
     /// Reads a parcel: one request. `None` when there is none of that name.
-    pub async fn get(client: &TableClient, place: CanonicalKey) -> Result<Option<Self>> {
+    pub async fn get(
+        client: &TableClient,
+        place: CanonicalKey,
+        old_table: &TableName,
+    ) -> Result<Option<Self>> {
         let Some(row) = client.annotated_row(&place.partition_key, &place.row_key).await? else {
             return Ok(None);
         };
-        Self::read(place, row.body)
+        Self::read(place, row.body, old_table)
     }
 
-    /// Reads a parcel from its row; `None` for one of another type.
-    pub fn read(place: CanonicalKey, stored: Bytes) -> Result<Option<Self>> {
+    /// Reads a parcel from its row; `None` for one of another type or table.
+    pub fn read(place: CanonicalKey, stored: Bytes, old_table: &TableName) -> Result<Option<Self>> {
         let unreadable = || unknown::<E>(&place, &stored);
         let mut members = members_by_name(&stored).map_err(|_| unreadable())?;
         let mut text =
@@ -133,7 +137,7 @@ impl<E: Migrates> Parcel<E> {
         };
         let (kind, table, partition_key, row_key, new): From =
             serde_json::from_str(&from).map_err(|_| unreadable())?;
-        if kind != E::NAME || !table.eq_ignore_ascii_case(E::Old::TABLE) {
+        if kind != E::NAME || !table.eq_ignore_ascii_case(old_table.as_str()) {
             return Ok(None);
         }
         let row_key_text = serde_json::Value::from(new).to_string();

@@ -95,7 +95,8 @@ impl<E: Migrates> Migrating<E> {
         while let Some(body) = pages.next().await? {
             for row in split_page(&body)? {
                 let json = row.get().as_bytes();
-                found.extend(Parcel::read(key_of(json)?, Bytes::copy_from_slice(json))?);
+                let body = Bytes::copy_from_slice(json);
+                found.extend(Parcel::read(key_of(json)?, body, self.old.table())?);
             }
         }
         Ok(found)

@@ -13,9 +13,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 impl<E: Migrates> Migrating<E> {
-    /// Returns the total of a sum over the new rows of a partition: one query. Within one table and partition, both forms
-    /// share the total, if their sums have one name. Else it is what has moved, and a `Repo` of the old type has the
-    /// totals of what has not.
+    /// Returns the total of a sum over the new rows of a partition: one query. If both forms are in one table
+    /// and partition, and their sums have one name, both share this total. Otherwise it counts only entities
+    /// that have moved; a `Repo` of the old type has the totals of the others.
     ///
     /// ```
     /// # use table_orm::{Sum, TableEntity, Tables};

@@ -65,8 +65,9 @@ pub(super) fn partition_of<Q: WholePartition>(partition: Q) -> Result<String, Ke
 
 /// Writes of several entities of one new partition that take effect together or not at all.
 ///
-/// An entity in its old form moves first, by itself and with the content that was loaded. Under the old key of each
-/// entity to insert a marker is written first. Then one transaction writes them all under their new keys.
+/// An entity in its old form moves first, by itself and with the content that was loaded. Before an entity is
+/// inserted, a marker is written under its old key. Then one transaction writes all entities under their new
+/// keys.
 ///
 /// A client that inserts the old form writes the old form in place, in one transaction, as long as it meets no entity
 /// in its new form. The old rows must then be in one partition, too.

@@ -42,4 +42,19 @@ impl<E: Bucketed> Periods<E> {
         tables.sort();
         Ok(tables)
     }
+
+    /// The names of the blobs of tables of such periods.
+    pub(super) async fn blobs(
+        &self,
+        is_one: impl Fn(Period) -> bool + Send,
+    ) -> Result<Vec<String>> {
+        let bucket = Self::BUCKETING.bucket();
+        let is_of_one = move |name: &str| {
+            let table = name.split('.').next().and_then(|table| TableName::new(table).ok());
+            let period = table.and_then(|table| Period::of_table(bucket, &self.base, &table));
+            period.is_some_and(&is_one)
+        };
+        let start = self.base.as_str().to_ascii_lowercase();
+        Ok(self.connection.blob_names(start, is_of_one).await?)
+    }
 }

@@ -1,7 +1,7 @@
 //! Dropping the tables of old periods.
 //!
 //! Invariant: only tables of periods before those to keep are dropped, and oldest first: a call that failed in
-//! the middle is completed by the same call.
+//! the middle is completed by the same call. Blobs are listed before the tables, and deleted after them.
 
 use super::{Bucketed, Moment, Period, Periods};
 use crate::error::{Error, Result, rejected};
@@ -42,7 +42,7 @@ impl<E: Bucketed> Periods<E> {
         // Outside the service's years, nothing is old.
         let now = now.moment().unwrap_or(DateTime::MIN);
         let last = Period::of(Self::BUCKETING.bucket(), now);
-        Retain { periods: self.clone(), keep: periods, last }
+        Retain { periods: self.clone(), keep: periods, last, deletes_blobs: false }
     }
 }
 
@@ -54,11 +54,13 @@ pub struct Retain<E> {
     keep: usize,
     /// The last period to keep.
     last: Period,
+    deletes_blobs: bool,
 }
 
 impl<E> Clone for Retain<E> {
     fn clone(&self) -> Self {
-        Self { periods: self.periods.clone(), keep: self.keep, last: self.last }
+        let Self { periods, keep, last, deletes_blobs } = self;
+        Self { periods: periods.clone(), keep: *keep, last: *last, deletes_blobs: *deletes_blobs }
     }
 }
 
@@ -70,49 +72,75 @@ pub struct Retention {
     pub keeps: Vec<TableName>,
     /// The tables that go.
     pub drops: Vec<TableName>,
+    /// Blobs that go with them, if [`delete_blobs`](Retain::delete_blobs) is set.
+    pub blobs: usize,
 }
 
 /// One line for people.
 impl fmt::Display for Retention {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { keeps, drops } = self;
+        let Self { keeps, drops, blobs } = self;
         let tables = if keeps.len() == 1 { "table" } else { "tables" };
         write!(f, "keeps {} {tables}, drops {}", keeps.len(), drops.len())?;
         for (at, table) in drops.iter().enumerate() {
             write!(f, "{} {table}", if at == 0 { ":" } else { "," })?;
         }
-        Ok(())
+        match blobs {
+            0 => Ok(()),
+            blobs => write!(f, "; deletes {blobs} blobs of old tables"),
+        }
     }
 }
 
 impl<E: Bucketed> Retain<E> {
+    /// Deletes the [blobs](crate::guide::run::large_values#in-blobs) of the large values of old tables, too, after the
+    /// tables: one request for each, and one for each 5,000 blobs of the type, which lists their names. Without this,
+    /// they stay, and the account pays for them.
+    ///
+    /// The container must have the values of no other tables of these names. After an error, call it again: blobs of
+    /// old tables that are gone are deleted, too. A value that is uploaded meanwhile may leave its blob.
+    pub const fn delete_blobs(mut self) -> Self {
+        self.deletes_blobs = true;
+        self
+    }
+
     /// Lists what it would drop, and drops nothing: one request for each 1000 tables of the account.
     ///
     /// # Errors
     /// When the store cannot be reached or read.
     pub async fn plan(&self) -> Result<Retention> {
+        Ok(self.find().await?.0)
+    }
+
+    /// What it drops, with the blobs of old tables: listed before the tables.
+    async fn find(&self) -> Result<(Retention, Vec<String>)> {
         // The first period that is too old, if there is one.
         let newest_old = match self.keep {
             0 => Some(self.last),
             keep => self.last.back(keep - 1).previous(),
         };
+        let is_old = |period: Period| newest_old.is_some_and(|old| period <= old);
+        let blobs = if self.deletes_blobs { self.periods.blobs(is_old).await? } else { Vec::new() };
         let tables = self.periods.tables().await?.into_iter();
-        let (drops, keeps): (Vec<_>, Vec<_>) =
-            tables.partition(|(period, _)| newest_old.is_some_and(|old| *period <= old));
+        let (drops, keeps): (Vec<_>, Vec<_>) = tables.partition(|(period, _)| is_old(*period));
         let names =
             |tables: Vec<(Period, TableName)>| tables.into_iter().map(|(_, table)| table).collect();
-        Ok(Retention { keeps: names(keeps), drops: names(drops) })
+        Ok((Retention { keeps: names(keeps), drops: names(drops), blobs: blobs.len() }, blobs))
     }
 
     async fn run(self) -> Result<Retention> {
-        let retention = self.plan().await?;
+        let (retention, blobs) = self.find().await?;
+        let connection = &self.periods.connection;
         for table in &retention.drops {
-            let dropped = self.periods.connection.delete_table(table).await;
+            let dropped = connection.delete_table(table).await;
             match dropped.map_err(|cause| rejected(table.as_str(), cause)) {
                 Err(error) if !is_gone(&error) => return Err(error),
                 // Another process drops the same tables.
                 _ => {}
             }
+        }
+        if !blobs.is_empty() {
+            connection.delete_blobs(blobs).await?;
         }
         Ok(retention)
     }

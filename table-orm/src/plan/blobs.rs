@@ -1,15 +1,19 @@
 //! Blobs with the bytes of large values.
 //!
 //! Invariant: a blob exists only while a row of its value names it. That row is written before the blob is created,
-//! and deleted after the blob.
+//! and deleted after the blob. With a table, its rows are gone at once: a blob that was listed before the table was
+//! dropped, or found missing, has no row.
 
+use super::Connection;
 use super::table_client::TableClient;
 use super::within::writing_unless;
 use crate::blobs::{BlobError, BlobErrorKind, Blobs};
 use crate::error::LargeValueError;
+use crate::model::TableName;
 use crate::sync::Backoff;
 use bytes::Bytes;
 use futures_util::future::{Either, select};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::pin::pin;
 use std::time::Duration;
 
@@ -25,9 +29,17 @@ const LAST_ATTEMPT: Duration = Duration::from_secs(180);
 /// The blob of a value.
 #[derive(Debug)]
 pub(crate) struct ValueBlob<'c> {
-    client: &'c TableClient,
+    connection: &'c Connection,
     blobs: &'c dyn Blobs,
     name: String,
+}
+
+/// How many blobs are deleted at once.
+const DELETES_AT_ONCE: usize = 16;
+
+/// What the names of the blobs of a table begin with. The case of its name does not matter.
+pub(crate) fn blobs_of(table: &TableName) -> String {
+    table.as_str().to_ascii_lowercase() + "."
 }
 
 impl TableClient {
@@ -41,9 +53,41 @@ impl TableClient {
         let Some(blobs) = &self.connection.blobs else {
             return Err(LargeValueError::NoBlobs { id: id.to_owned() });
         };
-        // The case of a table's name does not matter. A copy of the table under another name has no blobs.
-        let name = format!("{}.{id}", self.table.as_str().to_ascii_lowercase());
-        Ok(ValueBlob { client: self, blobs: &**blobs, name })
+        // A copy of the table under another name has no blobs.
+        let name = blobs_of(&self.table) + id;
+        Ok(ValueBlob { connection: &self.connection, blobs: &**blobs, name })
+    }
+}
+
+impl Connection {
+    /// The names of the blobs whose names begin so and that `is_one` takes: one request for each page of them.
+    pub async fn blob_names(
+        &self,
+        prefix: String,
+        is_one: impl Fn(&str) -> bool + Send,
+    ) -> Result<Vec<String>, LargeValueError> {
+        let blobs = self.blobs.as_deref().ok_or(LargeValueError::NoContainer)?;
+        let pages = ValueBlob { connection: self, blobs, name: prefix };
+        let (mut names, mut after) = (Vec::new(), None);
+        loop {
+            let page = pages.retried(|| blobs.list(&pages.name, after.as_deref())).await?;
+            names.extend(page.names.into_iter().filter(|name| is_one(name)));
+            after = page.next;
+            if after.is_none() {
+                return Ok(names);
+            }
+        }
+    }
+
+    /// Deletes blobs that no row names: one request for each.
+    pub async fn delete_blobs(&self, names: Vec<String>) -> Result<(), LargeValueError> {
+        let blobs = self.blobs.as_deref().ok_or(LargeValueError::NoContainer)?;
+        let deletes = names
+            .into_iter()
+            .map(|name| async move { ValueBlob { connection: self, blobs, name }.delete().await });
+        // Collected first: a lazy iterator that borrows is too narrow for a future that is sent.
+        let deletes = stream::iter(deletes.collect::<Vec<_>>()).buffer_unordered(DELETES_AT_ONCE);
+        deletes.try_for_each(|()| async { Ok(()) }).await
     }
 }
 
@@ -97,7 +141,7 @@ impl ValueBlob<'_> {
         T: Send,
         F: Future<Output = Result<T, BlobError>> + Send,
     {
-        let connection = &self.client.connection;
+        let connection = self.connection;
         let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
         let last_attempt = connection.now() + LAST_ATTEMPT;
         loop {
@@ -119,7 +163,7 @@ impl ValueBlob<'_> {
         &self,
         request: impl Future<Output = Result<T, BlobError>>,
     ) -> Result<T, BlobError> {
-        let end = pin!(self.client.connection.timer.sleep(LONGEST_ATTEMPT));
+        let end = pin!(self.connection.timer.sleep(LONGEST_ATTEMPT));
         match select(pin!(request), end).await {
             Either::Left((answer, _)) => answer,
             Either::Right(_) => {

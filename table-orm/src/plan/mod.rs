@@ -55,6 +55,7 @@ mod totals_and_events;
 mod within;
 
 pub use attempts::CONFLICT_RETRY_TIME;
+pub(crate) use blobs::blobs_of;
 pub use cost::{Bounds, Cost};
 pub use step::{Plan, Step, WhenAbsent};
 pub use within::Within;

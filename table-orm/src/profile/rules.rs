@@ -24,21 +24,22 @@ const NAMED: usize = 5;
 
 /// The advice about a report, whose newest row was written then.
 pub(super) fn advice(report: &ProfileReport, newest: Option<DateTime>) -> Vec<Advice> {
-    // A part of a table has the partitions and values that were asked for.
-    let of_whole = |advice: Option<Advice>| advice.filter(|_| report.is_whole);
+    let of_whole = partitions(report)
+        .into_iter()
+        .chain(two_partitions(report))
+        .chain(constant_components(report))
+        .chain(write_order(report));
     let habits = [
-        of_whole(partitions(report)),
-        of_whole(two_partitions(report)),
-        of_whole(constant_component(report)),
-        of_whole(write_order(report)),
         large_entities(report),
         large_property(report),
         long_names(report),
         rare_properties(report),
-        of_whole(constant_properties(report)),
+        constant_properties(report).filter(|_| report.is_whole),
         full_copies(report),
     ];
-    let habits = habits.into_iter().flatten().filter(|_| report.rows >= MANY);
+    // A part of a table has the partitions and values that were asked for.
+    let habits = of_whole.filter(|_| report.is_whole).chain(habits.into_iter().flatten());
+    let habits = habits.filter(|_| report.rows >= MANY);
     let faults =
         [mixed_types(report), unknown_rows(report), unfinished(report, newest), unreadable(report)];
     habits.chain(faults.into_iter().flatten()).collect()
@@ -108,7 +109,7 @@ const fn in_partition(kind: &KindProfile) -> bool {
 }
 
 /// As the compiler refuses a `bool` alone, but of what is stored.
-fn two_partitions(report: &ProfileReport) -> Option<Advice> {
+fn two_partitions(report: &ProfileReport) -> Vec<Advice> {
     let of = |entity: &str, is: fn(&KindProfile) -> bool| {
         let own = report.kinds.iter().filter(|kind| kind.entity.as_deref() == Some(entity));
         own.filter(|kind| is(kind)).map(|kind| kind.rows).sum::<u64>()
@@ -122,21 +123,24 @@ fn two_partitions(report: &ProfileReport) -> Option<Advice> {
             && others.all(|other| other.values.is_one())
             && of(&one.entity, in_partition) >= 10 * PARTITION_TARGET
     };
-    let ComponentProfile { entity, name, .. } = report.components.iter().find(is_whole)?;
-    let entities = grouped(of(entity, |kind| kind.role == RowRole::Entity));
-    new(
-        AdviceKind::TwoPartitions,
-        format!(
-            "All {entities} entities of `{entity}` are in partitions of two values of `{name}`."
-        ),
-        "If more values do not come with time, add another component to the PartitionKey, or a `shard`.",
-        "Rule: one server answers a partition, with 2,000 entities a second; load spreads over many partitions \
-         (Scalability and performance targets for Table storage).",
-    )
+    let of_each = report.components.iter().filter(is_whole).filter_map(|one| {
+        let ComponentProfile { entity, name, .. } = one;
+        let entities = grouped(of(entity, |kind| kind.role == RowRole::Entity));
+        new(
+            AdviceKind::TwoPartitions,
+            format!(
+                "All {entities} entities of `{entity}` are in partitions of two values of `{name}`."
+            ),
+            "If more values do not come with time, add another component to the PartitionKey, or a `shard`.",
+            "Rule: one server answers a partition, with 2,000 entities a second; load spreads over many \
+             partitions (Scalability and performance targets for Table storage).",
+        )
+    });
+    of_each.collect()
 }
 
-/// A component of a PartitionKey whose values are all the same, while another one spreads the rows.
-fn constant_component(report: &ProfileReport) -> Option<Advice> {
+/// Components of a PartitionKey whose values are all the same, while another one spreads the rows.
+fn constant_components(report: &ProfileReport) -> Vec<Advice> {
     let many = |one: &ComponentProfile| {
         let own = report.kinds.iter().filter(|kind| kind.entity.as_ref() == Some(&one.entity));
         let rows = own.filter(|kind| in_partition(kind)).map(|kind| kind.rows);
@@ -149,14 +153,17 @@ fn constant_component(report: &ProfileReport) -> Option<Advice> {
     let is_constant = |one: &&ComponentProfile| {
         one.row.is_none() && one.values.is_one() && spreads(one) && many(one)
     };
-    let ComponentProfile { entity, name, .. } = report.components.iter().find(is_constant)?;
-    new(
-        AdviceKind::ConstantComponent,
-        format!("`{name}` has one value in the PartitionKeys of all entities of `{entity}`."),
-        "If no more values come with time, leave it out of the key. As it is, it spreads no load.",
-        "Rule: load spreads over many partitions, by the values of the PartitionKey that differ (Scalability and \
-         performance targets for Table storage).",
-    )
+    let of_each = report.components.iter().filter(is_constant).filter_map(|one| {
+        let ComponentProfile { entity, name, .. } = one;
+        new(
+            AdviceKind::ConstantComponent,
+            format!("`{name}` has one value in the PartitionKeys of all entities of `{entity}`."),
+            "If no more values come with time, leave it out of the key. As it is, it spreads no load.",
+            "Rule: load spreads over many partitions, by the values of the PartitionKey that differ (Scalability \
+             and performance targets for Table storage).",
+        )
+    });
+    of_each.collect()
 }
 
 fn write_order(report: &ProfileReport) -> Option<Advice> {

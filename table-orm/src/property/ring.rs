@@ -129,6 +129,25 @@ impl<T, const N: usize, P: Interval> Ring<T, N, P> {
         Some((P::start(newest.0)?, &newest.1))
     }
 
+    /// Removes the values of periods after that of `now`, and returns how many there were. A clock that was
+    /// ahead has written them. As long as such a value has a slot, [`put`](Self::put) does not overwrite it,
+    /// and [`downsample`](Self::downsample) skips the periods of which it may have taken a slot.
+    ///
+    /// ```
+    /// use table_orm::property::{Numbered, Ring};
+    /// let mut last = Ring::<f64, 3, Numbered>::default();
+    /// last.put(3_000_000, 40.5);
+    /// assert!(!last.put(6, 41.0));
+    /// assert_eq!(last.remove_after(6), 1);
+    /// assert!(last.put(6, 41.0));
+    /// ```
+    pub fn remove_after(&mut self, now: P::At) -> usize {
+        let last = P::number(now);
+        let ahead =
+            |slot: &&mut Option<(i64, T)>| matches!(slot, Some((number, _)) if *number > last);
+        self.slots.iter_mut().filter(ahead).map(|slot| *slot = None).count()
+    }
+
     /// Returns whether a value of `at` is so late, `N` periods or more, that a write without a read could overwrite
     /// one of the last `N` periods.
     ///
@@ -167,13 +186,14 @@ impl<T, const N: usize> Ring<T, N, Numbered> {
 }
 
 impl<T, const N: usize, const FINE: u32> Ring<T, N, Every<FINE>> {
-    /// Puts one value of the coarser ring for the period of `at`, from all values that this ring has of it, the oldest
-    /// first: minutes into hours. Returns whether it did: not without a value, not over a later period, and not when
-    /// later values may have taken slots of the period. So 60 minutes go into an hour until it ends; with 90, values
-    /// that are up to 30 minutes late still count.
+    /// Puts one value into the coarser ring for the period of `at`. `fold` makes it from all values that this
+    /// ring has of that period, the oldest first: an hour from minutes. Returns whether it did. It puts nothing
+    /// if there is no value, if the slot has a value of a later period, or if later values may have taken slots
+    /// of the period. So a ring of 60 minutes fills an hour until the hour ends. With 90 minutes, values that
+    /// are up to 30 minutes late still count.
     ///
-    /// Call it in the `update` that puts a value, and one transaction writes both rings. The periods of the coarser
-    /// ring must be whole numbers of those of this one, and this one must hold all of one: else it does not compile.
+    /// Call it in the `update` that puts a value: then one transaction writes both rings. It compiles only if
+    /// the coarser period is a multiple of the finer one, and this ring holds a whole coarser period.
     ///
     /// ```
     /// use table_orm::property::{Hours, Minutes, Ring};

@@ -14,11 +14,12 @@ use std::fmt;
 use std::time::Duration;
 
 impl<E: TableEntity> Repo<E> {
-    /// Appends to the newest of several rows, such as a value to a series of which each row has a part. `place` gets
-    /// the first entity of the query. It puts the value there and returns `None`, or returns the entity of the next
-    /// row: where the first is full, or there is none.
+    /// Appends to the newest of several rows: for example a value to a series that is spread over rows. `place`
+    /// gets the first entity of the query, or `None` if there is no entity. If the entity has room, `place`
+    /// puts the value into it and returns `None`. Otherwise it returns a new entity for the next row.
     ///
-    /// Rows come in key order, so the key starts with `desc` of what grows, and the first is the newest.
+    /// The first row of the query must be the newest. Rows come in key order, so the key starts with `desc` of
+    /// what grows.
     ///
     /// ```
     /// use table_orm::{TableEntity, Tables};
@@ -63,7 +64,7 @@ impl<E: TableEntity> Repo<E> {
     /// again, for up to [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME). Appends of this `Tables` and its
     /// clones to one query take turns.
     ///
-    /// Returns the row as it is stored now; `None` where there was no entity, and `place` returned none.
+    /// Returns the row as it is stored now. Returns `None` if there was no entity and `place` returned `None`.
     ///
     /// # Errors
     /// - [`Error::Conflict`] or [`Error::AlreadyExists`] when other writers came first each time, or the key of the

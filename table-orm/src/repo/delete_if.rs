@@ -20,9 +20,9 @@ impl<E: TableEntity> Repo<E> {
     /// Deletes the entity under a canonical key if it still has that version.
     ///
     /// Use it for an ETag from outside, such as the `If-Match` of an app's own client; a loaded entity is
-    /// deleted by [`delete`](Self::delete). One request where the entity has one row and no `unique(..)`.
-    /// Otherwise a read, which finds the other rows, and a write under the ETag, one call at a time as
-    /// [`update`](Self::update).
+    /// deleted by [`delete`](Self::delete). It takes one request if the entity has one row and no `unique(..)`.
+    /// Otherwise it reads the other rows first, and writes under the ETag. Such calls run one at a time, as
+    /// those of [`update`](Self::update).
     ///
     /// ```
     /// # use table_orm::{Error, TableEntity, Tables};

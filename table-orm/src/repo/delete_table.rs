@@ -4,6 +4,7 @@ use super::Repo;
 use crate::entity::TableEntity;
 use crate::error::{Error, Result, rejected};
 use crate::model::TableName;
+use crate::plan::blobs_of;
 use futures_core::future::BoxFuture;
 use std::collections::BTreeMap;
 
@@ -33,7 +34,7 @@ impl<E: TableEntity> Repo<E> {
     /// # }
     /// ```
     pub fn delete_table(&self) -> DeleteTable<E> {
-        DeleteTable { repo: self.clone(), leaves_foreign_rows: false }
+        DeleteTable { repo: self.clone(), leaves_foreign_rows: false, deletes_blobs: false }
     }
 }
 
@@ -43,6 +44,7 @@ impl<E: TableEntity> Repo<E> {
 pub struct DeleteTable<E> {
     repo: Repo<E>,
     leaves_foreign_rows: bool,
+    deletes_blobs: bool,
 }
 
 impl<E: TableEntity> DeleteTable<E> {
@@ -54,6 +56,18 @@ impl<E: TableEntity> DeleteTable<E> {
         self
     }
 
+    /// Deletes the [blobs](crate::guide::run::large_values#in-blobs) of the table's large values, too, after the table:
+    /// one request for each, and one for each 5,000 of them, which lists their names. Without this, they stay, and the
+    /// account pays for them.
+    ///
+    /// The container must have the values of no other table of that name. After an error, call it again: it deletes
+    /// the blobs although the table is gone, and then fails with [`Error::TableNotFound`]. A value that is
+    /// uploaded meanwhile may leave its blob.
+    pub const fn delete_blobs(mut self) -> Self {
+        self.deletes_blobs = true;
+        self
+    }
+
     async fn run(self) -> Result<()> {
         let table = self.repo.table();
         let tables = foreign_tables::<E>(table);
@@ -61,8 +75,17 @@ impl<E: TableEntity> DeleteTable<E> {
             let table = table.as_str().to_owned();
             return Err(Error::ForeignRows { entity: E::NAME, table, tables });
         }
-        let deleted = self.repo.client.connection.delete_table(table).await;
-        deleted.map_err(|cause| rejected(table.as_str(), cause))
+        let connection = &self.repo.client.connection;
+        let blobs = match self.deletes_blobs {
+            true => connection.blob_names(blobs_of(table), |_| true).await?,
+            false => Vec::new(),
+        };
+        let deleted = connection.delete_table(table).await;
+        let deleted = deleted.map_err(|cause| rejected(table.as_str(), cause));
+        if !blobs.is_empty() && matches!(deleted, Ok(()) | Err(Error::TableNotFound(_))) {
+            connection.delete_blobs(blobs).await?;
+        }
+        deleted
     }
 }
 

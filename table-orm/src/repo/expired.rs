@@ -4,10 +4,10 @@ use super::Repo;
 use crate::entity::TableEntity;
 
 impl<E: TableEntity> Repo<E> {
-    /// Returns the same repository, whose calls take entities that have expired for ones that exist: reads
-    /// include them, and `update` and `merge` change them.
+    /// Returns the same repository, whose calls treat expired entities as existing ones: reads include them,
+    /// and `update` and `merge` change them.
     ///
-    /// A unique value, or a key, of an expired entity is free all the same.
+    /// The key and the unique values of an expired entity are still free for another one.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};

@@ -16,9 +16,9 @@ use std::{iter, mem};
 /// Each page but the last has exactly its size of rows. A query that ends within a page costs one request,
 /// and so does each that has no row. The requests of a page are sent one after another.
 ///
-/// A [`previous`](RowPage::previous) page has the rows that are now between where it started and where the page
-/// that was left starts, at most its size of them; [`next`](RowPage::next) continues with the others. So it may have
-/// fewer rows where some were deleted.
+/// A [`previous`](RowPage::previous) page starts where it started before, and ends before the first row of the
+/// page that was left. It has the rows that are there now, at most its size of them; [`next`](RowPage::next)
+/// continues with the others. If rows were deleted, it may have fewer.
 ///
 /// ```
 /// # use table_orm::{TableEntity, Tables};

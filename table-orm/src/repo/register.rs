@@ -10,17 +10,19 @@ use crate::model::TableName;
 use futures_core::future::BoxFuture;
 
 impl<E: TableEntity> Repo<E> {
-    /// Registers the writes to this table from now on, so that [`settle`](Self::settle) finds what ended
-    /// processes left in minutes, and [`Outbox::dispatch`](crate::outbox::Outbox::dispatch) finds events, both
+    /// Registers the writes to this table from now on. Then [`settle`](Self::settle) finds within minutes what
+    /// ended processes left, and [`Outbox::dispatch`](crate::outbox::Outbox::dispatch) finds events, both
     /// without a scan. Call it when the process starts, in each process that writes to the table.
     ///
-    /// The register is a table of its own, `ordersDue` for `orders`. Before a write that has something to settle, it
-    /// names the write's partition there, and removes the name a minute after the last such write. So a partition
-    /// costs at most 2 requests in a minute, however many writes it takes. A write that adds events costs at most one
-    /// more in a minute: the process that hands the events on removes the name. After a write without an answer, or
-    /// one that could not reserve its values, the next write names the partition anew. A write whose partition cannot
-    /// be named fails with [`Error::Unregistered`], and is not sent. Types without `eventual` rows, sums over partitions,
-    /// `unique(.., across)` and `outbox` register nothing.
+    /// The register is a table of its own, `ordersDue` for `orders`. Before a write that has something to
+    /// settle, the process stores the name of the write's partition there. It removes the name a minute after
+    /// the last such write. So a partition costs at most 2 requests a minute, however many writes it takes. A
+    /// write that adds events costs at most one more request a minute: the process that hands the events on
+    /// removes the name.
+    ///
+    /// After a write without an answer, or one that could not reserve its values, the next write stores the
+    /// name anew. If the name cannot be stored, the write fails with [`Error::Unregistered`] and is not sent.
+    /// Types without `eventual` rows, sums over partitions, `unique(.., across)` and `outbox` register nothing.
     ///
     /// It applies to all clones of the [`Tables`](crate::Tables), all types of the table, and
     /// transactions. Awaiting it creates the register's table unless it exists: one request.

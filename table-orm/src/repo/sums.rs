@@ -146,8 +146,8 @@ impl<E: TableEntity> Repo<E> {
         totals.into_iter().map(group).collect()
     }
 
-    /// Counts the sums of the type again in a partition. Returns the totals that are wrong: other programs
-    /// wrote entities, or the type did not have the sum then.
+    /// Counts the sums of the type again in a partition, and returns the totals that are wrong. A total is
+    /// wrong if another program wrote entities, or if entities were stored before the type had the sum.
     ///
     /// Reads the canonical rows of the partition, and the rows of the totals before and after. Counts again
     /// when a total changed meanwhile, at most 5 times. A total that changed during each count is returned as

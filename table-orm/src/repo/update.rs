@@ -22,8 +22,9 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// Use it for increments and appends. Each attempt costs a read and a write. When another writer changed
     /// the entity in between, it waits and starts again from the read, for up to
-    /// [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME) or the time set by [`retry_for`](Update::retry_for). `change` is called once for each attempt, with the
-    /// values stored then. As with [`save`](Self::save), stored properties that `E` does not know are removed.
+    /// [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME) or the time set by
+    /// [`retry_for`](Update::retry_for). Each attempt calls `change` once, with the values stored then. As with
+    /// [`save`](Self::save), stored properties that `E` does not know are removed.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};

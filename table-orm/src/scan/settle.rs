@@ -25,12 +25,13 @@ impl<E: TableEntity> Repo<E> {
     /// It leaves what is younger than [`SETTLE_GRACE`] to its writer, or the time set by
     /// [`grace`](Settle::grace). It settles the entities of `E` only.
     ///
-    /// A partition costs one query, and the whole table a scan: the service reads all of its rows, and returns
-    /// those to settle. With `unique(.., across)` it is two queries, or two scans. A register costs 16 queries,
-    /// those of each partition that it names, and one delete for each that is clean then. It may not name the
-    /// partition of a request that took effect minutes late, so also scan the table, such as once a week.
+    /// A partition costs one query. The whole table costs a scan: the service reads all of its rows, and
+    /// returns those to settle. With `unique(.., across)` these are two queries, or two scans. A register costs
+    /// 16 queries, the queries of each partition that it names, and one delete for each that is clean then.
+    /// Each intent that is found costs 2 requests for each other partition, and 2 more.
     ///
-    /// What it finds costs 2 requests for each other partition, and 2 more.
+    /// A register may not name the partition of a request that took effect minutes late. So also scan the
+    /// table, for example once a week.
     ///
     /// ```
     /// use std::time::Duration;

@@ -2,8 +2,8 @@
 
 use super::Type;
 use super::change::{Reads, SchemaChange};
-use super::describe::{CODES, ENCODER};
-use super::samples::{Read, STORED};
+use super::describe::{CODES, ENCODER, MIGRATES_FROM};
+use super::samples::{NEW_UNIQUE, Read, STORED};
 use super::text::{EXPIRY, Entity, Item, UNION};
 use crate::property::renames_slots;
 use std::collections::BTreeSet;
@@ -29,10 +29,12 @@ const fn unread(remedy: &'static str) -> Verdict {
 
 const NEW_TABLE: &str = "keep it, or move the entities to the new keys with `migrate_from`, or store them in a new table \
                          and copy them";
+const MOVE: &str =
+    "deploy it in the phases of the guide's page on new keys: entities move while clients go on";
+const MOVED: &str = "no version with `migrate_from` runs then, and `verify_migrated` is complete";
+const UNCHECKED: &str = "check it with the others, or delete its lines once no row of it is stored";
 const NEW_ROW: &str = "keep it, and add a row of another name beside it: `backfill` that, move queries to it, \
                        then `drop_row` or `retire` this one";
-const NEW_UNIQUE: &str =
-    "keep it until a `unique` with another `key` beside it is filled by `backfill`";
 const REWRITE: &str = "run `rewrite`: until then, `verify` reports the rows";
 const REPAIR: &str = "run `verify`, then `repair`, before queries read what it lacks from this row";
 const KEEP_VALUES: &str = "read it into the new field with `alias`, keep the field, or keep the values in \
@@ -51,17 +53,28 @@ const NO_EXPIRY: &str = "keep an instant: entities never expire by another value
 
 /// The lock as it has to be now, and the changes since it was written: none exactly if each type is the same.
 pub(super) fn all(before: &[Entity], types: Vec<Type>) -> (Vec<Entity>, Vec<SchemaChange>) {
-    let mut changes = Vec::new();
+    let (before, mut changes) = with_old_forms(before, &types);
     let is_gone = |old: &&Entity| {
         types.iter().all(|new| (new.entity.what, &new.entity.name) != (old.what, &old.name))
     };
     for gone in before.iter().filter(is_gone) {
-        let remedy = "check it with the others, or delete its lines once no row of it is stored";
-        changes.push(change(&gone.name, "the type is not checked any more", &lossy(remedy)));
+        // A type that is still checked has its entities in its own form now.
+        let ended = before.iter().any(|new| {
+            let keys = new.items("keys").next();
+            let old_form = keys.and_then(|keys| keys.get(MIGRATES_FROM));
+            old_form == Some(&*gone.name) && !is_gone(&new)
+        });
+        changes.push(match ended {
+            true => change(&gone.name, "the old form is not checked any more", &fine(MOVED)),
+            false => change(&gone.name, "the type is not checked any more", &lossy(UNCHECKED)),
+        });
     }
     let mut now = Vec::new();
+    let is_noted =
+        |changes: &[SchemaChange], name: &str| changes.iter().any(|one| one.entity == name);
     for Type { mut entity, read, .. } in types {
         match before.iter().find(|old| (old.what, &old.name) == (entity.what, &entity.name)) {
+            None if is_noted(&changes, &entity.name) => {}
             None => changes.push(change(&entity.name, "the type is new", &fine(""))),
             Some(old) => {
                 let stored = old.items(STORED).next();
@@ -78,6 +91,23 @@ pub(super) fn all(before: &[Entity], types: Vec<Type>) -> (Vec<Entity>, Vec<Sche
         now.push(entity);
     }
     (now, changes)
+}
+
+/// The lock, in which what a type was before its migration is its old form, and what that means.
+fn with_old_forms(before: &[Entity], types: &[Type]) -> (Vec<Entity>, Vec<SchemaChange>) {
+    let (mut before, mut changes) = (before.to_vec(), Vec::new());
+    let migrating = types.iter().filter_map(|one| Some((&one.entity, one.old_form.as_ref()?)));
+    for (new, old_form) in migrating {
+        let is = |old: &Entity, name: &str| (old.what, &*old.name) == (new.what, name);
+        if before.iter().any(|old| is(old, old_form)) {
+            continue;
+        }
+        let Some(old) = before.iter_mut().find(|old| is(old, &new.name)) else { continue };
+        old.name.clone_from(old_form);
+        let what = format!("its keys in the lock are those of `{old_form}` now, and it has others");
+        changes.push(change(&new.name, what, &fine(MOVE)));
+    }
+    (before, changes)
 }
 
 /// What is not the same where no item means something else.
@@ -234,6 +264,7 @@ fn facts(
             _ if grows(&one(&before), &one(&after)) => fine(""),
             // An earlier lock did not have it.
             _ if label.starts_with(ENCODER) && before.is_empty() => fine(""),
+            "keys" if label == MIGRATES_FROM => fine(if after.is_empty() { MOVED } else { MOVE }),
             "keys" => unread(NEW_TABLE),
             "row" if is_renamed_expiry(old, new) => fine(""),
             "row" => of_row(label, old, (&one(&before), &one(&after)), now),

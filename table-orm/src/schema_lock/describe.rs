@@ -11,9 +11,17 @@ use crate::key::{Escape, Shape, TemplatePart, Width};
 use std::collections::BTreeSet;
 
 /// The items of a type but its sample rows. Whether a row may lack a property is tried on the samples.
-pub(super) fn entity<E: TableEntity>(samples: &[E]) -> Result<Entity, LockError> {
+pub(super) fn entity<E: TableEntity>(
+    name: &str,
+    samples: &[E],
+    old_form: Option<&str>,
+) -> Result<Entity, LockError> {
     let schema = Schema::of::<E>();
-    let mut items = vec![keys::<E>(&schema)];
+    let keys = keys::<E>(&schema);
+    let mut items = vec![match old_form {
+        Some(old_form) => keys.fact(MIGRATES_FROM, old_form),
+        None => keys,
+    }];
     items.extend(schema.rows.iter().map(row::<E>));
     items.extend(E::GUARDS.iter().map(unique));
     let optional = optional::<E>(&schema, samples)?;
@@ -51,7 +59,7 @@ pub(super) fn entity<E: TableEntity>(samples: &[E]) -> Result<Entity, LockError>
         let item = Item::new("events", "of writes");
         items.push(item.fact("before", events.before).fact("after", events.after));
     }
-    Ok(Entity { what: ENTITY, name: E::NAME.to_owned(), items })
+    Ok(Entity { what: ENTITY, name: name.to_owned(), items })
 }
 
 /// The types that a union reads, each with the kind that its rows are marked with.
@@ -164,6 +172,9 @@ fn shape(shape: Shape) -> String {
         Shape::Own(Width::Unbounded, _) => "of the app".to_owned(),
     }
 }
+
+/// The label of the name of the old form, of a type that migrates.
+pub(super) const MIGRATES_FROM: &str = "migrates from";
 
 /// What the label of an encoder begins with.
 pub(super) const ENCODER: &str = "encoder ";

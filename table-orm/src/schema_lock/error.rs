@@ -11,8 +11,8 @@ use std::{fmt, io};
 pub enum LockError {
     /// Rows that are stored already would not be read, or values in them be lost.
     #[error(
-        "{} is broken, and was not written:{}\nTo make such a change after all, delete the lines that it \
-         contradicts from the file: no stored row may need them then",
+        "{} was not written, because stored rows do not survive these changes:{}\nTo make such a change after \
+         all, make sure that no stored row needs the lines that it contradicts, then delete them from the file",
         path.display(), list(changes)
     )]
     Breaking {
@@ -53,6 +53,12 @@ pub enum LockError {
     /// Two types have one name.
     #[error("two types are called `{0}`: check one of them against a lock of its own")]
     SameName(String),
+    /// A type that migrates was added without its old form.
+    #[error(
+        "`{0}` has `migrate_from`: add it by `with_migrating`, which adds its old form too, until the migration has \
+         ended"
+    )]
+    OldFormMissing(&'static str),
     /// Two types share a table, and a row of one can be taken for one of the other.
     #[error("`{}` and `{}` share a table: {reason}", types[0], types[1])]
     Alike {

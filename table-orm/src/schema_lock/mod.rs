@@ -23,7 +23,8 @@ pub use change::{Reads, SchemaChange};
 pub use error::LockError;
 pub use profile::LockedTypeError;
 
-use crate::entity::{TableEntity, TableUnion, UnionMember};
+use crate::entity::{ReadRow as _, TableEntity, TableUnion, UnionMember};
+use crate::migrate::Migrates;
 use change::breaking;
 use std::path::PathBuf;
 use std::{env, fs, io};
@@ -67,6 +68,8 @@ struct Type {
     read: fn(&Item) -> samples::Read,
     /// What distinguishes its rows from those of other types; `None` for a union.
     member: Option<UnionMember>,
+    /// The name of its old form, while entities are stored in both.
+    old_form: Option<String>,
 }
 
 impl SchemaLock {
@@ -81,13 +84,64 @@ impl SchemaLock {
     /// Give samples with values in every field, with `None` where a field has an `Option`, and with each code
     /// of an enum.
     pub fn with<E: TableEntity>(mut self, samples: impl IntoIterator<Item = E>) -> Self {
-        let samples: Vec<E> = samples.into_iter().collect();
-        let stored = samples::stored(&samples);
-        match stored.and_then(|stored| Ok((describe::entity(&samples)?, stored))) {
-            Ok((mut entity, stored)) => {
-                entity.items.push(stored);
+        if E::MIGRATES {
+            self.fault = self.fault.or(Some(LockError::OldFormMissing(E::NAME)));
+            return self;
+        }
+        self.add(E::NAME, &Vec::from_iter(samples), None)
+    }
+
+    /// Adds a type with `migrate_from`, and its old form, while entities are stored in both. The samples of the old form
+    /// are made by the conversion of the type.
+    ///
+    /// The lock may still have the type under its name with the keys of the old form: these are kept as those of the old
+    /// form. When the migration has ended, add the type by [`with`](Self::with), and the lock forgets the old form.
+    ///
+    /// ```
+    /// use table_orm::TableEntity;
+    /// use table_orm::schema_lock::SchemaLock;
+    ///
+    /// #[derive(Debug, Clone, TableEntity)]
+    /// #[table(name = "seats", partition = "{hall}", row = "S:{n:03}")]
+    /// struct SeatV1 { hall: String, n: u32 }
+    ///
+    /// #[derive(Debug, Clone, TableEntity)]
+    /// #[table(name = "seats", partition = "{hall}", row = "SEAT:{n:08}", migrate_from = SeatV1)]
+    /// struct Seat { hall: String, n: u32 }
+    /// # impl From<SeatV1> for Seat { fn from(SeatV1 { hall, n }: SeatV1) -> Self { Self { hall, n } } }
+    /// # impl From<Seat> for SeatV1 { fn from(Seat { hall, n }: Seat) -> Self { Self { hall, n } } }
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("tables.lock");
+    /// let seat = Seat { hall: "a".into(), n: 7 };
+    /// SchemaLock::new(&path).with_migrating([seat]).update().check()?;
+    /// assert!(std::fs::read_to_string(&path)?.contains("    migrates from: SeatV1\n"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn with_migrating<E: Migrates>(self, samples: impl IntoIterator<Item = E>) -> Self {
+        let samples = Vec::from_iter(samples);
+        let old: Vec<_> = samples.iter().cloned().map(E::Old::from).collect();
+        let old_form = match <E::Old>::NAME {
+            // Of a module of its own.
+            name if name == E::NAME => format!("{name} before"),
+            name => name.to_owned(),
+        };
+        self.add(E::NAME, &samples, Some(old_form.clone())).add(&old_form, &old, None)
+    }
+
+    fn add<E: TableEntity>(mut self, name: &str, samples: &[E], old_form: Option<String>) -> Self {
+        let stored = samples::stored(samples);
+        let described = stored.and_then(|stored| {
+            let mut entity = describe::entity(name, samples, old_form.as_deref())?;
+            entity.items.push(stored);
+            Ok(entity)
+        });
+        match described {
+            Ok(entity) => {
                 let (read, member) = (samples::read::<E>, Some(UnionMember::of::<E>()));
-                self.types.push(Type { entity, read, member });
+                self.types.push(Type { entity, read, member, old_form });
             }
             Err(fault) => self.fault = self.fault.or(Some(fault)),
         }
@@ -126,7 +180,7 @@ impl SchemaLock {
     /// ```
     pub fn with_union<U: TableUnion>(mut self) -> Self {
         let (entity, read) = (describe::union::<U>(), |_: &Item| samples::Read::default());
-        self.types.push(Type { entity, read, member: None });
+        self.types.push(Type { entity, read, member: None, old_form: None });
         self
     }
 
@@ -179,16 +233,18 @@ impl SchemaLock {
     }
 }
 
-/// Compares every two types of one table, as `shares_table!` does those that it names.
+/// Compares every two types of one table, as `shares_table!` does those that it names. `migrate_from` compares the two
+/// forms of a type.
 fn compare_pairs(types: &[Type]) -> Result<(), LockError> {
-    let members: Vec<_> = types.iter().filter_map(|one| one.member).collect();
-    for (at, member) in members.iter().enumerate() {
-        let others = members[..at].iter();
-        for other in others.filter(|other| member.shares_any_table(other)) {
-            let helpers = member.shared_helpers(other);
-            let reason = match helpers {
+    let is_old_form = |one: &Type, of: &Type| of.old_form.as_ref() == Some(&one.entity.name);
+    for (at, one) in types.iter().enumerate() {
+        let others = types[..at].iter();
+        let others = others.filter(|other| !(is_old_form(one, other) || is_old_form(other, one)));
+        for (member, other) in others.filter_map(|other| one.member.zip(other.member)) {
+            let reason = match member.shared_helpers(&other) {
+                _ if !member.shares_any_table(&other) => continue,
                 Some(reason) => reason,
-                None if member.has_other_keys(other) => continue,
+                None if member.has_other_keys(&other) => continue,
                 None => KEYS,
             };
             return Err(LockError::Alike { types: [other.entity, member.entity], reason });

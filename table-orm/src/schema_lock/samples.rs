@@ -6,8 +6,8 @@ use super::error::LockError;
 use super::text::Item;
 use crate::codec::rename;
 use crate::entity::{
-    DynamicEntity, EntityRows, Invalid, OwnRows, Sum, TableEntity, Total, canonical, first_foreign,
-    foreign_rows, index_of, name_of, read_own, read_row,
+    DynamicEntity, EntityRows, Invalid, OwnRows, Sum, TableEntity, Total, across_keys, canonical,
+    first_foreign, foreign_rows, index_of, name_of, read_own, read_row,
 };
 use crate::model::Edm;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +24,8 @@ const GONE: &str =
     "if that is meant, run `repair` with this version, then delete the line of this row";
 const OTHER_TOTAL: &str = "keep what an entity adds, or give the sum another name; if other totals are meant, run \
                            `repair_sums` in each partition with this version, then delete this line";
+pub(super) const NEW_UNIQUE: &str =
+    "keep it until a `unique` with another `key` beside it is filled by `backfill`";
 const RESTORE: &str = "restore the file from its repository";
 
 /// The rows of samples, those of one sample after each other and its canonical row first.
@@ -34,8 +36,8 @@ pub(super) fn stored<E: TableEntity>(samples: &[E]) -> Result<Item, LockError> {
             let row = row.to_json().map_err(|error| invalid::<E>(error.into()))?;
             item = item.fact(name_of::<E>(index), row);
         }
-        for (name, added) in additions(sample) {
-            item = item.fact(&format!("{ADDS}{name}"), added);
+        for (label, value) in elsewhere(sample).map_err(invalid::<E>)? {
+            item = item.fact(&label, value);
         }
     }
     Ok(item)
@@ -43,14 +45,22 @@ pub(super) fn stored<E: TableEntity>(samples: &[E]) -> Result<Item, LockError> {
 
 /// What the lines begin with that say what a sample adds to a sum. No row has such a name.
 const ADDS: &str = "adds to ";
+/// What the lines begin with that say under which PartitionKey a sample has a value of all partitions.
+const TAKES: &str = "takes ";
 
-/// What an entity adds to each sum, as text.
-fn additions<E: TableEntity>(entity: &E) -> Vec<(&'static str, String)> {
+/// What an entity adds to each sum, and the values that it has of all partitions, as text.
+fn elsewhere<E: TableEntity>(entity: &E) -> Result<Vec<(String, String)>, Invalid> {
+    let guards = across_keys(entity)?.into_iter();
+    let guards = guards.map(|(guard, key)| (format!("{TAKES}{}", guard.name), format!("{key:?}")));
+    Ok(additions(entity).into_iter().chain(guards).collect())
+}
+
+fn additions<E: TableEntity>(entity: &E) -> Vec<(String, String)> {
     let added = |sum: &Sum<E>| match sum.contribution(entity) {
         (Total { name, group: Some(group), .. }, number) => {
-            (name, format!("{number} in {group:?}"))
+            (format!("{ADDS}{name}"), format!("{number} in {group:?}"))
         }
-        (Total { name, group: None, .. }, number) => (name, number.to_string()),
+        (Total { name, group: None, .. }, number) => (format!("{ADDS}{name}"), number.to_string()),
     };
     E::sums().iter().map(added).collect()
 }
@@ -68,7 +78,7 @@ fn rows<E: TableEntity>(entity: &E) -> Result<Vec<(usize, DynamicEntity)>, Inval
     own.chain(elsewhere).map(read).collect()
 }
 
-type Sample = (Vec<(usize, DynamicEntity)>, Vec<(&'static str, String)>);
+type Sample = (Vec<(usize, DynamicEntity)>, Vec<(String, String)>);
 
 /// What came of the sample rows of earlier versions.
 #[derive(Debug, Default)]
@@ -81,14 +91,21 @@ pub(super) struct Read {
 /// Reads the sample rows of earlier versions.
 pub(super) fn read<E: TableEntity>(stored: &Item) -> Read {
     let mut read = Read::default();
-    // The rows of the sample, as they are written now, and what it adds to sums.
-    let (mut written, mut added) = (None, Vec::new());
+    // The rows of the sample, as they are written now, and what it has elsewhere.
+    let (mut written, mut elsewhere) = (None, Vec::new());
     for (name, json) in &stored.facts {
+        let now = elsewhere.iter().find(|(own, now)| own == name && now != json);
+        let now = now.map(|(_, now)| now);
         if let Some(sum) = name.strip_prefix(ADDS) {
-            if let Some((_, now)) = added.iter().find(|(own, now)| *own == sum && now != json) {
-                let what = format!("sum {sum}: a stored sample added {json}, and adds {now} now");
-                read.lose::<E>(what, OTHER_TOTAL);
-            }
+            let what = |now| format!("sum {sum}: a stored sample added {json}, and adds {now} now");
+            read.lose::<E>(now.map(what), OTHER_TOTAL);
+            continue;
+        }
+        if let Some(unique) = name.strip_prefix(TAKES) {
+            let what = |now| {
+                format!("unique {unique}: a stored sample has it as {json}, and as {now} now")
+            };
+            read.lose::<E>(now.map(what), NEW_UNIQUE);
             continue;
         }
         let Ok(row) = DynamicEntity::from_json(json) else {
@@ -100,8 +117,8 @@ pub(super) fn read<E: TableEntity>(stored: &Item) -> Read {
             let sample = entity::<E>(&row).map_err(|reason| {
                 read.refuse::<E>(format!("a sample cannot be read: {reason}"), NEW_FIELD);
             });
-            (written, added) =
-                sample.map_or((None, Vec::new()), |(rows, added)| (Some(rows), added));
+            (written, elsewhere) =
+                sample.map_or((None, Vec::new()), |(rows, elsewhere)| (Some(rows), elsewhere));
         }
         if let Some(written) = &written {
             let rows = written.iter().filter(|(other, _)| *other == index);
@@ -124,9 +141,11 @@ impl Read {
         self.add::<E>(what, Reads::Some, remedy);
     }
 
-    /// Notes a change that stored rows survive, and totals do not.
-    fn lose<E: TableEntity>(&mut self, what: String, remedy: &str) {
-        self.add::<E>(what, Reads::All, remedy);
+    /// Notes a change that stored rows survive, and totals or unique values do not.
+    fn lose<E: TableEntity>(&mut self, what: Option<String>, remedy: &str) {
+        if let Some(what) = what {
+            self.add::<E>(what, Reads::All, remedy);
+        }
     }
 
     fn add<E: TableEntity>(&mut self, what: String, reads: Reads, remedy: &str) {
@@ -162,14 +181,14 @@ impl Read {
     }
 }
 
-/// The rows of the entity that is read from a canonical row, and what it adds to sums.
+/// The rows of the entity that is read from a canonical row, and what it has elsewhere.
 fn entity<E: TableEntity>(row: &DynamicEntity) -> Result<Sample, String> {
     let body = row.body().map_err(|error| error.to_string())?;
     let own = OwnRows::canonical::<E>();
     match read_own::<E>(&own, &body, None) {
         Ok(Some((entity, _))) => {
             let rows = rows(&entity).map_err(|error| error.to_string())?;
-            Ok((rows, additions(&entity)))
+            Ok((rows, elsewhere(&entity).map_err(|error| error.to_string())?))
         }
         Ok(None) => Err(format!("the type has no row {:?}", row.row_key)),
         Err(_) => match read_row::<E>(own.index, &body) {

@@ -193,9 +193,9 @@ impl Tables {
         secondary.replication().await.map(Some).map_err(|cause| rejected("", cause))
     }
 
-    /// Waits on tokio's clock instead of the system's. Under a paused clock, waits for other calls and after
-    /// conflicts then take no real time. The same `seed` makes the same waits, and the same dates in the names of
-    /// rows that bring others in step: wrong ones, which nothing depends on. Needs the feature `testing`.
+    /// Waits on tokio's clock instead of the system's. Under a paused clock, waits for other calls and waits
+    /// after conflicts then take no real time. The same `seed` makes the same waits, and the same dates in the
+    /// names of helper rows. These dates are wrong, but nothing depends on them. Needs the feature `testing`.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};

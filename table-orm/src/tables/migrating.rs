@@ -1,8 +1,10 @@
 //! Entities whose stored keys change.
 
 use super::Tables;
+use crate::entity::TableEntity as _;
 use crate::error::Result;
 use crate::migrate::{Migrates, Migrating};
+use crate::model::TableName;
 
 impl Tables {
     /// Returns the calls on a type whose stored keys change: one with `#[table(migrate_from = Old)]`. It finds each entity
@@ -71,6 +73,46 @@ impl Tables {
     /// [`MigrationError::Sum`](crate::migrate::MigrationError::Sum) when a total of one of the two types cannot follow its
     /// entities.
     pub fn migrating<E: Migrates>(&self) -> Result<Migrating<E>> {
-        Migrating::new(&self.connection)
+        self.migrating_in(TableName::checked(E::Old::TABLE), TableName::checked(E::TABLE))
+    }
+
+    /// Does the same as [`migrating`](Self::migrating) in tables of other names, as [`repo_in`](Self::repo_in) does: the
+    /// table of the old rows, then that of the new ones. They are one table if the two types declare one.
+    ///
+    /// ```
+    /// # use table_orm::{Error, ScanPermit, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "lots", partition = "{hall}", row = "L:{n:03}")]
+    /// # struct LotV1 { hall: String, n: u32 }
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "lots2", partition = "{hall}", row = "LOT:{n:08}", migrate_from = LotV1)]
+    /// # struct Lot { hall: String, n: u32 }
+    /// # impl From<LotV1> for Lot { fn from(LotV1 { hall, n }: LotV1) -> Self { Self { hall, n } } }
+    /// # impl From<Lot> for LotV1 { fn from(Lot { hall, n }: Lot) -> Self { Self { hall, n } } }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let old = tables.repo_in::<LotV1>("stagingLots".parse()?);
+    /// # old.create_table().await?;
+    /// # old.insert(&LotV1 { hall: "a".into(), n: 1 }).await?;
+    /// let lots = tables.migrating_in::<Lot>("stagingLots".parse()?, "stagingLots2".parse()?)?;
+    /// lots.create_table_if_not_exists().await?;
+    /// assert_eq!(lots.migrate(&ScanPermit::because("wider numbers")).await.all()?, 1);
+    /// // The types have a table each.
+    /// let one = tables.migrating_in::<Lot>("stagingLots".parse()?, "STAGINGLOTS".parse()?);
+    /// assert!(matches!(one, Err(Error::Migration(_))));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`migrating`](Self::migrating), and [`MigrationError::TableCount`](crate::migrate::MigrationError::TableCount) where
+    /// the types declare two tables and the names are one, or the other way round.
+    pub fn migrating_in<E: Migrates>(
+        &self,
+        old: TableName,
+        new: TableName,
+    ) -> Result<Migrating<E>> {
+        Migrating::new(&self.connection, old, new)
     }
 }

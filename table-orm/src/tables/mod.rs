@@ -229,12 +229,12 @@ impl Tables {
     /// An entity that was read as absent is checked only if the transaction inserts it. An `upsert` or
     /// `insert_or_merge` of it is sent as an insert.
     ///
-    /// When another writer changed one in between, it waits and calls `function` again, for up to
-    /// [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME) or the time set by
-    /// [`retry_for`](TransactionWith::retry_for). So `function` may run several times: do in it nothing that
-    /// must happen once, and read in it all that it writes. It may borrow, but a counter that it changes
-    /// needs an atomic. While one call repeats after a conflict, other calls of that partition wait, in this
-    /// `Tables` and its clones.
+    /// When another writer changed such an entity in between, the call waits and calls `function` again, for up
+    /// to [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME) or the time set by
+    /// [`retry_for`](TransactionWith::retry_for). So `function` may run several times. It must do nothing that
+    /// may happen only once, and must read every entity that it writes. It may borrow, but a counter that it
+    /// changes needs an atomic. While one call repeats after a conflict, other calls of that partition wait, in
+    /// this `Tables` and its clones.
     ///
     /// Cost: the reads of the function and one transaction, for each attempt. An entity that is read and not
     /// written takes one operation and gets a new version. Without writes, nothing is sent after the reads,
@@ -282,8 +282,8 @@ impl Tables {
         self.try_transaction_with(partition, function)
     }
 
-    /// Does the same as [`transaction_with`](Self::transaction_with) by a function with an error type of the
-    /// app's own. Returns its error, and writes nothing then.
+    /// Does the same as [`transaction_with`](Self::transaction_with), with a function that has an error type of
+    /// the app's own. If the function fails, the call returns its error and writes nothing.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};
@@ -411,8 +411,8 @@ impl Tables {
         writing(request).await.map_err(|cause| rejected(table.as_str(), cause))
     }
 
-    /// Deletes a table with all its rows. It does not know the types of the table, so it leaves their rows in other
-    /// tables, and does not report them: [`Repo::delete_table`] does.
+    /// Deletes a table with all its rows. The call does not know which types the table has. It leaves their
+    /// rows in other tables, and does not report these rows. [`Repo::delete_table`] reports them.
     ///
     /// ```
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {

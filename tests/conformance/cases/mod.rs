@@ -12,6 +12,7 @@ mod histories;
 mod isolation;
 mod keys;
 mod large;
+mod migrations;
 mod open;
 mod outbox;
 mod pages;
@@ -56,6 +57,9 @@ cases! {
     aliases: are_read_filtered_and_replaced;
     chunked: are_stored_shortened_and_read;
     large: are_kept_while_an_entity_refers_to_them;
+    migrations: move_entities_to_other_partitions_of_another_table,
+        give_entities_other_keys_in_their_partition, share_entities_among_more_shards,
+        drop_the_rows_that_a_type_has_lost;
     across: values_have_one_holder_among_32_contenders, values_go_from_entity_to_entity;
     elements: have_rows_that_come_and_go_with_them, fill_a_transaction_and_no_more;
     entities: are_stored_under_every_key_and_read_back, are_found_by_range_filter_and_projection,
@@ -75,7 +79,7 @@ cases! {
     outbox: events_are_handed_on_in_the_order_of_the_writes, events_go_to_a_queue,
         events_are_found_by_the_register;
     sums: stay_exact_beside_other_writers, are_copied_into_one_partition;
-    transactions: apply_every_kind_of_operation, that_fail_name_the_operation_and_change_nothing,
+    transactions: apply_every_kind_of_operation, of_untyped_rows_hold_whole, that_fail_name_the_operation_and_change_nothing,
         hold_as_many_operations_as_the_store_says, refuse_a_row_given_twice, stay_in_their_partition,
         over_4_mib_are_rejected, of_nothing_are_refused, keep_keys_of_any_characters,
         with_stale_etags_change_nothing, require_a_version_by_a_merge_of_nothing,

@@ -1,9 +1,9 @@
 use super::keys::KEYS;
 use crate::subject::{Subject, delete, insert, json, row};
 use serde_json::json;
-use table_orm::ETag;
 use table_orm::query::Span;
 use table_orm::store::{Action, ErrorCode, IfMatch, Operation};
+use table_orm::{DynamicEntity, ETag, Error};
 
 fn operation(row_key: &str, action: Action) -> Operation {
     Operation { row_key: row_key.to_owned(), action }
@@ -200,4 +200,36 @@ pub async fn delete_in_one_version_only(subject: Subject) {
     subject.commit("p", vec![insert("p", "s", ""), delete(&new)]).await.unwrap();
     let gone = subject.write("p", "r", delete(&new).action).await.unwrap_err();
     assert_eq!(gone.code, ErrorCode::RESOURCE_NOT_FOUND);
+}
+
+pub async fn of_untyped_rows_hold_whole(subject: Subject) {
+    let table = subject.dynamic();
+    let row = |key: &str| DynamicEntity::new("p", key).with("A", 1_i32);
+    for key in ["merged", "deleted"] {
+        table.insert(&row(key).with("Old", true)).await.unwrap();
+    }
+    let transaction = |last: &str| {
+        let transaction =
+            table.transaction("p").insert(&row("inserted")).insert_or_replace(&row("over"));
+        transaction.merge(&row("merged").with("B", 2_i32)).delete(&row(last))
+    };
+    let refused = transaction("absent").commit().await.unwrap_err();
+    assert!(matches!(refused, Error::NotFound(_)), "{refused}");
+    assert_eq!(refused.rejection().unwrap().row_key, "absent");
+    assert!(table.get("p", "inserted").await.unwrap().is_none());
+    let etags = transaction("deleted").commit().await.unwrap();
+    assert_eq!(etags.len(), 4);
+    let stored = table.list("p", ..).collect().await.unwrap();
+    let keys: Vec<_> = stored.iter().map(|row| (&*row.row_key, row.properties.len())).collect();
+    assert_eq!(keys, [("inserted", 1), ("merged", 3), ("over", 1)]);
+    // Rows as they were read are deleted in that version alone.
+    table.insert_or_replace(&row("over")).await.unwrap();
+    let report = table.delete_many(stored).continue_on_failure().await;
+    let [failure] = &report.failures[..] else { panic!("{report:?}") };
+    assert_eq!(
+        (report.written.rows, failure.entity.as_ref().unwrap().row_key.as_str()),
+        (2, "over")
+    );
+    assert!(matches!(failure.error, Error::Conflict(_)), "{}", failure.error);
+    assert_eq!(table.list("p", ..).count().await.unwrap(), 1);
 }

@@ -231,7 +231,7 @@ struct Lossy {
 #[table(name = "follownot", partition = "{owner}")]
 #[row(first, key = "A:{name_low}")]
 #[row(second, key = "B:{name}")]
-#[row(third, key = "C:{name}", canonical)]
+#[row(third, key = "C:{name}", canonical, allow_duplicate)]
 #[row(fourth, key = "D:{hour}", when = NotFollow::early)]
 #[component(name_low = lower(name))]
 struct NotFollow {

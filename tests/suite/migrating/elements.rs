@@ -173,6 +173,9 @@ async fn an_entity_of_one_hundred_rows_stays_in_its_old_form_and_is_served_in_it
     let blog = blog().await;
     blog.old.insert(&with_labels(1, 98).into()).await.unwrap();
     blog.old.insert(&with_labels(2, 99).into()).await.unwrap();
+    let plan = blog.version_2.migrate(&permit()).plan().await.unwrap();
+    let unmovable: Vec<_> = plan.unmovable.iter().map(|unmovable| &*unmovable.row_key).collect();
+    assert_eq!((plan.entities, unmovable), (1, vec!["A:002"]));
     let report = blog.version_2.migrate(&permit()).await;
     let skipped: Vec<_> = report.skipped.iter().map(|skipped| &*skipped.row_key).collect();
     assert_eq!((report.progress.moved, skipped), (1, vec!["A:002"]));
@@ -233,6 +236,8 @@ async fn with_a_unique_value_an_entity_moves_in_one_transaction_or_not_at_all() 
         let (slug, labels) = (format!("post-{n}"), (0..count).collect());
         old.insert(&PostV1 { blog: "B".into(), n, slug, labels }).await.unwrap();
     }
+    let plan = posts.migrate(&permit()).plan().await.unwrap();
+    assert_eq!((plan.entities, plan.unmovable.len()), (1, 1));
     let report = posts.migrate(&permit()).await;
     assert_eq!((report.progress.moved, report.skipped.len()), (1, 1));
     assert!(matches!(report.skipped[0].reason, Error::TooManyElements(_)), "{report:?}");

@@ -36,8 +36,11 @@ async fn a_mover_does_what_its_plan_says_and_goes_on_where_another_stopped() {
     let report = orders_2.verify_migrated(&permit()).await.unwrap();
     assert!(report.is_complete() && report.left_over.is_empty());
     assert_eq!(report.markers, 1500);
-    let retired = orders_2.retire(&permit()).await.unwrap();
+    let mut pages = Vec::new();
+    let retire = orders_2.retire(&permit()).on_progress(|report| pages.push(report.markers));
+    let retired = retire.await.unwrap();
     assert_eq!((retired.markers, retired.parcels, retired.left), (1500, 0, 0));
+    assert_eq!(pages, [1000, 1500]);
     // Nothing of the old form is left, and every entity is complete in the new one.
     let old = tables.table("orders".parse().unwrap());
     assert_eq!(old.scan(ScanPermit::because("test")).collect().await.unwrap().len(), 0);

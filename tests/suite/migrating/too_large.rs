@@ -15,9 +15,9 @@ struct ScanV1 {
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "scans2", partition = "{shop}__{n}", migrate_from = ScanV1)]
 #[row(by_number, key = "S:{n:05}")]
-#[row(again, key = "A:{n:05}")]
-#[row(and_again, key = "B:{n:05}")]
-#[row(for_ever, key = "C:{n:05}")]
+#[row(again, key = "A:{n:05}", allow_duplicate)]
+#[row(and_again, key = "B:{n:05}", allow_duplicate)]
+#[row(for_ever, key = "C:{n:05}", allow_duplicate)]
 struct Scan {
     shop: String,
     n: u32,
@@ -47,6 +47,10 @@ async fn an_entity_whose_new_rows_do_not_fit_stays_in_its_old_form() {
     old.insert(&scan(2, 9)).await.unwrap();
     let scans = tables.migrating::<Scan>().unwrap();
     scans.create_table_if_not_exists().await.unwrap();
+    let plan = scans.migrate(&permit()).plan().await.unwrap();
+    let [unmovable] = &plan.unmovable[..] else { panic!("{plan:?}") };
+    assert_eq!((plan.entities, &*unmovable.row_key), (1, "S:00001"));
+    assert!(matches!(unmovable.reason, Error::TooLarge(_)), "{}", unmovable.reason);
     let report = scans.migrate(&permit()).await;
     assert_eq!(report.progress.moved, 1);
     let [skipped] = &report.skipped[..] else { panic!("{report:?}") };

@@ -2,7 +2,7 @@
 
 use super::*;
 use table_orm::Tables;
-use table_orm::profile::{AdviceKind, Distinct};
+use table_orm::profile::{Advice, AdviceKind, Distinct};
 use table_orm::testing::{FakeService, KeySet, ServiceSettings};
 
 /// A copy elsewhere, too.
@@ -82,13 +82,31 @@ struct Bill {
     number: u32,
 }
 
-/// The advice for bills with these PartitionKeys in turn.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(
+    name = "sales",
+    partition = "{year:04}__{country}__{state}",
+    row = "{number:08}",
+    allow_append_only
+)]
+struct Sale {
+    year: u16,
+    country: String,
+    state: String,
+    number: u32,
+}
+
+/// What the advice is about for bills with these PartitionKeys in turn.
 async fn advice(partitions: &[&str], rows: usize) -> Vec<AdviceKind> {
+    advices::<Bill>(partitions, rows).await.iter().map(|advice| advice.kind).collect()
+}
+
+async fn advices<E: TableEntity>(partitions: &[&str], rows: usize) -> Vec<Advice> {
     let key = |at: usize| (partitions[at % partitions.len()].to_owned(), format!("{at:08}"));
     let service = FakeService::new(KeySet::new((0..rows).map(key)), ServiceSettings::default());
-    let report = Tables::new(service).repo::<Bill>().profile(because()).keys_only().await.unwrap();
+    let report = Tables::new(service).repo::<E>().profile(because()).keys_only().await.unwrap();
     assert_eq!(report.rows as usize, rows);
-    report.advice.iter().map(|advice| advice.kind).collect()
+    report.advice
 }
 
 #[tokio::test]
@@ -105,6 +123,11 @@ async fn a_component_that_spreads_nothing_is_named_once_there_are_many_rows() {
     assert!(constant(&advice(&["2025__a", "2025__b", "2025__c"], 1_000).await));
     assert!(!constant(&advice(&["2025__a", "2025__b", "2025__c"], 999).await));
     assert!(!constant(&advice(&["2025__a", "2026__b", "2025__c"], 1_000).await));
+    // Each is named.
+    let two = advices::<Sale>(&["2025__no__a", "2025__no__b"], 1_000).await;
+    let named: Vec<_> =
+        two.iter().map(|advice| advice.finding.split(' ').next().unwrap()).collect();
+    assert_eq!(named, ["`year`", "`country`"]);
     // All rows are in one partition, which other advice says.
     assert!(!constant(&advice(&["2025__a"], 1_000).await));
 }

@@ -146,7 +146,7 @@ async fn all_defaults_of_an_optional_group_are_not_its_absence() {
     #[derive(Debug, Clone, PartialEq, TableEntity)]
     #[table(name = "rooms", partition = "{house}")]
     #[row(by_id, key = "ID:{id:04}")]
-    #[row(copy, key = "COPY:{id:04}")]
+    #[row(copy, key = "COPY:{id:04}", allow_duplicate)]
     struct Room {
         house: String,
         id: u16,

@@ -3,7 +3,7 @@ use table_orm::TableEntity;
 #[derive(TableEntity)]
 #[table(name = "runs", partition = "{club}")]
 #[row(by_day, key = "DAY:{day:05}")]
-#[row(by_club, key = "CLUB:{day:05}", eventual)]
+#[row(by_club, key = "CLUB:{day:05}", eventual, allow_duplicate)]
 struct Run {
     club: String,
     day: u32,

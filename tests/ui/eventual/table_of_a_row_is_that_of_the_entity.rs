@@ -12,7 +12,7 @@ struct Order {
 #[derive(TableEntity)]
 #[table(name = "parts", partition = "{customer}", row = "NUM:{number:08}")]
 #[row(by_day, table = "days", key = "DAY:{number:08}", include(), eventual)]
-#[row(by_date, table = "Days", key = "DAY:{number:08}", include(), eventual)]
+#[row(by_date, table = "Days", key = "DAY:{number:08}", include(), eventual, allow_duplicate)]
 struct Part {
     customer: String,
     number: u32,

@@ -14,15 +14,16 @@ use super::endpoint::{AccountService, parse_endpoint};
 use super::error::ConnectError;
 use super::options::ConnectOptions;
 use super::protocol::API_VERSION;
-use crate::blobs::{BlobError, Blobs, check_container, check_part};
+use crate::blobs::{BlobError, BlobNames, Blobs, check_container, check_part};
 use async_trait::async_trait;
 use azure_storage_blob::models::{
-    BlobClientDownloadOptions, BlockBlobClientCommitBlockListOptions, BlockBlobClientUploadOptions,
-    BlockLookupList,
+    BlobClientDownloadOptions, BlobContainerClientListBlobsOptions,
+    BlockBlobClientCommitBlockListOptions, BlockBlobClientUploadOptions, BlockLookupList,
 };
 use azure_storage_blob::{BlobClient, BlobContainerClient, BlobContainerClientOptions};
 use bytes::Bytes;
 use fault::{code, fault, unreadable};
+use futures_util::StreamExt as _;
 use std::fmt;
 use std::num::NonZero;
 use std::sync::Arc;
@@ -202,5 +203,20 @@ impl Blobs for AzureBlobs {
             Err(error) if code(&error) == Some("BlobNotFound") => Ok(()),
             deleted => deleted.map(drop).map_err(|error| fault(name, error)),
         }
+    }
+
+    async fn list(&self, prefix: &str, after: Option<&str>) -> Result<BlobNames, BlobError> {
+        check_container(&self.container)?;
+        let options = BlobContainerClientListBlobsOptions {
+            prefix: Some(prefix.to_owned()),
+            marker: after.map(str::to_owned),
+            ..Default::default()
+        };
+        let pages = self.client.list_blobs(Some(options)).map_err(|error| fault(prefix, error))?;
+        let Some(page) = pages.into_pages().next().await else { return Ok(BlobNames::default()) };
+        let page = page.and_then(|page| page.into_model());
+        let page = page.map_err(|error| fault(prefix, error))?;
+        let names = page.blob_items.into_iter().filter_map(|blob| blob.name).collect();
+        Ok(BlobNames { names, next: page.next_marker.filter(|next| !next.is_empty()) })
     }
 }

@@ -89,6 +89,35 @@ async fn a_page_ends_after_the_most_rows_that_it_may_read() {
 }
 
 #[tokio::test]
+async fn a_page_ends_with_the_row_that_makes_it_large() {
+    let people = fixture().await;
+    let note = "n".repeat(30_000);
+    for number in 0..20 {
+        let body = format!(r#"{{"A":"{}","B":{number}}}"#, note);
+        people.insert("p", &format!("{number:05}"), &body).await;
+    }
+    let (all, pages) = people.keys(people.query(partition("p"))).await;
+    assert_eq!((all.len(), pages), (20, 1));
+    // Sixteen properties of 30,000 characters: half a megabyte.
+    let large: Vec<_> = (0..16).map(|name| format!(r#""P{name}":"{}""#, note)).collect();
+    for number in 0..20 {
+        people.insert("q", &format!("{number:05}"), &format!("{{{}}}", large.join(","))).await;
+    }
+    let mut query = people.query(partition("q"));
+    let first = people.store.query(&query).await.unwrap();
+    assert!((crate::embedded::MAX_PAGE_BYTES..5_000_000).contains(&first.body.len()));
+    assert_eq!(rows(&first).len(), 9);
+    let (all, pages) = people.keys(query.clone()).await;
+    assert_eq!((all.len(), pages), (20, 3));
+    query.top = Some(9);
+    assert_eq!(people.keys(query.clone()).await.1, 3);
+    // What is not selected does not count.
+    query.top = None;
+    query.select = Some(vec!["PartitionKey".into(), "RowKey".into()]);
+    assert_eq!(people.keys(query).await.1, 1);
+}
+
+#[tokio::test]
 async fn a_range_returns_exactly_its_rows() {
     let people = fixture().await;
     for partition_key in ["a", "ab", "b", "c"] {

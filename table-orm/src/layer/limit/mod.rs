@@ -6,10 +6,10 @@
 //!
 //! [`adaptive`](Limit::adaptive) finds the number by how long requests take.
 //!
-//! A task may stop polling a call that has a permit, in order to await another: it takes an item from
-//! `buffer_unordered`, and writes it. If no permit comes back for a second, and some are with calls that
-//! nobody polls, the next call goes on without one. Time in which nobody polls a call is not counted as
-//! the service's. A limit of a partition has no such exception.
+//! A task may stop polling a call that has a permit, in order to await another call: for example, it takes an
+//! item from `buffer_unordered` and writes it. If no permit comes back for a second, and nobody polls some of
+//! the calls that have one, the next call goes on without a permit. The time in which nobody polls a call does
+//! not count as time of the service. A limit of a partition has no such exception.
 
 mod gate;
 mod gradient;
@@ -62,9 +62,10 @@ impl Limit {
         Self { in_flight: requests, per_partition: None, is_adaptive: false }
     }
 
-    /// Sends fewer at once while the service takes longer for them or refuses them: 1 to as many as the
-    /// limit is. It begins with two, and finds out within some requests how many the service takes at
-    /// once. It follows the gradient limits of Netflix's `concurrency-limits`.
+    /// Adapts the limit to the service: fewer requests run at once while the service takes longer or refuses
+    /// requests, but at least 1, and at most the set limit. It begins with two, and finds out within some
+    /// requests how many the service takes at once. It follows the gradient limits of Netflix's
+    /// `concurrency-limits`.
     ///
     /// So a slow server works at its full speed, whatever that is, and answers in time.
     pub const fn adaptive(mut self) -> Self {

@@ -9,13 +9,15 @@
 //!
 //! # From cold
 //!
-//! The rate of the account begins at 2,000 entities a second, what one partition server is sure to take.
-//! Every 10 s in which at least half of it was used raise it by half: 3,000 after 10 s, 10,000 after 40 s,
-//! 20,000 after a minute. After 10 minutes of rest it begins anew. The service spreads partitions over its
-//! servers by their load, within minutes (Calder et al., "Windows Azure Storage", SOSP 2011, section
-//! 5.5), and asks to avoid sudden spikes (service documentation, "Scalability and performance targets").
-//! The documents name no curve, so this one is ours, and not measured on the service. A partition's rate is
-//! not ramped: one server holds it from the start. [`Rate::warm`] begins at the full rate.
+//! The rate of the account begins at 2,000 entities a second, which one partition server certainly takes. It
+//! rises by half after every 10 s in which at least half of it was used: 3,000 after 10 s, 10,000 after 40 s,
+//! 20,000 after a minute. After 10 minutes of rest it begins anew. [`Rate::warm`] begins at the full rate.
+//!
+//! The service spreads partitions over its servers by their load, within minutes (Calder et al., "Windows Azure
+//! Storage", SOSP 2011, section 5.5). It asks to avoid sudden spikes (service documentation, "Scalability and
+//! performance targets"). The documents name no curve: this one is our own, and was not measured on the
+//! service. The rate of a partition begins at its full value, because one server holds the partition from the
+//! start.
 //!
 //! # Throttling
 //!

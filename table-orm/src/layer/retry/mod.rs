@@ -217,8 +217,9 @@ impl Retry {
     }
 
     /// Sets the budget of retries that all calls share, in tokens; `None` sets no limit. A retry takes 5
-    /// tokens, or 10 if no answer came. A call that succeeds, or is rejected, at once returns 1, and one that does so
-    /// by a retry what that retry took. A call that finds too few is not retried. Throttling costs nothing.
+    /// tokens, or 10 if no answer came. After throttling it takes none. A call that succeeds or is rejected at
+    /// its first attempt returns 1 token. A call that does so after a retry returns the tokens of that retry. A
+    /// call for which too few tokens are left is not retried.
     ///
     /// [`DEFAULT_BUDGET`] is 500, as in the AWS SDKs ("Retry behavior", standard mode). In an outage, the
     /// service gets 50 to 100 retries, and then each call once.

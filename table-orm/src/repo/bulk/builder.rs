@@ -15,9 +15,9 @@ use super::{OPEN_BYTES, OPEN_OPERATIONS};
 impl<E: TableEntity> Repo<E> {
     /// Inserts many entities: transactions of one partition, at most 100 operations and 4 MiB each.
     ///
-    /// The input is an iterator or a `Stream`. It is read as it is needed, so it may be endless. Input sorted by
-    /// partition needs the fewest requests. Unsorted input needs few more while [`OPEN_OPERATIONS`] rows hold many
-    /// rows of each partition.
+    /// The input is an iterator or a `Stream`. It is read as it is needed, so it may be endless. Input sorted
+    /// by partition needs the fewest requests. Unsorted input needs only a few more, as long as any
+    /// [`OPEN_OPERATIONS`] rows on end have many rows of each partition.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};
@@ -219,13 +219,14 @@ impl<'a, E, I> Bulk<'a, E, I> {
         self
     }
 
-    /// Does not wait at the end until the rows in other partitions are in step: the rest is settled in the
-    /// background. Without it, the call returns after that.
+    /// Returns without waiting until the rows in other partitions are in step: the rest is settled in the
+    /// background. Without this setting, the call waits for it.
     ///
-    /// A bulk write settles the entities of several transactions together: up to 1,000 of a partition, or when
-    /// 10,000 rows wait. A settling counts as one of the [transactions in flight](Self::parallelism), so the
-    /// write goes no faster than the rows can follow. With `settle_later`, those do not count that run in the
-    /// background: at most 64 of one [`Tables`](crate::Tables) and its clones at a time.
+    /// A bulk write settles the entities of several transactions together: up to 1,000 of a partition, or
+    /// earlier when 10,000 rows wait. Each settling counts as one of the [transactions in
+    /// flight](Self::parallelism), so the write goes no faster than the rows can follow. With `settle_later`, a
+    /// settling in the background does not count. At most 64 of one [`Tables`](crate::Tables) and its clones
+    /// run there at a time.
     ///
     /// When the call is dropped, what it wrote is settled in the background, too.
     ///

@@ -24,9 +24,9 @@ pub struct BulkProgress {
     /// Transactions answered. A write that reads first counts as one for each entity, however many
     /// requests it sent.
     pub requests: u64,
-    /// Rows in other partitions, copies of totals and values given up that do not follow the entities written yet:
-    /// 0 when everything is settled. At the end of a call it is above 0 where a settling failed, or with
-    /// [`settle_later`](super::Bulk::settle_later). The process tries again for 2 minutes, and
+    /// What does not follow the entities written yet: rows in other partitions, copies of totals, and values
+    /// given up. It is 0 when everything is settled. At the end of a call it is above 0 if a settling failed,
+    /// or with [`settle_later`](super::Bulk::settle_later). The process tries again for 2 minutes, and
     /// [`Repo::settle`](crate::Repo::settle) settles what is left.
     pub unsettled: u64,
 }

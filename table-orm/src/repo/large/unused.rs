@@ -144,19 +144,20 @@ impl<E: TableEntity> Repo<E> {
     /// Removes the large values of the entity under that canonical key to which it does not refer, whatever their
     /// age. Returns how many it removed.
     ///
-    /// A write that reads the entity first removes the values that it replaces, and so does a write of a loaded
-    /// entity. This is for the others: after a patch or an upsert that sends one request, or after an upload that was
+    /// A write that reads the entity first removes the values that it replaces. So does a write of a loaded
+    /// entity. Call this after other writes: a patch or an upsert that sent one request, or an upload that was
     /// given up.
     ///
     /// An upload for the same entity that is in progress elsewhere is lost: storing its value fails with
     /// [`LargeValueError::Gone`](crate::repo::LargeValueError::Gone). Nothing else is harmed: readers of a removed
     /// value read the new one.
     ///
-    /// Of a value in a [blob](crate::TablesBuilder::blobs) that was uploaded within the last day, one small row stays
-    /// until [`repair`](Self::repair): it names a blob that an upload in progress may still create.
+    /// A value in a [blob](crate::TablesBuilder::blobs) that was uploaded within the last day leaves one small
+    /// row, which [`repair`](Self::repair) deletes later. The row names a blob that an upload in progress may
+    /// still create.
     ///
-    /// One query, and two point queries for each value; for each that it removes, another query, and a transaction for its
-    /// first row and for each 100 others.
+    /// It sends one query, and two point queries for each value. Each value that it removes takes one more
+    /// query, a transaction for its first row, and a transaction for each 100 of its other rows.
     ///
     /// ```
     /// # use table_orm::property::Large;

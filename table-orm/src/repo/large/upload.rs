@@ -115,8 +115,11 @@ impl Upload {
     /// Appends bytes. Sends a request for each 704 KiB, or for each 4 MiB of a blob.
     ///
     /// # Errors
-    /// When the store rejects a row or a part, with [`LargeValueError::Gone`] when the value was removed meanwhile, and
-    /// with [`LargeValueError::TooLong`] beyond 195 GiB in a blob, or 671 GiB in rows. The upload cannot go on then, nor after a call that was dropped: later calls fail with
+    /// - [`LargeValueError::Gone`] when the value was removed meanwhile.
+    /// - [`LargeValueError::TooLong`] beyond 195 GiB in a blob, or 671 GiB in rows.
+    /// - When the store rejects a row or a part.
+    ///
+    /// After an error, or after a call that was dropped, the upload cannot go on: later calls fail with
     /// [`LargeValueError::Interrupted`]. Start another one.
     pub async fn add(&mut self, bytes: impl Into<Bytes>) -> Result<()> {
         self.check_whole()?;

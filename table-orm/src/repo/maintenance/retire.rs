@@ -31,14 +31,15 @@ pub struct Retire<R> {
 }
 
 impl<E: TableEntity> Repo<E> {
-    /// Deletes all rows of kind `R` in other partitions, when the types of the app no longer have it: a row
-    /// that was removed, or got another key.
+    /// Deletes all rows of kind `R` in other partitions. Call it when the types of the app no longer have this
+    /// row: it was removed, or got another key.
     ///
     /// Reads every row of their table, and is billed for it. Deletes up to 100 rows a request. Deploy the
     /// types without the row first: a writer that still has it writes it again. Declare the earlier form of
     /// the type for this call. After an error, call it again.
     ///
-    /// Of rows in a table of their own, it deletes those of the entities of this `Repo`'s table.
+    /// If the rows are in a table of their own, it deletes only those whose entities are in this `Repo`'s
+    /// table.
     ///
     /// ```
     /// # use table_orm::{ScanPermit, TableEntity, Tables};

@@ -27,9 +27,9 @@ impl<E: TableEntity> Repo<E> {
     /// Deletes the entities that have expired, with all their rows. The type must have `purge_index`, whose rows
     /// find them without a scan.
     ///
-    /// Sends 16 queries, one for each partition of the index, and at most 6 requests for each entity, with 2 more for
-    /// each further partition with its rows: deletes of one partition share transactions. An entity that is extended
-    /// while the purge runs stays. Several purges at once do no harm.
+    /// Sends 16 queries, one for each partition of the index. Each entity takes at most 6 requests, and 2 more
+    /// for each further partition with its rows. Deletes of one partition share transactions. An entity that is
+    /// extended while the purge runs stays. Several purges may run at once.
     ///
     /// ```
     /// use table_orm::{TableEntity, Tables};
@@ -83,9 +83,9 @@ impl<E: TableEntity> Purge<E> {
         self
     }
 
-    /// Looks at no more than so many entities a second on average, at least 1: they take most of the purge's
-    /// requests. Without a rate, up to 100 entities are read and deleted at once, and the connection's layers
-    /// alone slow it down.
+    /// Sets the most entities that it reads in a second, on average; 0 counts as 1. These reads are most of the
+    /// purge's requests. Without a rate, up to 100 entities are read and deleted at once, and only the
+    /// connection's layers slow it down.
     pub const fn rate(mut self, entities_per_second: u32) -> Self {
         self.rate = Some(if entities_per_second == 0 { 1 } else { entities_per_second });
         self

@@ -38,12 +38,12 @@ impl Blocks {
 }
 
 impl Sequence {
-    /// Gives the next number of a block, and takes a block when there is none: no request for most
-    /// numbers, one write for a block, and a read before it where other processes take blocks too.
+    /// Gives the next number of a block. Takes a new block when there is no number left. Most numbers need no
+    /// request. A block needs one write, and a read before it if other processes take blocks too.
     ///
-    /// The first block has one number. Each has twice as many as the one before while they last less than
-    /// 10 s, up to [`MAX_BLOCK`](crate::repo::MAX_BLOCK). The numbers of a block that a process has not
-    /// given when it ends are lost.
+    /// The first block has one number. If a block lasts less than 10 s, the next one is twice as large, up to
+    /// [`MAX_BLOCK`](crate::repo::MAX_BLOCK). When a process ends, the numbers of its block that it has not
+    /// given are lost.
     ///
     /// ```
     /// # use table_orm::{TableName, Tables};

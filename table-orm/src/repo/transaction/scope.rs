@@ -15,12 +15,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A transaction that a function reads and writes through: see
 /// [`Tables::transaction_with`](crate::Tables::transaction_with).
 ///
-/// What is read through it is still so when the transaction takes effect; otherwise the function is called
-/// again. An entity that is read and not written costs one operation, as
-/// [`require`](super::Transaction::require), which gives it a new version. That an entity was absent is
-/// checked only when the transaction writes it: by `insert`, or by `upsert` or `insert_or_merge`, which are
-/// then sent as an insert. A `merge` into it fails with `Error::NotFound`, and nothing is sent. Read through a
-/// [`Repo`](crate::Repo) what may change meanwhile.
+/// Every entity that is read through it is unchanged when the transaction takes effect; otherwise the function
+/// is called again. An entity that is only read costs one operation and gets a new version, as with
+/// [`require`](super::Transaction::require). Read through a [`Repo`](crate::Repo) what may change meanwhile.
+///
+/// If an entity was read as absent, this is checked only when the transaction writes it: by `insert`, or by
+/// `upsert` or `insert_or_merge`, which are then sent as an insert. A `merge` into an absent entity fails with
+/// `Error::NotFound`, and nothing is sent.
 #[derive(Debug)]
 pub struct TransactionScope(Arc<Mutex<State>>);
 
@@ -157,9 +158,9 @@ impl TransactionScope {
         self.state().writes.delete(&loaded);
     }
 
-    /// Requires that an entity is unchanged that was loaded otherwise, as
-    /// [`Transaction::require`](super::Transaction::require). What was read through the scope is required
-    /// already.
+    /// Requires that an entity which was loaded outside the scope is unchanged, as
+    /// [`Transaction::require`](super::Transaction::require). Entities that were read through the scope are
+    /// required already.
     pub fn require<E: TableEntity>(&self, loaded: &Loaded<E>) {
         const { has_one_form::<E>() };
         self.state().writes.require_once(loaded);

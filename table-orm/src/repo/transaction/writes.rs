@@ -22,8 +22,9 @@ use std::{fmt, mem};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Room {
-    /// Operations: one for each row that is written. Less those that the transaction may need for
-    /// [totals](crate::Sum), [events](crate::outbox) and [large values](crate::property::Large), which `plan` shows.
+    /// Operations: one for each row that is written. Those that the transaction may need for
+    /// [totals](crate::Sum), [events](crate::outbox) and [large values](crate::property::Large) are subtracted
+    /// already; `plan` shows them.
     pub operations: usize,
     /// Bytes of the request, of the 4 MiB that the service takes.
     pub bytes: usize,

@@ -10,10 +10,11 @@ impl<T, R: Row> Scan<T, R> {
     /// Reads only the partitions whose keys lie in a range between those of two partitions. The method that
     /// runs the scan fails if the range is empty, or a key cannot hold one of the values.
     ///
-    /// Keys compare as text, and so does the range. It holds the values between its bounds where each component
-    /// sorts as text: a number with a width, a date, text at the end. Components before, which both bounds have in
-    /// common, need not. A [`KeyPart`](crate::key::KeyPart) of your own is taken to sort. Otherwise the range would leave out some of its values, and the scan fails with
-    /// [`KeyFault::Unsorted`].
+    /// Keys compare as text, and so does the range. It has exactly the values between its bounds if each
+    /// component sorts as text: a number with a width, a date, text at the end. Components that both bounds
+    /// start with in common need not sort. A [`KeyPart`](crate::key::KeyPart) of your own is assumed to sort.
+    /// If any other component does not sort, the range would leave out some of its values, so the scan fails
+    /// with [`KeyFault::Unsorted`].
     ///
     /// ```
     /// # use table_orm::{ScanPermit, TableEntity, Tables};

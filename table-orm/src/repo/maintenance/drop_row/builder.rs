@@ -23,9 +23,10 @@ use std::fmt;
 ///
 /// - Its key reads as that of a row of the type, or of a type that [`keeping`](Self::keeping) names.
 /// - It is marked with another `kind` than the type, or says where an entity was moved.
-/// - It has a property that the former row does not have. By its template alone, a former row has those of the type.
-/// - It lacks a property that each former row has, or is not what the earlier type stored under its key. The template
-///   alone does not show that.
+/// - It has a property that the former row does not have. If only the template is given, the row has the
+///   properties of the type.
+/// - It lacks a property that each former row has, or is not what the earlier type stored under its key. If
+///   only the template is given, this is not checked.
 ///
 /// Rows with other keys, guard rows and helper rows are not even considered.
 #[must_use = "nothing is sent until this is awaited"]

@@ -166,8 +166,9 @@ impl FormerRow {
         }
     }
 
-    /// The row of that name, for reports, with the template that the type declared. The text of a component is
-    /// known only for `{name:05}`; elsewhere any text counts, so that rows of another type may have such keys.
+    /// The former row with the template that the type declared. The name is for reports. Only `{name:05}` says
+    /// which text a component has. Any text counts for another component, so the keys of rows of another type
+    /// may read the same.
     ///
     /// # Errors
     /// [`FormerRowError::Template`] when keys cannot be read by the template, [`FormerRowError::Reserved`] for the

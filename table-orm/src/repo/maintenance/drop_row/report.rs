@@ -36,8 +36,8 @@ pub struct DropRowReport {
     pub progress: DropRowProgress,
     /// The first rows that were kept, at most [`MAX_KEPT_ROWS`].
     pub kept: Vec<KeptRow>,
-    /// The components of the former row's template that are no component or property of the type: fields that it has
-    /// lost, or whose property has another name, or names that are mistyped.
+    /// The components of the former row's template that the type has neither as a component nor as a property.
+    /// The type has lost the field, its property has another name now, or the name is mistyped.
     pub unknown_components: Vec<String>,
     /// Whether it deleted nothing, because it was a [`dry_run`](super::DropRow::dry_run).
     pub is_dry_run: bool,

@@ -173,9 +173,9 @@ impl<E: TableEntity> Verify<E> {
         self
     }
 
-    /// Reads all `eventual` rows of the type first, instead of one point query for each. What these rows do not
-    /// confirm is read by a point query as before, so it finds what was out of step when they were read. Guards
-    /// of values that are unique over all partitions are read one by one in either case.
+    /// Reads all `eventual` rows of the type first, instead of one point query for each. It reads a row that
+    /// they do not confirm by a point query, as before. So it finds every row that was out of step when they
+    /// were read. Guards of values that are unique over all partitions are read one by one in either case.
     ///
     /// It scans each table that has such rows, and is billed for it. It pays where the verify covers most
     /// of a table. It holds these rows in memory: about the bytes of their JSON, and 200 more for each. If that is

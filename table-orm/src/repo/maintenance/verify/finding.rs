@@ -89,8 +89,9 @@ pub enum Problem {
     /// It is in another partition, and does not equal what the canonical row says, because a write of the
     /// entity is not settled yet. Its writer settles it, or [`Repo::settle`](crate::Repo::settle).
     Pending,
-    /// A ticket to write rows of an entity in this partition, which nobody has used. A process left it that ended
-    /// in between, or whose request came late. It does nothing, and the next write of the entity there uses it.
+    /// A ticket to write rows of an entity in this partition, which nobody has used. Its process ended before
+    /// it used the ticket, or the request for the ticket took effect late. The ticket does nothing. The next
+    /// write of the entity there uses it.
     Leftover {
         /// Its age in seconds, by the service's clock.
         seconds: u64,

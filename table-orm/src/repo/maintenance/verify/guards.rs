@@ -26,10 +26,10 @@ pub struct VerifyGuards<E> {
 }
 
 impl<E: TableEntity> Repo<E> {
-    /// Finds the guard rows of every `unique(.., across)` whose entity does not have the value.
-    /// [`settle`](Self::settle) removes those that ended processes left; a request that takes effect later, and other
-    /// programs, leave some. They block nobody, but cost storage.
-    /// [`repair`](Self::repair) deletes them. [`verify`](Self::verify) finds the guards that an entity lacks.
+    /// Finds the guard rows of every `unique(.., across)` whose entity does not have the value. They block
+    /// nobody, but cost storage. [`settle`](Self::settle) removes those that ended processes left. Requests
+    /// that take effect late, and other programs, leave others. [`repair`](Self::repair) deletes them.
+    /// [`verify`](Self::verify) finds the guards that an entity lacks.
     ///
     /// Reads every guard row, and the entity and the ticket that it names.
     ///
