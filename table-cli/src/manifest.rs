@@ -64,6 +64,13 @@ impl Manifest {
         }
     }
 
+    /// Whether its rows have some of their properties only. These come last, as names.
+    pub(crate) fn is_of_some_properties(&self) -> bool {
+        let is_of_names = |byte: u8| byte.is_ascii_alphanumeric() || b"_,".contains(&byte);
+        let names = self.selection.rsplit_once("--select ");
+        names.is_some_and(|(_, names)| names.bytes().all(is_of_names))
+    }
+
     pub(crate) const fn version() -> u32 {
         VERSION
     }

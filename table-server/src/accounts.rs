@@ -31,6 +31,12 @@ impl Accounts {
         &self.0[0]
     }
 
+    /// Whether the key of the account of that name is known to everybody.
+    pub(crate) fn is_public(&self, name: &str) -> bool {
+        let public = || SharedKey::new(EMULATOR_ACCOUNT, EMULATOR_KEY).ok();
+        name == EMULATOR_ACCOUNT && self.get(name) == public().as_ref()
+    }
+
     /// Returns the account of that name.
     pub(crate) fn get(&self, name: &str) -> Option<&SharedKey> {
         self.0.iter().find(|account| account.account() == name)

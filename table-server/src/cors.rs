@@ -52,6 +52,14 @@ pub(crate) fn expose(rules: &[CorsRule], request: &Request, mut response: Respon
     if rules.is_empty() { response } else { response.with("vary", "Origin") }
 }
 
+/// Whether a script may have sent a request that changes something. A browser asks before it sends most of them, but not
+/// before a simple one, which a signature in its address may allow.
+pub(crate) fn admits(rules: &[CorsRule], request: &Request) -> bool {
+    let Some(origin) = request.headers.get("origin") else { return true };
+    let method = request.method.as_str();
+    origin.to_str().is_ok_and(|origin| rules.iter().any(|rule| matches(rule, origin, method)))
+}
+
 fn matches(rule: &CorsRule, origin: &str, method: &str) -> bool {
     let of_origin = |allowed: &String| allowed == "*" || allowed == origin;
     rule.origins.iter().any(of_origin)

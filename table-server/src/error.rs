@@ -139,8 +139,10 @@ impl From<StoreError> for ServiceError {
                 Cow::Owned(own.map_or(&*error.message, |(_, text)| text).to_owned())
             }
         };
+        // A database that is closed has said so.
+        let is_answer = error.status == 0 && error.code == ErrorCode::CONNECTION_FAILED;
         Self {
-            status: error.status,
+            status: if is_answer { 503 } else { error.status },
             code: Cow::Owned(code),
             message,
             operation: error.operation,

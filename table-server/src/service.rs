@@ -16,6 +16,7 @@ use crate::settings::SettingsStore;
 use crate::uri::Parameters;
 use http::Method;
 use http::header::HOST;
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use table_orm::azure::SharedKey;
 use table_orm::azure::protocol::instant;
@@ -24,6 +25,14 @@ use table_orm::store::{Store, StoreError};
 
 /// The oldest `x-ms-version` of the Table service.
 const OLDEST_VERSION: &str = "2009-04-14";
+
+/// Why a public host is refused for the emulator's account.
+const PUBLIC_KEY: &str = "The key of this account is public, so a page of any server that takes the name of this host \
+                          could use it. Address the emulator by a local name, or give it an account of your own.";
+
+/// The ends of names that no server on the internet can take from this one.
+const PRIVATE_NAMES: [&str; 7] =
+    [".localhost", ".local", ".internal", ".lan", ".home.arpa", ".test", ".core.windows.net"];
 
 /// The Table service over a store.
 #[derive(Debug)]
@@ -49,6 +58,16 @@ pub(crate) struct Admitted {
     address: Address,
     parameters: Parameters,
     grant: Grant,
+}
+
+/// Whether a page of another server cannot have come from that host: an address, a name without a dot, or one that is
+/// resolved privately.
+fn is_private(host: &str) -> bool {
+    let name = host.rsplit_once(':').filter(|(_, port)| !port.contains(']'));
+    let name = name.map_or(host, |(name, _)| name).trim_end_matches('.').to_ascii_lowercase();
+    !name.contains('.')
+        || name.parse::<Ipv4Addr>().is_ok()
+        || PRIVATE_NAMES.iter().any(|end| name.ends_with(end))
 }
 
 /// How requests are checked.
@@ -101,6 +120,9 @@ impl TableService {
             None => "localhost",
         };
         let address = Address::read(request.client.https, host, request.path())?;
+        if !request.client.https && !is_private(host) && self.accounts.is_public(&address.account) {
+            return Err(ServiceError::AUTHORIZATION_FAILURE.because(PUBLIC_KEY));
+        }
         let parameters = Parameters::read(request.query())?;
         let grant = self.grant(request, &address, &parameters).await?;
         Ok(Admission::Granted(Box::new(Admitted { address, parameters, grant })))
@@ -150,6 +172,9 @@ impl TableService {
         if address.secondary && operation.is_write() {
             return Err(ServiceError::WRITES_NOT_ALLOWED);
         }
+        if operation.is_write() && !cors::admits(&self.settings.properties().cors, request) {
+            return Err(ServiceError::CORS_PREFLIGHT_FAILURE);
+        }
         let (store, settings) = (&*self.store, &self.settings);
         let execution = Execution { store, settings, address, grant, request };
         execution.run(operation).await
@@ -180,7 +205,37 @@ impl TableService {
         if date && (self.any_version || (OLDEST_VERSION..=LATEST_VERSION).contains(&version)) {
             Ok(())
         } else {
-            Err(ServiceError::INVALID_HEADER_VALUE)
+            Err(ServiceError::INVALID_HEADER_VALUE.because(format!(
+                "The value for one of the HTTP headers is not in the correct format. This server knows the versions \
+                 {OLDEST_VERSION} to {LATEST_VERSION} of x-ms-version; `table-orm serve --skipApiVersionCheck` takes \
+                 all."
+            )))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_others_may_own_are_not_private() {
+        for host in [
+            "127.0.0.1:10002",
+            "10.1.2.3",
+            "[::1]:10002",
+            "[::1]",
+            "localhost:10002",
+            "tables",
+            "acc.table.localhost:1",
+            "host.docker.internal:10002",
+            "tables.ci.svc.cluster.local",
+            "acc.table.core.windows.net",
+        ] {
+            assert!(is_private(host), "{host}");
+        }
+        for host in ["evil.example:10002", "127.0.0.1.evil.example", "localhost.example.", "a.b"] {
+            assert!(!is_private(host), "{host}");
         }
     }
 }

@@ -283,6 +283,25 @@ fn an_export_has_the_selected_rows_and_properties() {
 }
 
 #[test]
+fn a_file_of_some_properties_replaces_no_rows_unasked() {
+    let (folder, source) = database(100);
+    let to = file(folder.path(), "a.jsonl");
+    export(&[&source, "results", "--to", &to, "--select", "Double"]).unwrap();
+    let narrow = import(&[&source, "--from", &to]).unwrap_err();
+    assert!(matches!(narrow.error(), Some(import::ImportFailure::Narrow { .. })), "{narrow}");
+    let target = file(folder.path(), "target.redb");
+    let narrow = import(&[&target, "--from", &to]).unwrap_err();
+    assert!(narrow.to_string().contains("--insert-only") && !Path::new(&target).exists());
+    import(&[&target, "--from", &to, "--insert-only"]).unwrap();
+    import(&[&target, "--from", &to, "--replace"]).unwrap();
+    // A filter may have the word.
+    let whole = file(folder.path(), "whole.jsonl");
+    let filter = "Text ne '--select Text'";
+    export(&[&source, "results", "--to", &whole, "--filter", filter]).unwrap();
+    import(&[&source, "--from", &whole]).unwrap();
+}
+
+#[test]
 fn a_changed_file_is_not_imported_and_nothing_is_written() {
     let (folder, source) = database(100);
     let to = file(folder.path(), "a.jsonl");

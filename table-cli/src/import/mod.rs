@@ -27,7 +27,8 @@ Examples:
   table-orm import race.redb results --from rows.jsonl --no-manifest --go-on
   table-orm import env:STORAGE --from results.jsonl.zst --checkpoint import.json   # may be interrupted
 
-Rows that exist are replaced, unless --insert-only. The table is created if it does not exist. An import may
+Rows that exist are replaced, unless --insert-only. A file of `export --select` would take their other
+properties away, so it needs --insert-only or --replace. The table is created if it does not exist. An import may
 be repeated: rows that were written are written again, with the same content. Rows that are refused are
 reported on stderr with their lines; the first one ends the import, unless --go-on.
 
@@ -50,6 +51,9 @@ pub(crate) struct Arguments {
     /// Refuses rows that exist
     #[arg(long)]
     insert_only: bool,
+    /// Replaces rows that exist, although the file has some of their properties only
+    #[arg(long, conflicts_with = "insert_only")]
+    replace: bool,
     /// Goes on after rows that are refused
     #[arg(long)]
     go_on: bool,
@@ -81,6 +85,12 @@ pub(crate) enum ImportFailure {
         .path.display()
     )]
     Different { path: PathBuf, found: u64, hash: String },
+    #[error(
+        "`{}` was exported with `{selection}`, so rows that exist would lose their other properties; nothing was \
+         written: give --insert-only to leave them, or --replace to replace them",
+        .path.display()
+    )]
+    Narrow { path: PathBuf, selection: String },
     #[error("the checkpoint `{}` cannot be read or written: name another file, and import again", .path.display())]
     Checkpoint { path: PathBuf, source: io::Error },
     #[error("the import is complete, but its checkpoint `{}` cannot be removed: delete it", .path.display())]
@@ -128,6 +138,12 @@ pub(crate) async fn run(
         true => None,
         false => Some(Manifest::of(path).map_err(ImportFailure::from)?),
     };
+    if let Some(Manifest { selection, .. }) = manifest.as_ref().filter(|manifest| {
+        manifest.is_of_some_properties() && !(arguments.insert_only || arguments.replace)
+    }) {
+        let (path, selection) = (path.clone(), selection.clone());
+        return Err(ImportFailure::Narrow { path, selection }.into());
+    }
     let text = match (&manifest, &arguments.checkpoint) {
         (None, None) => None,
         _ => Some(Text::of(path, file)?),

@@ -4,6 +4,7 @@ use super::ServeError;
 use super::faults::{Fault, FaultPlan, FaultSource};
 use crate::secret;
 use std::fs;
+use std::io::{Write as _, stderr};
 use std::path::PathBuf;
 use table_orm::azure::SharedKey;
 use table_orm::embedded::Durability;
@@ -91,6 +92,9 @@ pub(crate) struct Arguments {
     _without_effect: WithoutEffect,
 }
 
+/// The file in which Azurite keeps its tables.
+const AZURITE_DATA: &str = "__azurite_db_table__.json";
+
 /// Flags of Azurite that scripts have, and that change nothing here.
 #[derive(Debug, clap::Args)]
 struct WithoutEffect {
@@ -129,7 +133,16 @@ impl Arguments {
         let Some(folder) = &self.location else { return Ok(self.db.clone()) };
         let create = fs::create_dir_all(folder);
         create.map_err(|source| ServeError::Create { path: folder.clone(), source })?;
-        Ok(Some(folder.join("tables.redb")))
+        let database = folder.join("tables.redb");
+        if !database.exists() && folder.join(AZURITE_DATA).exists() {
+            // Nobody may be reading.
+            let _ = writeln!(
+                stderr(),
+                "the tables of Azurite in `{}` are not read: the server starts without tables",
+                folder.display()
+            );
+        }
+        Ok(Some(database))
     }
 
     /// Returns the settings of the server.

@@ -2,7 +2,7 @@
 
 use crate::codec::Members;
 use crate::entity::{ReadRow, body, read_row};
-use crate::model::{DateTime, ETag, Edm, Metadata, PARTITION_KEY, ROW_KEY};
+use crate::model::{DateTime, ETag, Edm, Metadata, PARTITION_KEY, ROW_KEY, TYPE_ANNOTATION};
 use crate::property::{Properties, PropertiesWriter, PropertyError, PropertyFault, RowFault};
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -105,11 +105,22 @@ impl ReadRow for KeyedRow {
     const NAME: &'static str = DynamicEntity::NAME;
 
     fn read_row(_row: usize, members: Members<'_, '_>) -> Result<Self, RowFault> {
-        let mut missing = vec![ROW_KEY, PARTITION_KEY];
-        let row = read(members, |name| missing.retain(|key| *key != name))?;
-        match missing.pop() {
-            Some(key) => Err(RowFault::new(key, PropertyFault::Missing)),
-            None => Ok(Self(row)),
+        let (mut missing, mut unknown) = (vec![ROW_KEY, PARTITION_KEY], None);
+        let row = read(members, |name| {
+            missing.retain(|key| *key != name);
+            // Else a misspelt one would change the type of a value.
+            let is_unknown = name.contains('@') && !name.ends_with(TYPE_ANNOTATION);
+            if is_unknown {
+                unknown = Some(name.to_owned());
+            }
+        })?;
+        match (missing.pop(), unknown) {
+            (Some(key), _) => Err(RowFault::new(key, PropertyFault::Missing)),
+            (None, Some(name)) => {
+                let reason = format!("`{TYPE_ANNOTATION}` is the only annotation of a property");
+                Err(RowFault::new(&name, PropertyFault::Unreadable(reason)))
+            }
+            (None, None) => Ok(Self(row)),
         }
     }
 }

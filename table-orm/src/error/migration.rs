@@ -32,6 +32,18 @@ pub enum MigrationError {
         /// The old ones of the converted entity.
         made: String,
     },
+    /// The old form of the entity does not hold all of it, and the client inserts the old form.
+    #[error(
+        "`{entity}` with the new key {new} is another entity after it is converted to its old form and back; nothing was \
+         written: correct the `From` implementations, or write what the old form does not hold once your clients insert \
+         the new one"
+    )]
+    Lossy {
+        /// The entity's type name.
+        entity: &'static str,
+        /// The PartitionKey and the RowKey of the new canonical row, such as `"oslo" / "ORD:1"`.
+        new: String,
+    },
     /// The conversion between the two types changes the instant at which the entity expires.
     #[error(
         "`{entity}` with the new key {new} expires at another instant than in its old form; nothing was written: \
@@ -145,6 +157,7 @@ impl MigrationError {
             Self::KeyChanged { .. }
                 | Self::ManyPartitions { .. }
                 | Self::OldPartitions { .. }
+                | Self::Lossy { .. }
                 | Self::TableCount { .. }
         )
     }

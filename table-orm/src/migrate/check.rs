@@ -2,7 +2,7 @@
 
 use super::determined_key::{determine, row_template};
 use super::migrates::Migrates;
-use super::stays::{differ_in_shards, same_partition, same_table};
+use super::stays::{differ_in_shards, same_guards, same_partition, same_table};
 use crate::entity::{GuardTemplate, RowTemplate, TableEntity};
 use crate::key::Escape;
 
@@ -25,6 +25,11 @@ pub const fn check<E: Migrates>() {
         is_plain::<E>() && is_plain::<E::Old>(),
         "`migrate_from` moves rows of one partition: a type with rows elsewhere (`eventual`, `purge_index`), or a \
          `unique(.., across)` cannot migrate, and cannot be migrated from; migrate without it, then add it"
+    );
+    assert!(
+        !<E::Old>::MIGRATES,
+        "`migrate_from`: the old type has `migrate_from` itself, and the rows of its own old form would not be seen; end \
+         that migration first"
     );
     assert!(
         E::OUTBOX.is_some() == <E::Old>::OUTBOX.is_some(),
@@ -51,6 +56,11 @@ pub const fn check<E: Migrates>() {
          `desc` or `biased`. A function (`with`) may write the new key, but not the old one"
     );
     let one_table = same_table::<E>();
+    assert!(
+        same_guards(E::GUARDS, <E::Old>::GUARDS),
+        "`migrate_from`: the two types differ in `unique`, so an entity of each could have one value; give both the same \
+         ones in the same order, and add, change or remove one before the migration, or after it"
+    );
     assert!(
         E::GUARDS.is_empty() && <E::Old>::GUARDS.is_empty() || one_table && same_partition::<E>(),
         "`migrate_from`: `unique` is checked within a partition, but the partitions of the two types differ; remove it \

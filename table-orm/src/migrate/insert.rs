@@ -10,7 +10,7 @@ use super::marker::Marker;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
-use super::old_place::{AtOld, canonical_key, check_conversion, has_old_key};
+use super::old_place::{AtOld, as_old, canonical_key, check_conversion};
 use super::stays::has_one_form;
 use crate::entity::{EntityRows, is_alive};
 use crate::error::{Error, Result};
@@ -49,10 +49,8 @@ impl<E: Migrates> Migrating<E> {
     }
 
     async fn insert_old(&self, entity: &E, rows: EntityRows) -> Result<()> {
-        let old = E::Old::from(entity.clone());
-        let old_rows = EntityRows::of(&old)?;
+        let (_, old_rows) = as_old(entity, &rows)?;
         let key = canonical_key(&old_rows);
-        has_old_key::<E>(&rows, &old_rows)?;
         let mut attempts = self.attempts();
         loop {
             match send_named(&self.old.client, insert_all(old_rows.clone()), None).await {

@@ -11,7 +11,7 @@ use super::held::{Held, Stored};
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
-use super::old_place::{canonical_key, check_conversion, has_old_key};
+use super::old_place::{as_old, canonical_key, check_conversion};
 use super::stays::has_one_form;
 use crate::entity::{EntityRows, canonical};
 use crate::error::{Error, Result};
@@ -167,8 +167,7 @@ impl<E: Migrates> Migrating<E> {
         let new = canonical_key(&rows);
         let insert = |form, rows| Step { form, batch: insert_all(rows) };
         if self.form == Form::Old && !has_one_form::<E>(&new) {
-            let old_rows = EntityRows::of(&E::Old::from(entity.clone()))?;
-            has_old_key::<E>(&rows, &old_rows)?;
+            let (_, old_rows) = as_old(entity, &rows)?;
             return Ok(vec![insert(Form::Old, old_rows)]);
         }
         check_conversion(entity, &rows)?;

@@ -199,22 +199,25 @@ impl<E: Migrates> Migrating<E> {
         })
     }
 
+    /// Fails where a marker names another table than that of the new rows.
+    pub(super) fn check_marker(&self, marker: &Marker, old_key: &CanonicalKey) -> Result<()> {
+        if marker.table.eq_ignore_ascii_case(self.new.table().as_str()) {
+            return Ok(());
+        }
+        let CanonicalKey { partition_key, row_key } = old_key.clone();
+        let (entity, content) = (E::NAME, format!("{marker:?}"));
+        Err(MigrationError::UnknownMove { entity, partition_key, row_key, content }.into())
+    }
+
     /// The parcel that a marker names, if it has not been landed.
     pub(super) async fn parcel(
         &self,
         marker: &Marker,
         old_key: &CanonicalKey,
     ) -> Result<Option<Parcel<E>>> {
-        let Marker { table, partition_key, parcel } = marker;
-        if !table.eq_ignore_ascii_case(self.new.table().as_str()) {
-            let CanonicalKey { partition_key, row_key } = old_key.clone();
-            let content = format!("{marker:?}");
-            let entity = E::NAME;
-            let unknown = MigrationError::UnknownMove { entity, partition_key, row_key, content };
-            return Err(unknown.into());
-        }
-        let Some(row_key) = parcel.clone() else { return Ok(None) };
-        let place = CanonicalKey { partition_key: partition_key.clone(), row_key };
+        self.check_marker(marker, old_key)?;
+        let Some(row_key) = marker.parcel.clone() else { return Ok(None) };
+        let place = CanonicalKey { partition_key: marker.partition_key.clone(), row_key };
         Parcel::get(&self.new.client, place, self.old.table()).await
     }
 

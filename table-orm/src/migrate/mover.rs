@@ -86,7 +86,7 @@ pub struct Migrate<'a, E: Migrates> {
     /// The new partitions whose parcels are read at the end; `None` for all.
     partitions: Option<BTreeSet<String>>,
     pub(super) in_bulk: bool,
-    parallelism: usize,
+    pub(super) parallelism: usize,
     per_second: Option<u32>,
     progress: Option<OnProgress<'a>>,
 }

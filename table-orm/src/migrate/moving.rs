@@ -97,9 +97,10 @@ impl<E: Migrates> Migrating<E> {
         Ok(self.land(&place, rows).await.ok().flatten())
     }
 
-    /// Fails where the transaction that switches an entity, or the one that lands it with these rows, would be too
-    /// large.
+    /// Fails where the parcel of an entity, the transaction that switches it, or the one that lands it with these rows
+    /// would be too large.
     pub(super) fn check_fits(&self, old: &OldEntity<E>, rows: &EntityRows) -> Result<()> {
+        parcel::check(old, rows, self.old.table().as_str())?;
         let landing = Parcel::<E>::landing(&canonical_key(rows), rows);
         let (new, old_client) = (&self.new.client, &self.old.client);
         let names_a_parcel = Some(PARCEL_START);

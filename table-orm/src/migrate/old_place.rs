@@ -124,8 +124,19 @@ pub(super) fn check_conversion<E: Migrates>(entity: &E, rows: &EntityRows) -> Re
     }
 }
 
+/// The old form of an entity with these new rows, and its old rows, from which the same entity is read.
+pub(super) fn as_old<E: Migrates>(entity: &E, rows: &EntityRows) -> Result<(E::Old, EntityRows)> {
+    let old = E::Old::from(entity.clone());
+    let old_rows = EntityRows::of(&old)?;
+    has_old_key::<E>(rows, &old_rows)?;
+    if EntityRows::of(&E::from(E::Old::from(entity.clone())))? == *rows {
+        return Ok((old, old_rows));
+    }
+    Err(MigrationError::Lossy { entity: E::NAME, new: shown(&canonical_key(rows)) }.into())
+}
+
 /// Fails unless the entity with these new rows has that old key, and expires when it did.
-pub(super) fn has_old_key<E: Migrates>(rows: &EntityRows, made: &EntityRows) -> Result<()> {
+fn has_old_key<E: Migrates>(rows: &EntityRows, made: &EntityRows) -> Result<()> {
     let (entity, new, made_key) = (E::NAME, canonical_key(rows), canonical_key(made));
     let old = key_of::<E::Old, E>(&new);
     if old.as_ref() != Some(&made_key) {

@@ -7,7 +7,7 @@
 use super::migrates::Migrates;
 use super::old_place::{OldEntity, canonical_key};
 use crate::codec::{members_by_name, write_object};
-use crate::entity::{EntityRows, canonical, read_row};
+use crate::entity::{DynamicEntity, EntityRows, canonical, read_row};
 use crate::error::{Error, MigrationError, Result};
 use crate::eventual::name;
 use crate::model::{MOVED_ETAG, MOVED_FROM, Metadata, PARCEL_START, ROW_KEY, TableName};
@@ -79,6 +79,19 @@ pub(super) fn insert<E: Migrates>(
     let row_key = name(PARCEL_START, &client.connection);
     let action = Action::Insert(body(old, rows, &row_key, old_table)?);
     Ok(Operation { row_key, action })
+}
+
+/// Fails where the service could not store the parcel of an entity.
+pub(super) fn check<E: Migrates>(
+    old: &OldEntity<E>,
+    rows: &EntityRows,
+    old_table: &str,
+) -> Result<()> {
+    // As long as a name.
+    let row_key = format!("{PARCEL_START}{:048}", 0);
+    let parcel = body(old, rows, &row_key, old_table)?;
+    let parcel: DynamicEntity = read_row(0, &parcel)?;
+    Ok(parcel.body().map(|_| ())?)
 }
 
 /// Deletes a parcel that can never be landed.

@@ -6,8 +6,11 @@ use super::migrating::Migrating;
 use super::mover::{Migrate, Unmovable};
 use super::old_place::{AtOld, OldEntity};
 use super::passes::old_rows;
+use crate::entity::{Loaded, is_alive};
 use crate::error::Result;
+use crate::plan::CanonicalKey;
 use crate::repo::CanonicalPages;
+use futures_util::{StreamExt as _, stream};
 
 /// What a mover would do, found by a dry run.
 #[derive(Debug, Default)]
@@ -27,14 +30,14 @@ pub struct MigrationPlan {
 }
 
 impl<E: Migrates> Migrate<'_, E> {
-    /// Reads all old rows, and the new key of each entity, and writes nothing. It measures the transactions of each
-    /// entity, so it names those that are too large to move.
+    /// Reads all old rows, and looks with a point query for each entity whether its new key is free. It measures the
+    /// transactions of each entity, so it names those that are too large to move. Writes nothing.
     ///
     /// # Errors
     /// When the store rejects a request.
     pub fn plan(&self) -> impl Future<Output = Result<MigrationPlan>> + Send + use<E> {
         // What is called for progress cannot be shared with another thread.
-        plan(self.client.clone(), self.pages.clone(), self.in_bulk)
+        plan(self.client.clone(), self.pages.clone(), self.in_bulk, self.parallelism)
     }
 }
 
@@ -42,25 +45,26 @@ async fn plan<E: Migrates>(
     client: Migrating<E>,
     mut pages: CanonicalPages,
     in_bulk: bool,
+    parallelism: usize,
 ) -> Result<MigrationPlan> {
     let mut plan = MigrationPlan::default();
     loop {
         let (page, next) = pages.read().await?;
-        let mut unmoved = Vec::new();
+        let (mut unmoved, mut checks) = (Vec::new(), Vec::new());
         for row in old_rows::<E>(&page.body)? {
             let read = match row.is {
                 Ok(AtOld::Entity(stored)) => OldEntity::of(&stored).map(|old| (stored, old)),
                 Ok(_) => continue,
                 Err(error) => Err(error),
             };
-            let movable = match read {
-                Ok((stored, old)) => {
-                    check(&client, &old).await?.map(|()| unmoved.push(Unmoved { stored, old }))
-                }
-                Err(error) => Err(error),
-            };
-            if let Err(reason) = movable {
-                plan.unmovable.push(Unmovable::new(row.key, reason));
+            checks.push(check(&client, row.key, read));
+        }
+        let mut checks = stream::iter(checks).buffered(parallelism);
+        while let Some(checked) = checks.next().await {
+            match checked? {
+                Movable::Yes(one) => unmoved.push(*one),
+                Movable::No(unmovable) => plan.unmovable.push(unmovable),
+                Movable::Moved => {}
             }
         }
         for group in client.groups(unmoved, in_bulk) {
@@ -80,15 +84,40 @@ async fn plan<E: Migrates>(
     }
 }
 
-/// Whether its transactions are small enough, and no row has the new key: within, why it cannot move.
-async fn check<E: Migrates>(client: &Migrating<E>, old: &OldEntity<E>) -> Result<Result<()>> {
-    match client.check_move(old) {
-        Err(error) if error.is_of_one_entity() => return Ok(Err(error)),
+/// Whether an entity that was read in its old form can move.
+enum Movable<E: Migrates> {
+    Yes(Box<Unmoved<E>>),
+    No(Unmovable),
+    /// Somebody has moved or changed it since.
+    Moved,
+}
+
+/// Whether its transactions are small enough, and no other row has the new key.
+async fn check<E: Migrates>(
+    client: &Migrating<E>,
+    key: CanonicalKey,
+    read: Result<(Loaded<E::Old>, OldEntity<E>)>,
+) -> Result<Movable<E>> {
+    let (stored, old) = match read {
+        Ok(read) => read,
+        Err(error) => return Ok(Movable::No(Unmovable::new(key, error))),
+    };
+    match client.check_move(&old) {
+        Err(error) if error.is_of_one_entity() => {
+            return Ok(Movable::No(Unmovable::new(key, error)));
+        }
         checked => checked?,
     }
-    let (new, client) = (old.new_key(), &client.new.client);
-    if client.row(&client.point(&new)).await?.is_some() {
-        return Ok(Err(client.already_exists(&new.partition_key, &new.row_key)));
+    let new_client = &client.new.client;
+    let (new, now) = (old.new_key(), Some(new_client.connection.clock.now()));
+    let row = new_client.row(&new_client.point(&new)).await?;
+    // One that has expired makes room.
+    if row.is_none_or(|row| !is_alive::<E>(&row.body, now)) {
+        return Ok(Movable::Yes(Box::new(Unmoved { stored, old })));
     }
-    Ok(Ok(()))
+    if !AtOld::<E::Old>::read(&client.old.client, &key).await?.is_version(old.etag.as_str()) {
+        return Ok(Movable::Moved);
+    }
+    let taken = new_client.already_exists(&new.partition_key, &new.row_key);
+    Ok(Movable::No(Unmovable::new(key, taken)))
 }

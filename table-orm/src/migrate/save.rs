@@ -5,7 +5,7 @@ use super::held::{Held, Stored};
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
-use super::old_place::{AtOld, OldEntity, canonical_key, has_old_key, shown};
+use super::old_place::{AtOld, OldEntity, as_old, canonical_key, shown};
 use crate::entity::{CanonicalKeyOf, CompleteKey, EntityRows, Loaded, keys_of};
 use crate::error::{Error, MigrationError, Result};
 use crate::plan::CanonicalKey;
@@ -37,8 +37,7 @@ impl<E: Migrates> Migrating<E> {
                 held.stored = Stored::New(Box::new(saved));
             }
             (Stored::Old(old), Form::Old) => {
-                let entity = E::Old::from(held.entity.clone());
-                has_old_key::<E>(&rows, &EntityRows::of(&entity)?)?;
+                let (entity, _) = as_old(&held.entity, &rows)?;
                 let mut loaded = old.loaded(&self.old.client)?;
                 *loaded = entity;
                 let saved = self.old.save(loaded).await?;

@@ -6,7 +6,7 @@
 
 use super::determined_key::{determine, key_of, row_template};
 use super::migrates::Migrates;
-use crate::entity::{RowTemplate, TableEntity};
+use crate::entity::{GuardTemplate, RowTemplate, TableEntity};
 use crate::key::{TemplatePart, same};
 use crate::model::EdmType;
 use crate::plan::CanonicalKey;
@@ -45,6 +45,19 @@ const fn are_same(new: &[TemplatePart], old: &[TemplatePart], but_shards: bool) 
         let both_shards = but_shards && new[at].is_shard() && old[at].is_shard();
         let alike = both_shards && same(new[at].separator, old[at].separator);
         if !alike && !new[at].is_like(&old[at]) {
+            return false;
+        }
+        at += 1;
+    }
+    at == new.len() && at == old.len()
+}
+
+/// Whether a value has the same guard row in both forms.
+pub(super) const fn same_guards(new: &[GuardTemplate], old: &[GuardTemplate]) -> bool {
+    let mut at = 0;
+    while at < new.len() && at < old.len() {
+        let (one, other) = (&new[at], &old[at]);
+        if !same(one.start, other.start) || !are_same(one.parts, other.parts, false) {
             return false;
         }
         at += 1;

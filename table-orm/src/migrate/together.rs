@@ -15,7 +15,7 @@ use super::marker::Marker;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
-use super::old_place::{AtOld, OldEntity, canonical_key, check_conversion, has_old_key, shown};
+use super::old_place::{AtOld, OldEntity, as_old, canonical_key, check_conversion, shown};
 use super::stays::has_one_form;
 use crate::entity::{EntityRows, Loaded, TableEntity};
 use crate::error::{Error, MigrationError, Result, TransactionError};
@@ -210,9 +210,7 @@ impl<E: Migrates> Together<'_, E> {
     /// The change under the old key.
     fn old_step(&self, change: &Change<'_, E>) -> Result<(Step<E::Old>, CanonicalKey)> {
         let as_old = |entity: &E| -> Result<(E::Old, CanonicalKey)> {
-            let old = E::Old::from(entity.clone());
-            let old_rows = EntityRows::of(&old)?;
-            has_old_key::<E>(&EntityRows::of(entity)?, &old_rows)?;
+            let (old, old_rows) = as_old(entity, &EntityRows::of(entity)?)?;
             Ok((old, canonical_key(&old_rows)))
         };
         let (what, held) = match change {

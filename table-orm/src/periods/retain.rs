@@ -94,8 +94,9 @@ impl fmt::Display for Retention {
 
 impl<E: Bucketed> Retain<E> {
     /// Deletes the [blobs](crate::guide::run::large_values#in-blobs) of the large values of old tables, too, after the
-    /// tables: one request for each, and one for each 5,000 blobs of the type, which lists their names. Without this,
-    /// they stay, and the account pays for them.
+    /// tables: one request for each. Before, it lists the names of all blobs that begin with the type's table name: one
+    /// request for each 5,000, for which the credential needs the permission to list. Without this, they stay, and
+    /// the account pays for them.
     ///
     /// The container must have the values of no other tables of these names. After an error, call it again: blobs of
     /// old tables that are gone are deleted, too. A value that is uploaded meanwhile may leave its blob.
@@ -104,7 +105,8 @@ impl<E: Bucketed> Retain<E> {
         self
     }
 
-    /// Lists what it would drop, and drops nothing: one request for each 1000 tables of the account.
+    /// Lists what it would drop, and drops nothing: one request for each 1000 tables of the account, and with
+    /// [`delete_blobs`](Self::delete_blobs) those that list blobs.
     ///
     /// # Errors
     /// When the store cannot be reached or read.

@@ -129,8 +129,8 @@ impl<T, const N: usize, P: Interval> Ring<T, N, P> {
         Some((P::start(newest.0)?, &newest.1))
     }
 
-    /// Removes the values of periods after that of `now`, and returns how many there were. A clock that was
-    /// ahead has written them. As long as such a value has a slot, [`put`](Self::put) does not overwrite it,
+    /// Removes the values of periods after that of `last`, and returns how many there were. A clock that was
+    /// ahead has written them. Let `last` be later than now by more than clocks differ. As long as such a value has a slot, [`put`](Self::put) does not overwrite it,
     /// and [`downsample`](Self::downsample) skips the periods of which it may have taken a slot.
     ///
     /// ```
@@ -141,8 +141,8 @@ impl<T, const N: usize, P: Interval> Ring<T, N, P> {
     /// assert_eq!(last.remove_after(6), 1);
     /// assert!(last.put(6, 41.0));
     /// ```
-    pub fn remove_after(&mut self, now: P::At) -> usize {
-        let last = P::number(now);
+    pub fn remove_after(&mut self, last: P::At) -> usize {
+        let last = P::number(last);
         let ahead =
             |slot: &&mut Option<(i64, T)>| matches!(slot, Some((number, _)) if *number > last);
         self.slots.iter_mut().filter(ahead).map(|slot| *slot = None).count()

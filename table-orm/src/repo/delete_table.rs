@@ -57,8 +57,8 @@ impl<E: TableEntity> DeleteTable<E> {
     }
 
     /// Deletes the [blobs](crate::guide::run::large_values#in-blobs) of the table's large values, too, after the table:
-    /// one request for each, and one for each 5,000 of them, which lists their names. Without this, they stay, and the
-    /// account pays for them.
+    /// one request for each, and one for each 5,000 of them, which lists their names. The credential needs the
+    /// permission to list. Without this, they stay, and the account pays for them.
     ///
     /// The container must have the values of no other table of that name. After an error, call it again: it deletes
     /// the blobs although the table is gone, and then fails with [`Error::TableNotFound`]. A value that is

@@ -33,8 +33,8 @@ const MOVE: &str =
     "deploy it in the phases of the guide's page on new keys: entities move while clients go on";
 const MOVED: &str = "no version with `migrate_from` runs then, and `verify_migrated` is complete";
 const UNCHECKED: &str = "check it with the others, or delete its lines once no row of it is stored";
-const NEW_ROW: &str = "keep it, and add a row of another name beside it: `backfill` that, move queries to it, \
-                       then `drop_row` or `retire` this one";
+const NEW_ROW: &str = "keep it, and add a row of another name beside it, with `allow_duplicate` if only a literal or \
+                       a width differs: `backfill` that, move queries to it, then `drop_row` or `retire` this one";
 const REWRITE: &str = "run `rewrite`: until then, `verify` reports the rows";
 const REPAIR: &str = "run `verify`, then `repair`, before queries read what it lacks from this row";
 const KEEP_VALUES: &str = "read it into the new field with `alias`, keep the field, or keep the values in \

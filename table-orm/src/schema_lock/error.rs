@@ -51,7 +51,10 @@ pub enum LockError {
         line: usize,
     },
     /// Two types have one name.
-    #[error("two types are called `{0}`: check one of them against a lock of its own")]
+    #[error(
+        "two types are called `{0}`: check one of them against a lock of its own; if one is the old form of a type that \
+         migrates, leave it out, because `with_migrating` adds it"
+    )]
     SameName(String),
     /// A type that migrates was added without its old form.
     #[error(
@@ -59,6 +62,12 @@ pub enum LockError {
          ended"
     )]
     OldFormMissing(&'static str),
+    /// A sample of a type that migrates is another one after it is converted to its old form and back.
+    #[error(
+        "a sample of `{0}` is another entity after it is converted to its old form and back: correct the `From` \
+         implementations"
+    )]
+    Lossy(&'static str),
     /// Two types share a table, and a row of one can be taken for one of the other.
     #[error("`{}` and `{}` share a table: {reason}", types[0], types[1])]
     Alike {

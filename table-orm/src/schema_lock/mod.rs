@@ -94,6 +94,9 @@ impl SchemaLock {
     /// Adds a type with `migrate_from`, and its old form, while entities are stored in both. The samples of the old form
     /// are made by the conversion of the type.
     ///
+    /// Each sample must be the same after it is converted to the old form and back: clients that still insert the old
+    /// form would refuse to write another one.
+    ///
     /// The lock may still have the type under its name with the keys of the old form: these are kept as those of the old
     /// form. When the migration has ended, add the type by [`with`](Self::with), and the lock forgets the old form.
     ///
@@ -120,9 +123,14 @@ impl SchemaLock {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn with_migrating<E: Migrates>(self, samples: impl IntoIterator<Item = E>) -> Self {
+    pub fn with_migrating<E: Migrates>(mut self, samples: impl IntoIterator<Item = E>) -> Self {
         let samples = Vec::from_iter(samples);
-        let old: Vec<_> = samples.iter().cloned().map(E::Old::from).collect();
+        let convert = || samples.iter().cloned().map(E::Old::from);
+        let (old, back) = (Vec::from_iter(convert()), Vec::from_iter(convert().map(E::from)));
+        let rows = |samples: &[E]| samples::stored(samples).ok();
+        if rows(&samples) != rows(&back) {
+            self.fault = self.fault.or(Some(LockError::Lossy(E::NAME)));
+        }
         let old_form = match <E::Old>::NAME {
             // Of a module of its own.
             name if name == E::NAME => format!("{name} before"),

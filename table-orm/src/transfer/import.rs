@@ -247,7 +247,8 @@ impl<D: Destination> ImportRun<'_, D> {
             write = write.continue_on_failure();
         }
         let report = write.await;
-        self.imported.rows += report.written.entities;
+        // A row that an earlier attempt wrote, whose answer was lost, is there.
+        self.imported.rows += report.written.entities + report.written.present;
         for BulkFailure { entity, error } in report.failures {
             let Some(value) = entity.filter(|_| error.is_of_one_entity()) else {
                 return Err(error);

@@ -29,6 +29,32 @@ fn values_of_a_declared_type_may_be_strings() {
 }
 
 #[test]
+fn numbers_of_many_digits_are_stored_in_few() {
+    let zeros = "0".repeat(1000);
+    for (sent, stored) in [
+        (format!(r#""A":1.5{zeros}"#), r#""A":1.5"#),
+        (format!(r#""A":-1{zeros}e-1000"#), r#""A":-1.0"#),
+        (
+            format!(r#""A":0.{zeros}1,"A@odata.type":"Edm.Double""#),
+            r#""A":0.0,"A@odata.type":"Edm.Double""#,
+        ),
+        (
+            format!(r#""A":"{zeros}5","A@odata.type":"Edm.Int64""#),
+            r#""A":"5","A@odata.type":"Edm.Int64""#,
+        ),
+        (
+            r#""A":"-9223372036854775808","A@odata.type":"Edm.Int64""#.to_owned(),
+            r#""A":"-9223372036854775808","A@odata.type":"Edm.Int64""#,
+        ),
+        (r#""A":-2.2250738585072014e-308"#.to_owned(), r#""A":-2.2250738585072014e-308"#),
+    ] {
+        assert_eq!(row(&format!("{{{sent}}}")).unwrap(), format!("{KEYS},{stored}}}"), "{sent}");
+    }
+    let beyond = format!(r#"{{"A":"9{zeros}","A@odata.type":"Edm.Int64"}}"#);
+    assert_eq!(row(&beyond).unwrap_err().code, "InvalidInput");
+}
+
+#[test]
 fn values_of_another_type_are_refused() {
     for sent in [
         r#"{"A":"not a bool","A@odata.type":"Edm.Boolean"}"#,

@@ -9,6 +9,9 @@ use table_orm::azure::protocol::instant;
 use table_orm::model::EdmType;
 use uuid::Uuid;
 
+/// No number needs a longer text: a double in full, with its sign, point and exponent, has 24 characters.
+const LONGEST_NUMBER: usize = 32;
+
 /// The JSON text of a property's value, and whether its type is stored because JSON does not show it.
 pub(super) struct StoredProperty<'a> {
     pub(super) value: Cow<'a, str>,
@@ -29,7 +32,7 @@ pub(super) fn read<'a>(
         return Err(ServiceError::invalid(message));
     }
     let Some(declared) = declared else {
-        return Ok(Some(StoredProperty { value: Cow::Borrowed(value), is_annotated: false }));
+        return Ok(Some(StoredProperty { value: short(value), is_annotated: false }));
     };
     let edm =
         quoted(declared).and_then(|declared| EdmType::from_name(&declared)).ok_or_else(|| {
@@ -61,7 +64,11 @@ fn converted(value: &str, edm: EdmType) -> Option<StoredProperty<'_>> {
                     text.trim().parse().ok().filter(|number: &f64| number.is_finite())?;
                 (Cow::Owned(Value::from(number).to_string()), false)
             }
-            _ => (unchanged, false),
+            _ => (short(value), false),
+        },
+        EdmType::Int64 => match quoted(value) {
+            Some(text) => (Cow::Owned(format!("\"{}\"", text.trim().parse::<i64>().ok()?)), false),
+            None => (short(value), false),
         },
         EdmType::DateTime => {
             let instant = instant::parse(&quoted(value)?)?;
@@ -74,6 +81,13 @@ fn converted(value: &str, edm: EdmType) -> Option<StoredProperty<'_>> {
         _ => (unchanged, false),
     };
     Some(StoredProperty { value, is_annotated: !shown })
+}
+
+/// A number of many digits in few: a number takes 8 bytes of an entity, whatever its text.
+fn short(value: &str) -> Cow<'_, str> {
+    let is_long = value.len() > LONGEST_NUMBER && !value.starts_with('"');
+    let number = is_long.then(|| value.parse::<f64>().ok().filter(|number| number.is_finite()));
+    number.flatten().map_or(Cow::Borrowed(value), |number| Value::from(number).to_string().into())
 }
 
 /// Returns the text of a JSON string.

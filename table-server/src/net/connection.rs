@@ -115,7 +115,8 @@ fn is_ambiguous(request: &Request) -> bool {
 
 fn written(response: Response) -> hyper::Response<Bytes> {
     let mut written = hyper::Response::new(response.body);
-    *written.status_mut() = http::StatusCode::from_u16(response.status).unwrap_or_default();
+    *written.status_mut() = http::StatusCode::from_u16(response.status)
+        .unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
     for (name, value) in response.headers {
         // A value that no header can hold, from a store of an app, is left out.
         if let Ok(value) = HeaderValue::try_from(value) {

@@ -86,7 +86,7 @@ impl Operation {
                 Self::ListTables { query: TableQuery::read(parameters)?, level: level()? }
             }
             (Resource::Tables, Verb::Insert) => Self::CreateTable {
-                table: table_to_create(&request.body)?,
+                table: table_to_create(request)?,
                 preference: Preference::read(&request.headers),
                 level: level()?,
             },
@@ -236,8 +236,9 @@ pub(crate) fn meant_method(method: &Method, headers: &HeaderMap) -> Result<Metho
 }
 
 /// Reads `{"TableName":".."}`.
-fn table_to_create(body: &[u8]) -> Result<TableName, ServiceError> {
-    let body: serde_json::Value = serde_json::from_slice(body)
+fn table_to_create(request: &Request) -> Result<TableName, ServiceError> {
+    write::check_media_type(&request.headers)?;
+    let body: serde_json::Value = serde_json::from_slice(&request.body)
         .map_err(|_| ServiceError::invalid("The body is not a JSON object with a TableName."))?;
     let name = body.get("TableName").and_then(serde_json::Value::as_str);
     table_name(name.ok_or(ServiceError::MISSING_KEYS)?)

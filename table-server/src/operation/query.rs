@@ -38,6 +38,9 @@ impl EntityQuery {
                     None => None,
                 },
             }),
+            None if parameters.get("NextRowKey").is_some() => {
+                return Err(ServiceError::INVALID_QUERY_PARAMETER);
+            }
             None => None,
         };
         let select = select(parameters)?;

@@ -9,6 +9,7 @@ use table_orm::TableName;
 use table_orm::azure::protocol::json;
 use table_orm::model::Metadata;
 use table_orm::store::{Action, ErrorCode, IfMatch, Operation, Store, StoreError};
+use tokio::sync::Mutex;
 
 /// The property of a row that holds its document.
 const DOCUMENT: &str = "Document";
@@ -23,6 +24,8 @@ pub(crate) struct SettingsStore {
     table: TableName,
     /// Read with each request of a browser, so they are kept in memory. Only this server changes them.
     properties: RwLock<Arc<ServiceProperties>>,
+    /// One change at a time: each has sections that the other has not.
+    changes: Mutex<()>,
 }
 
 impl SettingsStore {
@@ -32,7 +35,8 @@ impl SettingsStore {
             StoreError::new(ErrorCode::INTERNAL_ERROR, "The reserved name is invalid.")
                 .caused_by(error)
         })?;
-        let settings = Self { store, table, properties: RwLock::default() };
+        let (properties, changes) = Default::default();
+        let settings = Self { store, table, properties, changes };
         if let Some(document) = settings.read(PROPERTIES, "").await? {
             let read = ServiceProperties::default().updated(document.as_bytes());
             let read = read.map_err(|error| {
@@ -51,6 +55,7 @@ impl SettingsStore {
 
     /// Changes the properties that a document has.
     pub(crate) async fn update_properties(&self, document: &[u8]) -> Result<(), ServiceError> {
+        let _change = self.changes.lock().await;
         let updated = self.properties().updated(document)?;
         self.write(PROPERTIES, "", &updated.to_xml()).await?;
         *self.properties.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(updated);

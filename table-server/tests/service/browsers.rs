@@ -54,3 +54,36 @@ async fn an_answer_names_the_origin_that_may_read_it() {
     let unsigned = request("GET", "/People()", &[("origin", "https://race.example")], "");
     assert_eq!(client.answer(unsigned).await.status, 403);
 }
+
+#[tokio::test]
+async fn a_script_changes_nothing_without_a_rule_for_its_origin() {
+    let client = with_rules().await;
+    let body = r#"{"PartitionKey":"p","RowKey":"new"}"#;
+    let json = ("content-type", "application/json");
+    let send = async |method: &str, path: &str, origin: &str, body: &str| {
+        let request = request(method, path, &[("origin", origin), json], body);
+        client.answer(signed(request)).await.status
+    };
+    // A browser sends this without asking: a signature may be in the address, and a blob has no type.
+    for (path, body) in [("/People", body), ("/Tables", r#"{"TableName":"Mine"}"#)] {
+        for origin in ["https://other.example", "https://race.example", "null"] {
+            assert_eq!(send("POST", path, origin, body).await, 403, "{path} {origin}");
+        }
+    }
+    // The rule is for GET and PUT.
+    let put = "/People(PartitionKey='p',RowKey='new')";
+    assert_eq!(send("PUT", put, "https://other.example", "{}").await, 403);
+    assert_eq!(send("PUT", put, "https://race.example", "{}").await, 204);
+    let text =
+        request("POST", "/Tables", &[("content-type", "text/plain")], r#"{"TableName":"Mine"}"#);
+    assert_eq!(client.answer(signed(text)).await.status, 415);
+}
+
+#[tokio::test]
+async fn a_page_that_takes_the_name_of_the_host_gets_nothing_by_the_public_key() {
+    let client = Client::with_people().await;
+    for (host, status) in [("127.0.0.1:10002", 200), ("tables", 200), ("evil.example:10002", 403)] {
+        let request = request("GET", "/People()", &[("host", host)], "");
+        assert_eq!(client.answer(signed(request)).await.status, status, "{host}");
+    }
+}

@@ -7,6 +7,7 @@ use table_orm::Error;
 use table_orm::TableName;
 use table_orm::embedded::EmbeddedStore;
 use table_orm::layer::{Layer as _, Retry};
+use table_orm::migrate::MigrationError;
 use table_orm::model::ETag;
 use table_orm::store::{Action, Batch, ErrorCode, Middleware, Store, StoreError};
 use table_orm::store::{StoreAnswer, StoreRequest};
@@ -25,11 +26,14 @@ async fn an_entity_on_its_way_keeps_its_old_key_from_no_other() {
         loses.landings.store(false, Relaxed);
         let later = Order { year: 2007, ..order(1, 20) };
         let seven = Order::partition("oslo", 2007_u32);
+        // The old form does not hold it.
+        let lossy = orders_1.upsert(&later).await.unwrap_err();
+        assert!(matches!(lossy, Error::Migration(MigrationError::Lossy { .. })), "{lossy}");
         match write {
             0 => orders_2.insert(&later).await.unwrap(),
-            1 => orders_1.upsert(&later).await.unwrap(),
+            1 => orders_2.upsert(&later).await.unwrap(),
             2 => orders_2.transaction(&seven).insert(&later).commit().await.unwrap(),
-            _ => assert_eq!(orders_1.insert_many([later.clone()]).await.all().unwrap(), 1),
+            _ => assert_eq!(orders_2.insert_many([later.clone()]).await.all().unwrap(), 1),
         }
         let all = orders_2.scan(&super::types::permit()).await.unwrap();
         assert_eq!(all, [Order { cents: 11, ..order(1, 0) }, later]);

@@ -3,7 +3,7 @@
 use super::types::{Clients, Order, clients, order, order_key};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use table_orm::Error;
-use table_orm::migrate::{Form, Migrating};
+use table_orm::migrate::{Form, Migrating, MigrationError};
 
 async fn cents(client: &Migrating<Order>, n: u32) -> i64 {
     client.get(order_key!(n)).await.unwrap().unwrap().cents
@@ -72,7 +72,7 @@ async fn a_function_that_cannot_succeed_is_not_called_again() {
     }
     orders_2.update(order_key!(2_u32), |_| ()).await.unwrap();
     let year = Order::partition("oslo", 2000_u32);
-    for client in [&orders_1, &orders_2] {
+    for (client, is_old) in [(&orders_1, true), (&orders_2, false)] {
         // It inserts what it has read, in either form.
         for n in [1_u32, 2] {
             let calls = AtomicU32::new(0);
@@ -95,7 +95,11 @@ async fn a_function_that_cannot_succeed_is_not_called_again() {
             tx.insert(&later);
             Ok(())
         });
-        assert!(matches!(taken.await, Err(Error::AlreadyExists(_))));
+        let taken = taken.await.unwrap_err();
+        let is_lossy = matches!(taken, Error::Migration(MigrationError::Lossy { .. }));
+        // The old form does not hold it.
+        let is_right = if is_old { is_lossy } else { matches!(taken, Error::AlreadyExists(_)) };
+        assert!(is_right, "{taken}");
         assert_eq!(calls.into_inner(), 1);
     }
 }

@@ -2,6 +2,7 @@
 
 mod elements;
 mod expiring;
+mod guarded;
 mod history;
 mod landing;
 mod listed;

@@ -2,6 +2,7 @@
 
 use super::elements::{TaggedAway, TaggedWithin};
 use super::expiring::{PassAway, PassWithin};
+use super::guarded::Desk;
 use super::reported::{ReportedAway, ReportedWithin};
 use super::simulation::simulate;
 use super::subjects::{Apart, Away, Spread, Within};
@@ -31,6 +32,11 @@ fn nothing_is_lost_or_doubled_on_the_way_to_more_shards() {
     let stays = |number| keys::<Spread>(number).0 == keys::<Spread>(number).1;
     assert_eq!([stays(0), stays(1)], [true, false]);
     all_hold(dose(25, 1_000), |seed| simulate::<Spread>(seed, None));
+}
+
+#[test]
+fn each_unique_value_has_one_holder_in_either_form() {
+    all_hold(dose(25, 1_000), |seed| simulate::<Desk>(seed, None));
 }
 
 #[test]
