@@ -4,6 +4,7 @@
 use crate::case::{CASES, pascal};
 use crate::derive::table_entity;
 use crate::nearest::nearest;
+use crate::symbol::{GUARD_START, HELPER_STARTS, RESERVED_PROPERTIES, SYSTEM_PROPERTIES};
 use crate::template::Template;
 use proc_macro2::Span;
 use quote::{format_ident, quote};
@@ -93,6 +94,18 @@ fn accepts(rule: &str, text: &str) -> bool {
     !table_entity(&input).to_string().contains("compile_error")
 }
 
+/// The words that the runtime's tests read too.
+const WORDS: [(&str, &[&str]); 4] = include!("../../tests/fixtures/words.rs");
+
+#[test]
+fn names_with_a_meaning_are_those_of_the_runtime() {
+    let [_, ("starts", starts), system, reserved] = WORDS else { panic!("{WORDS:?}") };
+    let own: Vec<_> = HELPER_STARTS.into_iter().chain([GUARD_START]).collect();
+    assert_eq!(own, starts);
+    assert_eq!(("system", &SYSTEM_PROPERTIES[..]), system);
+    assert_eq!(("reserved", &RESERVED_PROPERTIES[..]), reserved);
+}
+
 #[test]
 fn names_and_key_characters_are_those_of_the_runtime() {
     for (rule, accepted, rejected) in NAMES {
@@ -111,11 +124,11 @@ fn excess(own: usize, elsewhere: usize, table: &str) -> Option<usize> {
     let table: proc_macro2::TokenStream = table.parse().unwrap();
     let rows = (0..own).map(|row| {
         let (name, key) = (format_ident!("r{row}"), format!("{row:03}:{{day:05}}"));
-        quote!(#[row(#name, key = #key)])
+        quote!(#[row(#name, key = #key, allow_duplicate)])
     });
     let others = (0..elsewhere).map(|row| {
         let (name, key) = (format_ident!("e{row}"), format!("E{row:03}:{{day:05}}__{{club}}"));
-        quote!(#[row(#name, partition = "all", key = #key, eventual)])
+        quote!(#[row(#name, partition = "all", key = #key, eventual, allow_duplicate)])
     });
     let input = parse_quote! {
         #[table(name = "runs", partition = "{club}" #table)]

@@ -166,3 +166,14 @@ pub fn one_shard(model: &Model<'_>, errors: &mut Errors) {
             help: "remove one of them, and give the other more shards");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    /// The words that the runtime's tests read too.
+    const WORDS: [(&str, &[&str]); 4] = include!("../../../tests/fixtures/words.rs");
+
+    #[test]
+    fn names_of_times_are_those_of_the_runtime() {
+        assert_eq!(("times", &super::TIMES[..]), WORDS[0]);
+    }
+}

@@ -142,3 +142,14 @@ fn of_rows(sample: &Sample, patterns: &[Pattern], findings: &mut Vec<Finding>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    /// The words that the derive's tests read too.
+    const WORDS: [(&str, &[&str]); 4] = include!("../../../tests/fixtures/words.rs");
+
+    #[test]
+    fn names_of_times_are_those_of_the_derive() {
+        assert_eq!(("times", &super::TIMES[..]), WORDS[0]);
+    }
+}

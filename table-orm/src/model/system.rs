@@ -63,3 +63,25 @@ pub(crate) const fn reserved_start(row_key: &str) -> Option<&'static str> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words that the derive's tests read too.
+    const WORDS: [(&str, &[&str]); 4] = include!("../../../tests/fixtures/words.rs");
+
+    #[test]
+    fn names_with_a_meaning_are_those_of_the_derive() {
+        let [_, ("starts", starts), system, reserved] = WORDS else { panic!("{WORDS:?}") };
+        assert_eq!(("system", &SYSTEM_PROPERTIES[..]), system);
+        assert_eq!(("reserved", &RESERVED_PROPERTIES[..]), reserved);
+        let letters = || (b'A'..=b'Z').map(char::from);
+        let all = letters().flat_map(|one| {
+            letters().flat_map(move |two| letters().map(move |three| format!("{one}{two}{three}:")))
+        });
+        let found: Vec<_> = all.filter(|start| reserved_start(start).is_some()).collect();
+        assert_eq!(found, starts);
+        assert!(starts.iter().all(|start| reserved_start(start) == Some(*start)));
+    }
+}

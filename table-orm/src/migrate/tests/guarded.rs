@@ -59,7 +59,7 @@ impl Subject for Desk {
             for row_key in [new.row_key, old.row_key] {
                 let row = rows.get(&at(&row_key));
                 if let Some(Edm::Int32(code)) = row.and_then(|row| row.properties.get("Code")) {
-                    let guard = format!("UNQ:code:{code}");
+                    let guard = format!("UNQ:code:{code:03}");
                     if let Some(other) = expected.insert(guard, row_key.clone()) {
                         return Err(format!("{other} and {row_key} have the code {code}"));
                     }
