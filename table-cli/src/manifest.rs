@@ -64,11 +64,11 @@ impl Manifest {
         }
     }
 
-    /// Whether its rows have some of their properties only. These come last, as names.
+    /// Whether its rows have some of their properties only. The names of these come last, and the values of all other
+    /// options are in quotes.
     pub(crate) fn is_of_some_properties(&self) -> bool {
-        let is_of_names = |byte: u8| byte.is_ascii_alphanumeric() || b"_,".contains(&byte);
-        let names = self.selection.rsplit_once("--select ");
-        names.is_some_and(|(_, names)| names.bytes().all(is_of_names))
+        let names = self.selection.rsplit_once("--select");
+        names.is_some_and(|(_, names)| !names.contains('"'))
     }
 
     pub(crate) const fn version() -> u32 {

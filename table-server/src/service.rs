@@ -30,9 +30,22 @@ const OLDEST_VERSION: &str = "2009-04-14";
 const PUBLIC_KEY: &str = "The key of this account is public, so a page of any server that takes the name of this host \
                           could use it. Address the emulator by a local name, or give it an account of your own.";
 
+/// Why a script may change nothing.
+const ORIGIN: &str = "CORS not enabled or no matching rule found for this request. A script changes something here only \
+                      if a CORS rule of the service names its origin and the method.";
+
 /// The ends of names that no server on the internet can take from this one.
-const PRIVATE_NAMES: [&str; 7] =
-    [".localhost", ".local", ".internal", ".lan", ".home.arpa", ".test", ".core.windows.net"];
+const PRIVATE_NAMES: [&str; 9] = [
+    ".localhost",
+    ".local",
+    ".internal",
+    ".lan",
+    ".home.arpa",
+    ".test",
+    ".svc",
+    ".mshome.net",
+    ".core.windows.net",
+];
 
 /// The Table service over a store.
 #[derive(Debug)]
@@ -65,7 +78,8 @@ pub(crate) struct Admitted {
 fn is_private(host: &str) -> bool {
     let name = host.rsplit_once(':').filter(|(_, port)| !port.contains(']'));
     let name = name.map_or(host, |(name, _)| name).trim_end_matches('.').to_ascii_lowercase();
-    !name.contains('.')
+    name.starts_with('[')
+        || !name.contains('.')
         || name.parse::<Ipv4Addr>().is_ok()
         || PRIVATE_NAMES.iter().any(|end| name.ends_with(end))
 }
@@ -173,7 +187,7 @@ impl TableService {
             return Err(ServiceError::WRITES_NOT_ALLOWED);
         }
         if operation.is_write() && !cors::admits(&self.settings.properties().cors, request) {
-            return Err(ServiceError::CORS_PREFLIGHT_FAILURE);
+            return Err(ServiceError::CORS_PREFLIGHT_FAILURE.because(ORIGIN));
         }
         let (store, settings) = (&*self.store, &self.settings);
         let execution = Execution { store, settings, address, grant, request };
@@ -225,6 +239,8 @@ mod tests {
             "10.1.2.3",
             "[::1]:10002",
             "[::1]",
+            "[::ffff:10.0.0.1]:10002",
+            "azurite.ci.svc:10002",
             "localhost:10002",
             "tables",
             "acc.table.localhost:1",

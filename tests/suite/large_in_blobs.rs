@@ -426,6 +426,27 @@ async fn a_table_is_deleted_with_its_blobs_and_no_others_when_asked() {
     assert_eq!(blobs.names(), others);
 }
 
+#[tokio::test]
+async fn a_table_that_is_created_again_meanwhile_keeps_its_values() {
+    let (store, blobs) = (Arc::new(EmbeddedStore::in_memory().unwrap()), MemoryBlobs::new());
+    let films = in_blobs(store.clone(), blobs.clone());
+    films.create_table().await.unwrap();
+    let trailer = upload(&films, 1, bytes(INLINE + 1, 1)).await.unwrap();
+    films.insert(&film(1, trailer)).await.unwrap();
+    // Between the drop of the table and the delete of the first blob, which follows the list of blobs.
+    let (stops, again) = (Stops::default(), films.clone());
+    stops.before(2, async move {
+        again.create_table().await.unwrap();
+        let trailer = upload(&again, 1, bytes(INLINE + 1, 2)).await.unwrap();
+        again.insert(&film(1, trailer)).await.unwrap();
+    });
+    let around = BlobsAround::with_stops(blobs.clone(), &stops);
+    in_blobs(store, around).delete_table().delete_blobs().await.unwrap();
+    assert_eq!(blobs.names().len(), 1);
+    let stored = films.get(key(1)).await.unwrap().unwrap();
+    assert_eq!(read(&films, &stored).await.unwrap().unwrap(), bytes(INLINE + 1, 2));
+}
+
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "shots", partition = "{camera}", row = "{at}", bucket(month, at))]
 struct Shot {

@@ -140,7 +140,7 @@ pub fn duplicates(entity: &Entity<'_>, errors: &mut Errors) {
         if let Some(Row { name: other, .. }) = rows[..at].iter().find(same) {
             let name = &row.name;
             mistake!(errors, row.template.literal => "row `{name}` has the components of row `{other}` in the same order, and the same properties, so no query needs both",
-                help: "remove one of them, or add `allow_duplicate` while stored rows change from one to the other");
+                help: "remove one of them, or add `allow_duplicate`: while stored rows change from one to the other, or for a union that reads one of them among rows of other types");
         }
     }
 }

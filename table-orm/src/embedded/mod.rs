@@ -63,8 +63,8 @@ use tokio::runtime::Handle;
 /// and still have a continuation, like a page of the service.
 pub const MAX_SCANNED_ROWS: usize = 10_000;
 
-/// The most bytes of JSON that a page begins its last row with: 4 MiB, as of a request. A page of large rows is
-/// therefore short, and has a continuation. The documentation of the service gives no such limit.
+/// A page ends with the row that makes its JSON this long: 4 MiB, the limit of a request. So a page of large rows is
+/// short, and has a continuation. The documentation of the service gives no such limit.
 pub const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
 
 /// A [`Store`] in a file or in memory. Clones share it.

@@ -32,6 +32,17 @@ pub enum MigrationError {
         /// The old ones of the converted entity.
         made: String,
     },
+    /// The conversion between the two types changes a value of `unique`, or the two types write it otherwise.
+    #[error(
+        "`{entity}` with the new key {new} has other unique values than in its old form, so another entity could take one \
+         of them; nothing was written: keep the fields of `unique`, and how they are written, as they are in the old type"
+    )]
+    UniqueDiffers {
+        /// The entity's type name.
+        entity: &'static str,
+        /// The PartitionKey and the RowKey of the new canonical row, such as `"oslo" / "ORD:1"`.
+        new: String,
+    },
     /// The old form of the entity does not hold all of it, and the client inserts the old form.
     #[error(
         "`{entity}` with the new key {new} is another entity after it is converted to its old form and back; nothing was \

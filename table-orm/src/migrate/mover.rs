@@ -12,7 +12,6 @@ use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_place::{AtOld, OldEntity};
 use super::parcel::{self, Parcel};
-use super::passes::old_rows;
 use crate::entity::{Loaded, RowOf, WholePartition};
 use crate::error::{Error, Result};
 use crate::plan::CanonicalKey;
@@ -87,7 +86,7 @@ pub struct Migrate<'a, E: Migrates> {
     partitions: Option<BTreeSet<String>>,
     pub(super) in_bulk: bool,
     pub(super) parallelism: usize,
-    per_second: Option<u32>,
+    pub(super) per_second: Option<u32>,
     progress: Option<OnProgress<'a>>,
 }
 
@@ -230,7 +229,7 @@ impl<'a, E: Migrates> Migrate<'a, E> {
         report: &mut MigrateReport,
     ) -> Result<()> {
         let mut unmoved = Vec::new();
-        for row in old_rows::<E>(body)? {
+        for row in self.client.old_rows(body)? {
             let read = match row.is {
                 Ok(AtOld::Entity(stored)) => OldEntity::of(&stored).map(|old| (stored, old)),
                 // Markers stay.

@@ -144,10 +144,19 @@ fn has_old_key<E: Migrates>(rows: &EntityRows, made: &EntityRows) -> Result<()> 
         let made = shown(&made_key);
         return Err(MigrationError::KeyDiffers { entity, new: shown(&new), old, made }.into());
     }
+    if guards::<E>(rows) != guards::<E::Old>(made) {
+        return Err(MigrationError::UniqueDiffers { entity, new: shown(&new) }.into());
+    }
     if E::EXPIRES.is_some() && instant::<E>(rows)? != instant::<E::Old>(made)? {
         return Err(MigrationError::ExpiryDiffers { entity, new: shown(&new) }.into());
     }
     Ok(())
+}
+
+/// The keys of the guard rows of an entity.
+fn guards<T: TableEntity>(rows: &EntityRows) -> Vec<&str> {
+    let guards = rows.rows.iter().filter(|row| row.index >= T::ROWS.len());
+    guards.map(|row| &*row.row_key).collect()
 }
 
 /// A key as errors show it.

@@ -10,7 +10,6 @@ use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_partitions;
 use super::old_place::{AtOld, OldEntity};
-use super::passes::old_rows;
 use super::readings::Readings;
 use super::sorted::sorts_alike;
 use crate::entity::{FromRow, Invalid, Row, RowOf, canonical, canonical_rows};
@@ -243,7 +242,7 @@ impl<E: Migrates> Migrating<E> {
         let mut pages = client.pages(RowQuery { metadata: Metadata::Minimal, ..query });
         let (mut taken, mut last) = (0, None);
         while let Some(body) = pages.next().await? {
-            for row in old_rows::<E>(&body)? {
+            for row in self.old_rows(&body)? {
                 if let AtOld::Entity(stored) = row.is? {
                     let old = OldEntity::<E>::of(&stored)?;
                     last = Some(old.new_key().row_key);

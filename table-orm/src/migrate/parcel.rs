@@ -87,8 +87,8 @@ pub(super) fn check<E: Migrates>(
     rows: &EntityRows,
     old_table: &str,
 ) -> Result<()> {
-    // As long as a name.
-    let row_key = format!("{PARCEL_START}{:048}", 0);
+    // As long as a name, which has a ULID.
+    let row_key = format!("{PARCEL_START}{:026}", 0);
     let parcel = body(old, rows, &row_key, old_table)?;
     let parcel: DynamicEntity = read_row(0, &parcel)?;
     Ok(parcel.body().map(|_| ())?)

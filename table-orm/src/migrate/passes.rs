@@ -25,23 +25,6 @@ pub(super) struct OldRow<O> {
     pub is: Result<AtOld<O>>,
 }
 
-/// The rows of a page, without those of other types, and of entities that keep their key.
-pub(super) fn old_rows<E: Migrates>(body: &[u8]) -> Result<Vec<OldRow<E::Old>>> {
-    let mut rows = Vec::new();
-    for row in split_page(body)? {
-        let json = row.get().as_bytes();
-        let key = key_of(json)?;
-        if !is_in_partition_of::<E::Old>(&key) || !is_old::<E>(&key) {
-            continue;
-        }
-        let is = AtOld::of_row(json);
-        if !matches!(is, Ok(AtOld::Nothing)) {
-            rows.push(OldRow { key, etag: read_etag(json)?, is });
-        }
-    }
-    Ok(rows)
-}
-
 fn is_in_partition_of<T: TableEntity>(key: &CanonicalKey) -> bool {
     T::PARTITION_KEY.takes(&key.partition_key, T::ESCAPE)
 }
@@ -52,6 +35,29 @@ fn key_of(json: &[u8]) -> Result<CanonicalKey> {
 }
 
 impl<E: Migrates> Migrating<E> {
+    /// The rows of a page, without those of other types, and of entities that keep their key.
+    ///
+    /// # Errors
+    /// When a marker names another table: of a copy of the table, entities on their way are in no table of these.
+    pub(super) fn old_rows(&self, body: &[u8]) -> Result<Vec<OldRow<E::Old>>> {
+        let mut rows = Vec::new();
+        for row in split_page(body)? {
+            let json = row.get().as_bytes();
+            let key = key_of(json)?;
+            if !is_in_partition_of::<E::Old>(&key) || !is_old::<E>(&key) {
+                continue;
+            }
+            let is = AtOld::of_row(json);
+            if let Ok(AtOld::Marker(marker)) = &is {
+                self.check_marker(marker, &key)?;
+            }
+            if !matches!(is, Ok(AtOld::Nothing)) {
+                rows.push(OldRow { key, etag: read_etag(json)?, is });
+            }
+        }
+        Ok(rows)
+    }
+
     /// Calls `each` with every canonical row of the old form.
     pub(super) async fn old_pass(
         &self,
@@ -62,7 +68,7 @@ impl<E: Migrates> Migrating<E> {
         let query = client.query(KeyRange { partition, row: canonical_rows::<E::Old>() });
         let mut pages = client.pages(RowQuery { metadata: Metadata::Minimal, ..query });
         while let Some(body) = pages.next().await? {
-            old_rows::<E>(&body)?.into_iter().try_for_each(&mut each)?;
+            self.old_rows(&body)?.into_iter().try_for_each(&mut each)?;
         }
         Ok(())
     }

@@ -5,11 +5,11 @@ use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::mover::{Migrate, Unmovable};
 use super::old_place::{AtOld, OldEntity};
-use super::passes::old_rows;
 use crate::entity::{Loaded, is_alive};
 use crate::error::Result;
 use crate::plan::CanonicalKey;
 use crate::repo::CanonicalPages;
+use crate::sync::Pace;
 use futures_util::{StreamExt as _, stream};
 
 /// What a mover would do, found by a dry run.
@@ -31,13 +31,20 @@ pub struct MigrationPlan {
 
 impl<E: Migrates> Migrate<'_, E> {
     /// Reads all old rows, and looks with a point query for each entity whether its new key is free. It measures the
-    /// transactions of each entity, so it names those that are too large to move. Writes nothing.
+    /// transactions of each entity, so it names those that are too large to move. Writes nothing. It keeps to
+    /// [`parallelism`](Self::parallelism) and [`per_second`](Self::per_second).
     ///
     /// # Errors
     /// When the store rejects a request.
     pub fn plan(&self) -> impl Future<Output = Result<MigrationPlan>> + Send + use<E> {
         // What is called for progress cannot be shared with another thread.
-        plan(self.client.clone(), self.pages.clone(), self.in_bulk, self.parallelism)
+        plan(
+            self.client.clone(),
+            self.pages.clone(),
+            self.in_bulk,
+            self.parallelism,
+            self.per_second,
+        )
     }
 }
 
@@ -46,18 +53,24 @@ async fn plan<E: Migrates>(
     mut pages: CanonicalPages,
     in_bulk: bool,
     parallelism: usize,
+    per_second: Option<u32>,
 ) -> Result<MigrationPlan> {
     let mut plan = MigrationPlan::default();
+    let mut pace = Pace::begin(client.old.client.connection.timer, per_second);
     loop {
         let (page, next) = pages.read().await?;
         let (mut unmoved, mut checks) = (Vec::new(), Vec::new());
-        for row in old_rows::<E>(&page.body)? {
+        for row in client.old_rows(&page.body)? {
             let read = match row.is {
                 Ok(AtOld::Entity(stored)) => OldEntity::of(&stored).map(|old| (stored, old)),
                 Ok(_) => continue,
                 Err(error) => Err(error),
             };
-            checks.push(check(&client, row.key, read));
+            let (due, client) = (pace.due(1), &client);
+            checks.push(async move {
+                due.await;
+                check(client, row.key, read).await
+            });
         }
         let mut checks = stream::iter(checks).buffered(parallelism);
         while let Some(checked) = checks.next().await {

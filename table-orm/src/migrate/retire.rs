@@ -7,7 +7,6 @@ use super::migrating::Migrating;
 use super::mover::DEFAULT_PARALLELISM;
 use super::old_place::AtOld;
 use super::parcel;
-use super::passes::old_rows;
 use super::verify::head;
 use crate::entity::RowHead;
 use crate::error::{Error, Result};
@@ -102,7 +101,7 @@ impl<'a, E: Migrates> RetireMarkers<'a, E> {
     /// Deletes the markers of one page.
     async fn delete_markers(&mut self, body: &[u8], report: &mut RetireReport) -> Result<()> {
         let mut markers = Vec::new();
-        for row in old_rows::<E>(body)? {
+        for row in self.client.old_rows(body)? {
             match row.is {
                 Ok(AtOld::Marker(marker)) => markers.push((row.key, row.etag, marker)),
                 _ => {

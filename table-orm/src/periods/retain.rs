@@ -6,6 +6,7 @@
 use super::{Bucketed, Moment, Period, Periods};
 use crate::error::{Error, Result, rejected};
 use crate::model::{DateTime, TableName};
+use crate::repo::is_gone;
 use crate::store::ErrorCode;
 use futures_core::future::BoxFuture;
 use std::fmt;
@@ -136,7 +137,7 @@ impl<E: Bucketed> Retain<E> {
         for table in &retention.drops {
             let dropped = connection.delete_table(table).await;
             match dropped.map_err(|cause| rejected(table.as_str(), cause)) {
-                Err(error) if !is_gone(&error) => return Err(error),
+                Err(error) if !is_going(&error) => return Err(error),
                 // Another process drops the same tables.
                 _ => {}
             }
@@ -149,11 +150,12 @@ impl<E: Bucketed> Retain<E> {
 }
 
 /// Whether the table is not there any more, or goes.
-fn is_gone(error: &Error) -> bool {
+fn is_going(error: &Error) -> bool {
+    let is_deleting = |code: &ErrorCode| *code == ErrorCode::TABLE_BEING_DELETED;
     match error {
-        Error::TableNotFound(_) | Error::TableBeingDeleted(_) => true,
-        Error::Ambiguous(lost) => *lost.cause.answer_code() == ErrorCode::RESOURCE_NOT_FOUND,
-        _ => false,
+        Error::TableBeingDeleted(_) => true,
+        Error::Ambiguous(lost) => is_gone(error) || is_deleting(lost.cause.answer_code()),
+        error => is_gone(error),
     }
 }
 

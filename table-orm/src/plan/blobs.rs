@@ -82,12 +82,17 @@ impl Connection {
     /// Deletes blobs that no row names: one request for each.
     pub async fn delete_blobs(&self, names: Vec<String>) -> Result<(), LargeValueError> {
         let blobs = self.blobs.as_deref().ok_or(LargeValueError::NoContainer)?;
-        let deletes = names
-            .into_iter()
-            .map(|name| async move { ValueBlob { connection: self, blobs, name }.delete().await });
-        // Collected first: a lazy iterator that borrows is too narrow for a future that is sent.
-        let deletes = stream::iter(deletes.collect::<Vec<_>>()).buffer_unordered(DELETES_AT_ONCE);
-        deletes.try_for_each(|()| async { Ok(()) }).await
+        // In parts, because a future is larger than a name.
+        for names in names.chunks(1_000) {
+            let deletes = names.iter().cloned().map(|name| async move {
+                ValueBlob { connection: self, blobs, name }.delete().await
+            });
+            // Collected first: a lazy iterator that borrows is too narrow for a future that is sent.
+            let deletes = stream::iter(deletes.collect::<Vec<_>>());
+            let deletes = deletes.buffer_unordered(DELETES_AT_ONCE);
+            deletes.try_for_each(|()| async { Ok(()) }).await?;
+        }
+        Ok(())
     }
 }
 

@@ -129,9 +129,11 @@ impl<T, const N: usize, P: Interval> Ring<T, N, P> {
         Some((P::start(newest.0)?, &newest.1))
     }
 
-    /// Removes the values of periods after that of `last`, and returns how many there were. A clock that was
-    /// ahead has written them. Let `last` be later than now by more than clocks differ. As long as such a value has a slot, [`put`](Self::put) does not overwrite it,
-    /// and [`downsample`](Self::downsample) skips the periods of which it may have taken a slot.
+    /// Removes the values of periods after that of `last`, and returns how many there were. Such values were written
+    /// by a clock that was ahead. Let `last` be now plus more than your clocks differ by.
+    ///
+    /// As long as such a value has a slot, [`put`](Self::put) does not overwrite it, and
+    /// [`downsample`](Self::downsample) skips the periods of which it may have taken a slot.
     ///
     /// ```
     /// use table_orm::property::{Numbered, Ring};
@@ -142,10 +144,14 @@ impl<T, const N: usize, P: Interval> Ring<T, N, P> {
     /// assert!(last.put(6, 41.0));
     /// ```
     pub fn remove_after(&mut self, last: P::At) -> usize {
-        let last = P::number(last);
-        let ahead =
-            |slot: &&mut Option<(i64, T)>| matches!(slot, Some((number, _)) if *number > last);
-        self.slots.iter_mut().filter(ahead).map(|slot| *slot = None).count()
+        let (last, mut removed) = (P::number(last), 0);
+        for slot in &mut self.slots {
+            if slot.as_ref().is_some_and(|(number, _)| *number > last) {
+                *slot = None;
+                removed += 1;
+            }
+        }
+        removed
     }
 
     /// Returns whether a value of `at` is so late, `N` periods or more, that a write without a read could overwrite

@@ -5,6 +5,7 @@ use crate::entity::TableEntity;
 use crate::error::{Error, Result, rejected};
 use crate::model::TableName;
 use crate::plan::blobs_of;
+use crate::store::ErrorCode;
 use futures_core::future::BoxFuture;
 use std::collections::BTreeMap;
 
@@ -60,9 +61,9 @@ impl<E: TableEntity> DeleteTable<E> {
     /// one request for each, and one for each 5,000 of them, which lists their names. The credential needs the
     /// permission to list. Without this, they stay, and the account pays for them.
     ///
-    /// The container must have the values of no other table of that name. After an error, call it again: it deletes
-    /// the blobs although the table is gone, and then fails with [`Error::TableNotFound`]. A value that is
-    /// uploaded meanwhile may leave its blob.
+    /// The container must have the values of no other table of that name. After an error, call it again before
+    /// anybody creates a table of that name: it would delete the new one, too. If the table is gone, the call deletes
+    /// the blobs and fails with [`Error::TableNotFound`]. A value that is uploaded meanwhile may leave its blob.
     pub const fn delete_blobs(mut self) -> Self {
         self.deletes_blobs = true;
         self
@@ -82,10 +83,22 @@ impl<E: TableEntity> DeleteTable<E> {
         };
         let deleted = connection.delete_table(table).await;
         let deleted = deleted.map_err(|cause| rejected(table.as_str(), cause));
-        if !blobs.is_empty() && matches!(deleted, Ok(()) | Err(Error::TableNotFound(_))) {
+        if !blobs.is_empty() && deleted.as_ref().err().is_none_or(is_gone) {
             connection.delete_blobs(blobs).await?;
         }
         deleted
+    }
+}
+
+/// Whether the table is not there any more.
+pub(crate) fn is_gone(error: &Error) -> bool {
+    match error {
+        Error::TableNotFound(_) => true,
+        Error::Ambiguous(lost) => {
+            let gone = [ErrorCode::RESOURCE_NOT_FOUND, ErrorCode::TABLE_NOT_FOUND];
+            gone.contains(lost.cause.answer_code())
+        }
+        _ => false,
     }
 }
 

@@ -61,6 +61,7 @@ pub use checked::{Checked, CheckedPages};
 pub use delete_if::DeleteIf;
 pub use delete_partition::DeletePartition;
 pub use delete_table::DeleteTable;
+pub(crate) use delete_table::is_gone;
 pub use dynamic_list::DynamicList;
 pub use explain::Explained;
 pub use get::{Get, GetMany, MAX_PARALLEL_GETS};

@@ -102,8 +102,15 @@ fn with_old_forms(before: &[Entity], types: &[Type]) -> (Vec<Entity>, Vec<Schema
         if before.iter().any(|old| is(old, old_form)) {
             continue;
         }
-        let Some(old) = before.iter_mut().find(|old| is(old, &new.name)) else { continue };
+        // The lock may have the old form under another name.
+        let locked = before.iter().find(|old| is(old, &new.name));
+        let named = locked.and_then(|locked| locked.items("keys").next()?.get(MIGRATES_FROM));
+        let named = named.unwrap_or(&new.name).to_owned();
+        let Some(old) = before.iter_mut().find(|old| is(old, &named)) else { continue };
         old.name.clone_from(old_form);
+        if named != new.name {
+            continue;
+        }
         let what = format!("its keys in the lock are those of `{old_form}` now, and it has others");
         changes.push(change(&new.name, what, &fine(MOVE)));
     }

@@ -62,10 +62,10 @@ pub enum LockError {
          ended"
     )]
     OldFormMissing(&'static str),
-    /// A sample of a type that migrates is another one after it is converted to its old form and back.
+    /// Each sample of a type that migrates is another one after it is converted to its old form and back.
     #[error(
-        "a sample of `{0}` is another entity after it is converted to its old form and back: correct the `From` \
-         implementations"
+        "each sample of `{0}` is another entity after it is converted to its old form and back: correct the `From` \
+         implementations, or give a sample that the old form holds"
     )]
     Lossy(&'static str),
     /// Two types share a table, and a row of one can be taken for one of the other.

@@ -46,6 +46,12 @@ fn numbers_of_many_digits_are_stored_in_few() {
             r#""A":"-9223372036854775808","A@odata.type":"Edm.Int64""#.to_owned(),
             r#""A":"-9223372036854775808","A@odata.type":"Edm.Int64""#,
         ),
+        (format!(r#""A":1.{zeros},"A@odata.type":"Edm.Int32""#), r#""A":1.0"#),
+        // No double: the store refuses it.
+        (
+            r#""A":111111111111111111111111111111111"#.to_owned(),
+            r#""A":111111111111111111111111111111111"#,
+        ),
         (r#""A":-2.2250738585072014e-308"#.to_owned(), r#""A":-2.2250738585072014e-308"#),
     ] {
         assert_eq!(row(&format!("{{{sent}}}")).unwrap(), format!("{KEYS},{stored}}}"), "{sent}");

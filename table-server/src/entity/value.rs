@@ -52,11 +52,11 @@ fn converted(value: &str, edm: EdmType) -> Option<StoredProperty<'_>> {
         EdmType::String => (value.starts_with('"').then_some(unchanged)?, true),
         EdmType::Int32 => match quoted(value) {
             Some(text) => (Cow::Owned(text.trim().parse::<i32>().ok()?.to_string()), true),
-            None => (unchanged, true),
+            None => (short(value), true),
         },
         EdmType::Boolean => match quoted(value) {
             Some(text) => (Cow::Owned(boolean(&text)?.to_string()), true),
-            None => (unchanged, true),
+            None => (short(value), true),
         },
         EdmType::Double => match quoted(value) {
             Some(text) if !is_special(&text) => {
@@ -83,9 +83,10 @@ fn converted(value: &str, edm: EdmType) -> Option<StoredProperty<'_>> {
     Some(StoredProperty { value, is_annotated: !shown })
 }
 
-/// A number of many digits in few: a number takes 8 bytes of an entity, whatever its text.
+/// A double of many digits in few: it takes 8 bytes of an entity, whatever its text.
 fn short(value: &str) -> Cow<'_, str> {
-    let is_long = value.len() > LONGEST_NUMBER && !value.starts_with('"');
+    let is_double = !value.starts_with('"') && value.contains(['.', 'e', 'E']);
+    let is_long = value.len() > LONGEST_NUMBER && is_double;
     let number = is_long.then(|| value.parse::<f64>().ok().filter(|number| number.is_finite()));
     number.flatten().map_or(Cow::Borrowed(value), |number| Value::from(number).to_string().into())
 }

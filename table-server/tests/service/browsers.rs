@@ -70,6 +70,10 @@ async fn a_script_changes_nothing_without_a_rule_for_its_origin() {
             assert_eq!(send("POST", path, origin, body).await, 403, "{path} {origin}");
         }
     }
+    // A page would give itself a rule so.
+    let rule = "/?restype=service&comp=properties";
+    assert_eq!(send("PUT", rule, "https://other.example", RULES).await, 403);
+    assert_eq!(send("DELETE", "/Tables('People')", "https://other.example", "").await, 403);
     // The rule is for GET and PUT.
     let put = "/People(PartitionKey='p',RowKey='new')";
     assert_eq!(send("PUT", put, "https://other.example", "{}").await, 403);

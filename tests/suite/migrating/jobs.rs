@@ -4,11 +4,12 @@ use super::types::{Clients, Order, OrderV1, clients, clients_over, order, permit
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use table_orm::embedded::EmbeddedStore;
+use table_orm::layer::{Fault, Faults, Layer as _, Retry};
 use table_orm::migrate::MigrationPlan;
 use table_orm::model::ETag;
 use table_orm::query::RowQuery;
 use table_orm::store::{Action, Batch, ErrorCode, Middleware, Page, Store, StoreError};
-use table_orm::{DynamicEntity, Error, ScanPermit, TableName};
+use table_orm::{DynamicEntity, Error, ScanPermit, TableName, Tables};
 
 #[tokio::test]
 async fn a_mover_does_what_its_plan_says_and_goes_on_where_another_stopped() {
@@ -134,4 +135,21 @@ async fn a_mover_of_one_partition_leaves_no_parcel_behind_it() {
     let rest = orders_2.migrate_partition(OrderV1::partition("oslo")).resume(token).await;
     assert_eq!(rest.all().unwrap(), 100);
     assert!(orders_2.verify_migrated(&permit()).await.unwrap().is_complete());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_answer_to_deletes_of_markers_is_no_reason_to_stop() {
+    let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+    let Clients { orders, orders_2, .. } = clients_over(store.clone()).await;
+    for n in 0..30 {
+        orders.insert(&order(n, 1).into()).await.unwrap();
+    }
+    assert_eq!(orders_2.migrate(&permit()).await.all().unwrap(), 30);
+    let faults = Faults::seeded(1).on("commit", 1, Fault::LostReply).store(store.clone()).unwrap();
+    let retry = Retry::interactive().write_id("WriteId").around(Arc::new(faults)).unwrap();
+    let migrating = Tables::new(retry).migrating::<Order>().unwrap();
+    let retired = migrating.retire(&permit()).await.unwrap();
+    assert_eq!((retired.markers, retired.left), (30, 0));
+    let old = Tables::new(store).table("orders".parse().unwrap());
+    assert_eq!(old.scan(ScanPermit::because("test")).collect().await.unwrap().len(), 0);
 }

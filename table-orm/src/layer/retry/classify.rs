@@ -34,7 +34,8 @@ pub(crate) fn is_ambiguous(error: &StoreError) -> bool {
         408 => error.operation.is_none(),
         501 | 505 => false,
         507 => error.code != ErrorCode::ANSWERED_WRITES_LOST,
-        503 => error.code != ErrorCode::SERVER_BUSY,
+        // Of a server over an embedded store that is closed.
+        503 => ![ErrorCode::SERVER_BUSY, ErrorCode::CONNECTION_FAILED].contains(&error.code),
         status => status >= 500,
     }
 }

@@ -64,9 +64,13 @@ impl Deleted {
     }
 }
 
-/// Sends deletes together, without rows that have changed or are gone.
+/// How often deletes are sent whose answer is lost.
+const ATTEMPTS: u32 = 3;
+
+/// Sends deletes together, without rows that have changed or are gone. After a lost answer, what is gone has been
+/// deleted.
 async fn delete(client: &TableClient, mut batch: Batch) -> Result<Deleted> {
-    let mut deleted = Deleted::default();
+    let (mut deleted, mut lost) = (Deleted::default(), 0);
     while !batch.operations.is_empty() {
         deleted.requests += 1;
         let Err(error) = client.send(batch.clone()).await else {
@@ -74,8 +78,15 @@ async fn delete(client: &TableClient, mut batch: Batch) -> Result<Deleted> {
             break;
         };
         let changed = match &error {
+            Error::Ambiguous(_) if lost + 1 < ATTEMPTS => {
+                lost += 1;
+                continue;
+            }
             Error::Conflict(_) => true,
-            Error::NotFound(_) => false,
+            Error::NotFound(_) => {
+                deleted.rows += u64::from(lost > 0);
+                false
+            }
             _ => return Err(error),
         };
         let failed = error.rejection().and_then(|rejection| rejection.operation);
