@@ -600,6 +600,20 @@ fn a_value_of_all_partitions_that_is_taken_under_another_key_is_refused() {
     let at = || SchemaLock::new(folder.path().join("tables.lock"));
     first::lock(at()).update().check().unwrap();
     first::lock(at()).check().unwrap();
+    // A lock of an earlier version does not say it: it is added where the sample is.
+    let path = folder.path().join("tables.lock");
+    let whole = fs::read_to_string(&path).unwrap();
+    let earlier: String = whole
+        .lines()
+        .filter(|line| !line.starts_with("    takes "))
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    assert_ne!(earlier, whole);
+    fs::write(&path, &earlier).unwrap();
+    let outdated = first::lock(at()).check().unwrap_err();
+    assert!(matches!(outdated, LockError::Outdated { .. }), "{outdated}");
+    first::lock(at()).update().check().unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), whole);
     let said = "unique login: a stored sample has it as \"UNQ:login:ann@x.org\", and as \"UNQ:login:mail ann@x.org\" now";
     refused_in(&folder, other::lock as Lock, Reads::All, &[said]);
 }

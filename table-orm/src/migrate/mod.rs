@@ -63,6 +63,7 @@ pub use merge::MigratingMerge;
 pub use migrates::Migrates;
 pub use migrating::Migrating;
 pub use mover::{Migrate, MigrateProgress, MigrateReport, Unmovable};
+pub(crate) use old_place::is_held;
 pub use pages::MigratingPages;
 pub use plan::MigrationPlan;
 pub use retire::{RetireMarkers, RetireReport};

@@ -4,11 +4,15 @@ use super::determined_key::key_of;
 use super::instant::instant;
 use super::marker::Marker;
 use super::migrates::Migrates;
-use crate::entity::{EntityRows, Loaded, Moved, ReadBackError, TableEntity, canonical, read_row};
+use crate::entity::{
+    EntityRow, EntityRows, Invalid, Loaded, Moved, ReadBackError, TableEntity, canonical, read_row,
+};
 use crate::error::{Error, MigrationError, Result};
 use crate::model::ETag;
 use crate::plan::{CanonicalKey, Found, TableClient};
 use bytes::Bytes;
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// What is stored under an old key.
 #[derive(Debug)]
@@ -129,10 +133,37 @@ pub(super) fn as_old<E: Migrates>(entity: &E, rows: &EntityRows) -> Result<(E::O
     let old = E::Old::from(entity.clone());
     let old_rows = EntityRows::of(&old)?;
     has_old_key::<E>(rows, &old_rows)?;
-    if EntityRows::of(&E::from(E::Old::from(entity.clone())))? == *rows {
+    if is_held(entity, rows)? {
         return Ok((old, old_rows));
     }
     Err(MigrationError::Lossy { entity: E::NAME, new: shown(&canonical_key(rows)) }.into())
+}
+
+/// Whether the old form holds all of an entity with these rows: it is the same one after both conversions.
+pub(crate) fn is_held<E: Migrates>(entity: &E, rows: &EntityRows) -> Result<bool, Invalid> {
+    let again = EntityRows::of(&E::from(E::Old::from(entity.clone())))?;
+    let are_same = |(one, other): (&EntityRow, &EntityRow)| {
+        one.row_key == other.row_key && have_same_values(&one.body, &other.body)
+    };
+    Ok(again.partition_key == rows.partition_key
+        && again.rows.len() == rows.rows.len()
+        && again.rows.iter().zip(&rows.rows).all(are_same))
+}
+
+/// Whether the properties of two rows are the same. A map that a conversion makes anew may be written in another order
+/// as JSON text.
+fn have_same_values(one: &[u8], other: &[u8]) -> bool {
+    let values = |row: &[u8]| -> Option<BTreeMap<String, Value>> {
+        let mut values: BTreeMap<String, Value> = serde_json::from_slice(row).ok()?;
+        for value in values.values_mut() {
+            let json = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+            if let Some(json @ (Value::Object(_) | Value::Array(_))) = json {
+                *value = json;
+            }
+        }
+        Some(values)
+    };
+    one == other || values(one).is_some_and(|one| Some(one) == values(other))
 }
 
 /// Fails unless the entity with these new rows has that old key, and expires when it did.
@@ -162,4 +193,25 @@ fn guards<T: TableEntity>(rows: &EntityRows) -> Vec<&str> {
 /// A key as errors show it.
 pub(super) fn shown(key: &CanonicalKey) -> String {
     format!("{:?} / {:?}", key.partition_key, key.row_key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::have_same_values;
+
+    #[test]
+    fn maps_in_json_text_are_the_same_in_any_order_and_other_texts_are_not() {
+        let row = |text: &str| serde_json::json!({ "A": text, "B": 1 }).to_string().into_bytes();
+        for (one, other, same) in [
+            (r#"{"x":1,"y":[2,3]}"#, r#"{"y":[2,3],"x":1}"#, true),
+            ("[1]", "[1]", true),
+            ("[1,2]", "[2,1]", false),
+            (r#"{"x":1}"#, r#"{"x":2}"#, false),
+            ("1.0", "1.00", false),
+            ("true", "true ", false),
+            ("text", "text", true),
+        ] {
+            assert_eq!(have_same_values(&row(one), &row(other)), same, "{one} {other}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use super::Type;
 use super::change::{Reads, SchemaChange};
 use super::describe::{CODES, ENCODER, MIGRATES_FROM};
-use super::samples::{NEW_UNIQUE, Read, STORED};
+use super::samples::{NEW_UNIQUE, Read, STORED, TAKES};
 use super::text::{EXPIRY, Entity, Item, UNION};
 use crate::property::renames_slots;
 use std::collections::BTreeSet;
@@ -132,10 +132,19 @@ fn keep_samples(entity: &mut Entity, stored: Option<&Item>) {
     for item in entity.items.iter_mut().filter(|item| item.what == STORED) {
         // A sample is a group that starts with its canonical row.
         let first = item.facts.first().map(|(name, _)| name.clone()).unwrap_or_default();
-        let groups = item.facts.chunk_by(|_, next| next.0 != first);
-        let is_new = |group: &&[_]| !stored.facts.windows(group.len()).any(|some| some == *group);
-        let new: Vec<_> = groups.filter(is_new).flatten().cloned().collect();
-        item.facts = [stored.facts.clone(), new].concat();
+        let (mut kept, mut new) = (stored.facts.clone(), Vec::new());
+        for group in item.facts.chunk_by(|_, next| next.0 != first) {
+            let is_row = |(name, _): &&(String, String)| !name.starts_with(TAKES);
+            let rows: Vec<_> = group.iter().filter(is_row).cloned().collect();
+            let place = |facts: &[_]| kept.windows(facts.len()).position(|some| some == facts);
+            match (place(group), place(&rows)) {
+                (Some(_), _) => {}
+                // An earlier lock did not have the rest.
+                (None, Some(at)) => drop(kept.splice(at..at + rows.len(), group.iter().cloned())),
+                (None, None) => new.extend_from_slice(group),
+            }
+        }
+        item.facts = [kept, new].concat();
     }
 }
 

@@ -23,8 +23,8 @@ pub use change::{Reads, SchemaChange};
 pub use error::LockError;
 pub use profile::LockedTypeError;
 
-use crate::entity::{ReadRow as _, TableEntity, TableUnion, UnionMember};
-use crate::migrate::Migrates;
+use crate::entity::{EntityRows, ReadRow as _, TableEntity, TableUnion, UnionMember};
+use crate::migrate::{Migrates, is_held};
 use change::breaking;
 use std::path::PathBuf;
 use std::{env, fs, io};
@@ -124,8 +124,11 @@ impl SchemaLock {
     /// ```
     pub fn with_migrating<E: Migrates>(mut self, samples: impl IntoIterator<Item = E>) -> Self {
         let samples = Vec::from_iter(samples);
-        let rows = |sample: &E| samples::stored(std::slice::from_ref(sample)).ok();
-        let is_held = |sample: &&E| rows(sample) == rows(&E::from(E::Old::from((*sample).clone())));
+        // What cannot be stored is an error of the sample.
+        let is_held = |sample: &&E| {
+            let rows = EntityRows::of(*sample);
+            rows.and_then(|rows| is_held(*sample, &rows)).unwrap_or(true)
+        };
         let old: Vec<_> = samples.iter().filter(is_held).cloned().map(E::Old::from).collect();
         if old.is_empty() && !samples.is_empty() {
             self.fault = self.fault.or(Some(LockError::Lossy(E::NAME)));

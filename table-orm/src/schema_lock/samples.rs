@@ -46,7 +46,7 @@ pub(super) fn stored<E: TableEntity>(samples: &[E]) -> Result<Item, LockError> {
 /// What the lines begin with that say what a sample adds to a sum. No row has such a name.
 const ADDS: &str = "adds to ";
 /// What the lines begin with that say under which PartitionKey a sample has a value of all partitions.
-const TAKES: &str = "takes ";
+pub(super) const TAKES: &str = "takes ";
 
 /// What an entity adds to each sum, and the values that it has of all partitions, as text.
 fn elsewhere<E: TableEntity>(entity: &E) -> Result<Vec<(String, String)>, Invalid> {

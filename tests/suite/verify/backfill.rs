@@ -4,6 +4,7 @@ use super::{Runner, RunnerByAge, Subject, described, permit, runner};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use table_orm::embedded::EmbeddedStore;
+use table_orm::layer::{Fault, Faults, Layer as _, Retry};
 use table_orm::query::QueryClass;
 use table_orm::repo::SkipReason;
 use table_orm::store::Middleware;
@@ -170,4 +171,26 @@ async fn a_page_that_was_not_written_whole_counts_once_and_ends_it() {
     busy.store(false, Ordering::Relaxed);
     let rest = backfill().await.all().unwrap();
     assert_eq!((rest.entities, rest.rows), (60, 59));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_answer_is_no_reason_to_stop_whether_the_rows_are_there_or_not() {
+    for bare_first in [true, false] {
+        let runners = runners(60);
+        let store = EmbeddedStore::in_memory().unwrap();
+        let subject = Subject::of(Tables::new(store.clone())).await;
+        for runner in &runners {
+            subject.repo.insert(runner).await.unwrap();
+            if bare_first {
+                subject.lose(&runner.race, &format!("AGE:060__{:05}", runner.bib)).await;
+            }
+        }
+        let faults = Faults::seeded(1).on("commit", 1, Fault::LostReply).store(store).unwrap();
+        let store = Retry::interactive().write_id("WriteId").around(Arc::new(faults)).unwrap();
+        let repo = Tables::new(store).repo::<Runner>();
+        let report = repo.backfill_table(permit()).await;
+        assert!(report.failures.is_empty() && report.ended.is_none(), "{report:?}");
+        assert_eq!(report.progress.entities, 60);
+        assert_eq!(subject.problems().await, [""; 0]);
+    }
 }

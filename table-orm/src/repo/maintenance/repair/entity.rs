@@ -46,7 +46,8 @@ pub(crate) async fn repair_entity<E: TableEntity>(
     }
 }
 
-/// Whether the error means that the rows have changed since they were read.
+/// Whether the error means that the rows may have changed since they were read: by another writer, or by this write
+/// itself, whose answer was lost. Who reads them again knows.
 pub(crate) const fn is_write_conflict(error: &Error) -> bool {
     matches!(
         error,
@@ -54,6 +55,7 @@ pub(crate) const fn is_write_conflict(error: &Error) -> bool {
             | Error::AlreadyExists(_)
             | Error::UniqueViolation { .. }
             | Error::NotFound(_)
+            | Error::Ambiguous(_)
     )
 }
 
