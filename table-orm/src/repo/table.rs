@@ -336,7 +336,8 @@ impl Table {
         self.send(row, |_| Action::Delete(condition(row))).await.map(drop)
     }
 
-    /// Reads the rows of one partition whose RowKeys lie in a range of stored text; `..` reads all.
+    /// Reads the rows of one partition whose RowKeys lie in a range of stored text; `..` reads all. A range that ends before
+    /// it starts has no rows.
     ///
     /// ```
     /// # use table_orm::{DynamicEntity, TableName, Tables};
