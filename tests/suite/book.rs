@@ -536,3 +536,62 @@ fn a_purge_uses_the_row_that_finds_expired_entities() {
     let purge = Pattern::new("purge", links.purge().plan());
     assert!(!unused(Book::new("Links", prices()).pattern(purge)));
 }
+
+/// A badge, whose number is unique in all halls, with a row in a table of its own.
+#[derive(Debug, Clone, TableEntity)]
+#[table(name = "badges", partition = "{hall}", unique(number, across))]
+#[row(by_name, key = "BADGE:{name}")]
+#[row(
+    by_day,
+    table = "days",
+    partition = "{day}",
+    key = "BADGE:{hall}__{name}",
+    include(number),
+    eventual
+)]
+struct Badge {
+    hall: String,
+    name: String,
+    day: u32,
+    number: u32,
+}
+
+#[test]
+fn rows_in_other_partitions_and_tables_are_shown_where_they_are() {
+    let badge = Badge { hall: "a".into(), name: "ann".into(), day: 5, number: 7 };
+    let sample = Sample::of(&[badge]).unwrap();
+    let report = Book::new("Badges", prices()).entity(sample).report();
+    let markdown = report.markdown();
+    for expected in [
+        "  subgraph rows0[\"badges · {hall}\"]\n    r0[",
+        "  subgraph rows1[\"days · {day}\"]\n    r1[",
+        "  subgraph rows2[\"badges · UNQ:number:{number}\"]\n    r2[\"number<br/>UNQ\"]",
+        "| by_name | canonical | `{hall}` | `BADGE:{name}` | `a` / `BADGE:ann` |",
+        "| by_day | partial copy, follows | `{day}` in `days` | `BADGE:{hall}__{name}` | `5` / `BADGE:a__ann` |",
+        "| number | guard | `UNQ:number:{number}` | `UNQ` |",
+    ] {
+        assert!(markdown.contains(expected), "{expected}\n{markdown}");
+    }
+    let page = report.html();
+    let follows = "<code>{day}</code> / <code>BADGE:{hall}__{name}</code> in <code>days</code>";
+    assert!(page.contains(follows), "{page}");
+    let json = report.json().unwrap();
+    assert!(json.contains("\"table\": \"days\"") && json.contains("\"partition\": \"{day}\""));
+}
+
+#[test]
+fn another_partition_key_changes_the_book() {
+    macro_rules! book {
+        ($shards:literal) => {{
+            #[derive(Debug, Clone, TableEntity)]
+            #[table(name = "pings", partition = "{share}", row = "P:{id:05}")]
+            #[component(share = shard(id, $shards))]
+            struct Ping {
+                id: u32,
+            }
+            let pings: Vec<_> = (0..9).map(|id| Ping { id }).collect();
+            Book::new("Pings", prices()).entity(Sample::of(&pings).unwrap()).report().markdown()
+        }};
+    }
+    assert_ne!(book!(8), book!(16));
+}

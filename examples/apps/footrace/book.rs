@@ -110,6 +110,16 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_gets_the_book_in_three_forms() {
+        let folder = tempfile::tempdir().unwrap();
+        write(&report(&sample(), []).unwrap(), folder.path()).unwrap();
+        let text = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+        assert!(text("BOOK.md").contains("```mermaid\n"));
+        assert!(text("book.html").starts_with("<!doctype html>"));
+        assert!(text("book.json").contains("\"name\": \"Finisher\""));
+    }
+
+    #[test]
     fn each_row_of_a_finisher_serves_a_pattern() {
         let report = report(&sample(), []).unwrap();
         for row in &report.entities[0].rows {

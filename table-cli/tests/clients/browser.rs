@@ -1,12 +1,14 @@
 //! The pages of `table-orm browse` in Chromium, driven through ChromeDriver.
 
 use serde_json::{Value, json};
+use std::future::IntoFuture as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
-use table_orm::book::{Book, Pattern, Prices, Sample};
+use table_orm::book::{Book, FindingKind, Pattern, Prices, Sample};
+use table_orm::layer::{Measure, as_pattern};
 use table_orm::{DynamicEntity, ScanPermit, TableEntity, TableName, Tables};
 
 /// Values that would be markup, run, or break the page if they were not escaped.
@@ -349,9 +351,10 @@ struct Ticket {
     owner: String,
 }
 
-/// The page of a book with findings, a scan, and a load.
+/// The page of a book with findings, one of them known, a scan, a load, and what was measured.
 fn book() -> String {
-    let tickets = Tables::in_memory().unwrap().repo::<Ticket>();
+    let measure = Measure::new();
+    let tickets = Tables::in_memory().unwrap().layer(measure.clone()).unwrap().repo::<Ticket>();
     let ticket = |number: u64| Ticket {
         venue: "A hall with a name of many words, by the river".repeat(1 + number as usize % 2),
         number,
@@ -373,7 +376,19 @@ fn book() -> String {
         Pattern::new("a sale", tickets.insert(&samples[1]).plan().unwrap()).per_second(3.0),
     ];
     let sample = Sample::of(&samples).unwrap().entities(3_000_000).largest_partition(40_000);
-    let book = Book::new("The ticket office", Prices::east_us_2()).entity(sample);
+    let calls = async {
+        tickets.create_table().await.unwrap();
+        for ticket in &samples {
+            as_pattern("a sale", tickets.insert(ticket).into_future()).await.unwrap();
+        }
+        let list = tickets.list(venue.by_show()).collect();
+        as_pattern("what is on", list).await.unwrap();
+    };
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(calls);
+    let book = Book::new("The ticket office", Prices::east_us_2())
+        .entity(sample)
+        .measured(measure.patterns())
+        .known(FindingKind::UnusedRow, "Ticket.by_owner", "the police read it once a year");
     patterns.into_iter().fold(book, Book::pattern).report().html()
 }
 

@@ -183,13 +183,24 @@ fn entity_section(out: &mut String, entity: &EntityReport, book: &BookReport) ->
         price(entity.price_per_month),
         escaped(&book.prices.currency)
     )?;
-    let names = ["Row", "Kind", "RowKey, and a sample", "Read by", "Bytes"];
+    let names = ["Row", "Kind", "PartitionKey and RowKey, and a sample", "Read by", "Bytes"];
     let table = Table { names: &names, texts: 4 };
     table.begin(out)?;
-    for RowReport { name, kind, key, sample, stored_bytes, patterns } in rows {
-        let sample = sample.as_ref().map_or("", |[_, row_key]| row_key);
+    for row in rows {
+        let RowReport { name, kind, key, sample, stored_bytes, patterns, .. } = row;
+        let sample = sample.as_ref().map_or_else(String::new, |[partition_key, row_key]| {
+            format!("{} / {}", code(partition_key), code(row_key))
+        });
         let patterns: Vec<_> = patterns.iter().map(|pattern| escaped(pattern)).collect();
-        let keys = format!("{}<br><span class=\"sample\">{}</span>", code(key), code(sample));
+        let place = match row.table == entity.table {
+            true => String::new(),
+            false => format!(" in {}", code(row.table)),
+        };
+        let keys = format!(
+            "{} / {}{place}<br><span class=\"sample\">{sample}</span>",
+            code(row.partition),
+            code(key),
+        );
         let cells: [&dyn Display; 5] = [
             name,
             kind,

@@ -134,14 +134,22 @@ fn entity_section(out: &mut String, entity: &EntityReport, currency: &str) -> st
     )?;
     key_map(out, entity)?;
     out.push_str(
-        "\n| Row | Kind | RowKey | Sample | Bytes | Read by |\n|---|---|---|---|--:|---|\n",
+        "\n| Row | Kind | PartitionKey | RowKey | Sample | Bytes | Read by |\n\
+         |---|---|---|---|---|--:|---|\n",
     );
-    for RowReport { name, kind, key, sample, stored_bytes, patterns } in rows {
-        let sample = sample.as_ref().map_or_else(String::new, |[_, row_key]| code(row_key));
+    for row in rows {
+        let RowReport { name, kind, key, sample, stored_bytes, patterns, .. } = row;
+        let sample = sample.as_ref().map_or_else(String::new, |[partition_key, row_key]| {
+            format!("{} / {}", code(partition_key), code(row_key))
+        });
+        let place = match row.table == entity.table {
+            true => code(row.partition),
+            false => format!("{} in `{}`", code(row.partition), row.table),
+        };
         let patterns: Vec<_> = patterns.iter().map(|pattern| cell(pattern)).collect();
         writeln!(
             out,
-            "| {name} | {kind} | {} | {sample} | {} | {} |",
+            "| {name} | {kind} | {place} | {} | {sample} | {} | {} |",
             code(key),
             grouped(*stored_bytes),
             patterns.join(", ")
@@ -153,11 +161,22 @@ fn entity_section(out: &mut String, entity: &EntityReport, currency: &str) -> st
 /// Which pattern reads which row.
 fn key_map(out: &mut String, entity: &EntityReport) -> std::fmt::Result {
     writeln!(out, "```mermaid\nflowchart LR")?;
-    writeln!(out, "  subgraph rows[\"{} · {}\"]", entity.table, escaped(entity.partition))?;
-    for (at, row) in entity.rows.iter().enumerate() {
-        writeln!(out, "    r{at}[\"{}<br/>{}\"]", row.name, escaped(row.key))?;
+    // A box for each table and PartitionKey.
+    let mut boxes: Vec<(&str, &str)> = Vec::new();
+    for place in entity.rows.iter().map(|row| (row.table, row.partition)) {
+        if !boxes.contains(&place) {
+            boxes.push(place);
+        }
     }
-    out.push_str("  end\n");
+    for (number, (table, partition)) in boxes.into_iter().enumerate() {
+        writeln!(out, "  subgraph rows{number}[\"{table} · {}\"]", escaped(partition))?;
+        for (at, row) in entity.rows.iter().enumerate() {
+            if (row.table, row.partition) == (table, partition) {
+                writeln!(out, "    r{at}[\"{}<br/>{}\"]", row.name, escaped(row.key))?;
+            }
+        }
+        out.push_str("  end\n");
+    }
     let mut patterns: Vec<&str> = Vec::new();
     for (at, row) in entity.rows.iter().enumerate() {
         for pattern in &row.patterns {

@@ -8,7 +8,9 @@ use super::pattern::Pattern;
 use super::prices::Prices;
 use super::sample::Sample;
 use super::usage::{queries, reads};
+use crate::entity::{CopyKind, RowSchema};
 use crate::layer::MeasuredPattern;
+use crate::model::ACROSS_GUARD;
 use serde::Serialize;
 
 /// The rows and patterns of an app, with what they cost: [`Book::report`](super::Book::report).
@@ -67,8 +69,13 @@ pub struct EntityReport {
 pub struct RowReport {
     /// Its name; of a guard row that of the unique value.
     pub name: &'static str,
-    /// What it is: `canonical`, `full copy`, `partial copy` or `guard`.
+    /// What it is: `canonical`, `full copy`, `partial copy` or `guard`; a row in another partition or table is a copy that
+    /// `follows`.
     pub kind: &'static str,
+    /// The table that holds it.
+    pub table: &'static str,
+    /// The template of its PartitionKey.
+    pub partition: &'static str,
     /// The RowKey's template.
     pub key: &'static str,
     /// The keys of a sample: PartitionKey and RowKey.
@@ -160,6 +167,15 @@ impl BookReport {
 /// The kind of a guard row.
 const GUARD: &str = "guard";
 
+/// What a row is.
+const fn kind(row: &RowSchema) -> &'static str {
+    match (row.eventual, row.copy) {
+        (true, CopyKind::Full) => "full copy, follows",
+        (true, CopyKind::Partial) => "partial copy, follows",
+        (false, _) => row.kind(),
+    }
+}
+
 impl PatternReport {
     fn of(pattern: &Pattern, cost: &Estimate, prices: &Prices) -> Self {
         let requests = pattern.calls_of_month() * cost.requests as f64;
@@ -184,7 +200,8 @@ impl PatternReport {
 impl EntityReport {
     fn of(sample: &Sample, patterns: &[Pattern], prices: &Prices) -> Self {
         let schema = &sample.schema;
-        let row = |name: &'static str, kind: &'static str, key: &'static str, patterns| {
+        let row = |name: &'static str, kind: &'static str, place: [&'static str; 3], patterns| {
+            let [table, partition, key] = place;
             let is_guard = kind == GUARD;
             let rows =
                 sample.rows.iter().filter(|row| row.name == name && row.is_guard == is_guard);
@@ -196,6 +213,8 @@ impl EntityReport {
             RowReport {
                 name,
                 kind,
+                table,
+                partition,
                 key,
                 sample: first,
                 stored_bytes: bytes.checked_div(rows.count() as u64).unwrap_or_default(),
@@ -207,9 +226,16 @@ impl EntityReport {
                 .iter()
                 .filter(|pattern| queries(pattern).any(|query| reads(query, schema.entity, own)));
             let readers = readers.map(|pattern| pattern.name.clone()).collect();
-            row(own.name, own.kind(), own.key, readers)
+            row(own.name, kind(own), [own.table, own.partition, own.key], readers)
         });
-        let guards = schema.uniques.iter().map(|own| row(own.name, GUARD, own.key, Vec::new()));
+        let guards = schema.uniques.iter().map(|own| {
+            // Over all partitions, the value is in the PartitionKey.
+            let place = match own.across {
+                true => [own.table, own.key, ACROSS_GUARD],
+                false => [own.table, schema.partition, own.key],
+            };
+            row(own.name, GUARD, place, Vec::new())
+        });
         let bytes = sample.bytes_of_entity();
         let gib = sample.all() as f64 * bytes as f64 / f64::from(1 << 30);
         Self {

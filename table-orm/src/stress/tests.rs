@@ -161,6 +161,35 @@ fn calls_of_an_app_read_what_it_has_loaded() {
     assert_near(sustained(&on_virtual_time(stress.run()).unwrap()), 200.0);
 }
 
+#[test]
+fn typed_calls_read_what_the_app_has_loaded() {
+    #[derive(Debug, crate::TableEntity)]
+    #[table(crate = crate, name = "readings", partition = "sensor-{sensor}", row = "{day:05}")]
+    struct Reading {
+        sensor: u32,
+        day: u32,
+    }
+    let stress = short(200).partitions(1).load(async |tables, table| {
+        let readings = tables.repo_in::<Reading>(table);
+        readings.insert(&Reading { sensor: 0, day: 1 }).await.map(drop)
+    });
+    let stress = stress.calls(|tables, table| {
+        let readings = tables.repo_in::<Reading>(table);
+        move |call| {
+            let readings = readings.clone();
+            async move {
+                let sensor = Reading::partition(call.partition);
+                let found = readings.list(&sensor).collect().await?;
+                assert_eq!(found.len(), 1);
+                assert!(readings.get(sensor.row().day(1_u32)).await?.is_some());
+                Ok(())
+            }
+        }
+    });
+    // Two requests of one row each.
+    assert_near(sustained(&on_virtual_time(stress.run()).unwrap()), 200.0);
+}
+
 /// A store that answers ten requests at a time, each after 100 ms on average.
 fn slow_store() -> Arc<dyn Store> {
     use crate::layer::{Layer as _, Limit};
