@@ -568,7 +568,7 @@ fn rows_in_other_partitions_and_tables_are_shown_where_they_are() {
         "  subgraph rows2[\"badges · UNQ:number:{number}\"]\n    r2[\"number<br/>UNQ\"]",
         "| by_name | canonical | `{hall}` | `BADGE:{name}` | `a` / `BADGE:ann` |",
         "| by_day | partial copy, follows | `{day}` in `days` | `BADGE:{hall}__{name}` | `5` / `BADGE:a__ann` |",
-        "| number | guard | `UNQ:number:{number}` | `UNQ` |",
+        "| number | guard | `UNQ:number:{number}` | `UNQ` | `UNQ:number:0000000007` / `UNQ` |",
     ] {
         assert!(markdown.contains(expected), "{expected}\n{markdown}");
     }
@@ -594,4 +594,51 @@ fn another_partition_key_changes_the_book() {
         }};
     }
     assert_ne!(book!(8), book!(16));
+}
+
+#[test]
+fn of_two_patterns_of_one_name_the_one_that_scans_is_named() {
+    let permit = || ScanPermit::because("the test");
+    let scan = || Pattern::new("orders", orders().scan(permit()).plan().unwrap());
+    let list = || Pattern::new("orders", orders().list(acme().by_number()).plan().unwrap());
+    for patterns in [[scan(), list()], [list(), scan()]] {
+        let scans = |finding: &&Finding| matches!(finding, Finding::Scans { .. });
+        assert_eq!(book(patterns).findings.iter().filter(scans).count(), 1);
+    }
+}
+
+/// A pass whose number is unique in all halls, in one table. A guard row has properties of the same names.
+#[derive(Debug, Clone, TableEntity)]
+#[table(name = "passes", partition = "{hall}", unique(ticket, across))]
+#[row(by_name, key = "PASS:{name}")]
+#[row(by_row, partition = "ROW:{row}", key = "SEAT:{hall}__{name}", eventual)]
+struct Pass {
+    hall: String,
+    name: String,
+    row: u32,
+    ticket: u64,
+}
+
+#[tokio::test]
+async fn a_book_counts_the_bytes_that_a_profile_finds() {
+    let pass = |number: u32| Pass {
+        hall: "a".into(),
+        name: format!("n{number}"),
+        row: number % 3,
+        ticket: u64::from(number),
+    };
+    let passes: Vec<_> = (0..9).map(pass).collect();
+    let repo = Tables::in_memory().unwrap().repo::<Pass>();
+    repo.create_table().await.unwrap();
+    repo.insert_many(passes.clone()).await.all().unwrap();
+    let profile = repo.profile(ScanPermit::because("the test")).await.unwrap();
+    assert_eq!(profile.rows, 3 * 9, "{profile}");
+    let book = Book::new("Passes", prices()).entity(Sample::of(&passes).unwrap()).report();
+    let entity = &book.entities[0];
+    assert_eq!(9 * entity.stored_bytes, profile.sizes.as_ref().unwrap().bytes, "{profile}");
+    let guard = entity.rows.iter().find(|row| row.kind == "guard").unwrap();
+    assert_eq!(guard.sample.as_ref().unwrap()[1], "UNQ");
+    // The name of a ticket in a guard row is text.
+    assert!(profile.advice.is_empty(), "{profile}");
+    assert_eq!(profile.property("Ticket").unwrap().types, ["Edm.Int64"]);
 }

@@ -140,7 +140,7 @@ pub fn duplicates(entity: &Entity<'_>, errors: &mut Errors) {
         if let Some(Row { name: other, .. }) = rows[..at].iter().find(same) {
             let name = &row.name;
             mistake!(errors, row.template.literal => "row `{name}` has the components of row `{other}` in the same order, and the same properties, so no query needs both",
-                help: "remove one of them, or add `allow_duplicate`: while stored rows change from one to the other, or for a union that reads one of them among rows of other types");
+                help: "remove one of them, or add `allow_duplicate` if stored rows change from one to the other now, or if a union reads one of them among rows of other types");
         }
     }
 }
@@ -156,20 +156,11 @@ fn are_alike(one: &Row, other: &Row, entity: &Entity<'_>) -> bool {
     };
     let condition = |row: &Row| row.when.to_token_stream().to_string();
     let elements = |row: &Row| row.each.as_ref().map(|each| each.field.to_string());
-    let stored = |row: &Row| {
-        let fields = entity.fields.iter().filter(|field| field.is_stored());
-        let fields = fields.filter(|field| match &row.copy {
-            Copy::Full => true,
-            Copy::Include(names) => names.iter().any(|name| name.unraw() == field.name),
-            Copy::Exclude(names) => names.iter().all(|name| name.unraw() != field.name),
-        });
-        Vec::from_iter(fields.map(|field| field.name.clone()))
-    };
     order(one) == order(other)
         && place(one) == place(other)
         && condition(one) == condition(other)
         && elements(one) == elements(other)
-        && stored(one) == stored(other)
+        && entity.fields.iter().all(|field| one.has_property(field) == other.has_property(field))
 }
 
 /// A range of one row's keys never contains another row's.

@@ -7,7 +7,6 @@ use super::report::BookReport;
 use super::sample::Sample;
 use super::usage::{queries, reads};
 use crate::entity::CopyKind;
-use crate::plan::Plan;
 use crate::query::{Filter, QueryClass};
 use std::collections::BTreeSet;
 
@@ -48,13 +47,10 @@ pub(super) fn findings(
     patterns: &[Pattern],
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for pattern in &report.patterns {
+    for (pattern, own) in report.patterns.iter().zip(patterns) {
         // A call that writes may find by a scan what it writes.
-        let plan = patterns.iter().find(|one| one.name == pattern.name).map(|one| &one.plan);
-        let scans = matches!(
-            plan.and_then(Plan::class),
-            Some(QueryClass::PartitionRange | QueryClass::TableScan)
-        );
+        let scans =
+            matches!(own.plan.class(), Some(QueryClass::PartitionRange | QueryClass::TableScan));
         let (name, rows) = (pattern.name.clone(), pattern.rows_read);
         if scans {
             findings.push(Finding::Scans { pattern: name.clone(), rows });

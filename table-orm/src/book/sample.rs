@@ -2,11 +2,13 @@
 
 use super::size::stored_bytes;
 use crate::entity::{
-    DynamicEntity, EntityRows, ForeignRow, Schema, TableEntity, first_foreign, foreign_rows,
-    name_of,
+    DynamicEntity, EntityRows, ForeignRow, Schema, TableEntity, across_keys, first_foreign,
+    foreign_rows, name_of,
 };
 use crate::error::{Error, Result};
-use crate::model::{Edm, PARTITION_KEY, ROW_KEY};
+use crate::eventual::{Home, TICKET_START, guard_row};
+use crate::model::{Edm, PARTITION_KEY, ROW_KEY, TableName};
+use crate::plan::CanonicalKey;
 use crate::query::{Filter, KeyRange, RowQuery, Span};
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -45,9 +47,18 @@ impl Sample {
         let mut partitions = BTreeMap::<String, u64>::new();
         for entity in entities {
             let own = EntityRows::of(entity)?;
+            let row_key = own.canonical().map(|row| row.row_key.clone()).unwrap_or_default();
+            let key = CanonicalKey { partition_key: own.partition_key.clone(), row_key };
+            let home = Home { table: TableName::checked(E::TABLE), key };
             *partitions.entry(own.partition_key.clone()).or_default() += 1;
             for row in own.rows {
                 rows.push(SampleRow::of::<E>(row.index, E::TABLE, &row.body)?);
+            }
+            for (guard, partition_key) in across_keys(entity)? {
+                // A ticket's name has a ULID.
+                let row = guard_row(&partition_key, &home, &format!("{TICKET_START}{:026}", 0));
+                let table = guard.table.unwrap_or(E::TABLE);
+                rows.push(SampleRow::new(guard.name, true, table, &row.body()?)?);
             }
             for ForeignRow { index, table, body, .. } in foreign_rows(entity)? {
                 rows.push(SampleRow::of::<E>(index, table.unwrap_or(E::TABLE), &body)?);
@@ -128,11 +139,14 @@ fn contains(keys: &KeyRange, row: &DynamicEntity) -> bool {
 
 impl SampleRow {
     fn of<E: TableEntity>(index: usize, table: &'static str, body: &Bytes) -> Result<Self> {
+        let is_guard = (E::ROWS.len()..first_foreign::<E>()).contains(&index);
+        Self::new(name_of::<E>(index), is_guard, table, body)
+    }
+
+    fn new(name: &'static str, is_guard: bool, table: &'static str, body: &Bytes) -> Result<Self> {
         let json = std::str::from_utf8(body).unwrap_or_default();
         let content = DynamicEntity::from_json(json).map_err(Error::from)?;
         let (stored_bytes, body_bytes) = (stored_bytes(&content), body.len() as u64);
-        let is_guard = (E::ROWS.len()..first_foreign::<E>()).contains(&index);
-        let name = name_of::<E>(index);
         Ok(Self { name, is_guard, table, content, stored_bytes, body_bytes })
     }
 

@@ -24,8 +24,8 @@ use std::sync::Arc;
 ///
 /// Each entity is stored in its old form or in the new one, and every call finds it in either. Clients that insert the
 /// old form and clients that insert the new one may run at once, with any number of movers. Nothing is lost, doubled
-/// or brought back by a move, whatever stops, waits or comes late. The guide's page on [migrating](crate::guide::run::migrating)
-/// says what to deploy in which order.
+/// or brought back by a move, whatever stops, waits or comes late. The guide's page on
+/// [migrating](crate::guide::run::migrating) says what to deploy in which order.
 ///
 /// Calls that it does not have, such as projections, wait until the migration has ended: `Tables::repo` of the type does
 /// not compile before.

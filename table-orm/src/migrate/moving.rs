@@ -97,10 +97,9 @@ impl<E: Migrates> Migrating<E> {
         Ok(self.land(&place, rows).await.ok().flatten())
     }
 
-    /// Fails where the parcel of an entity, the transaction that switches it, or the one that lands it with these rows
-    /// would be too large.
+    /// Fails where the transaction that switches an entity, or the one that lands it with these rows, would be too
+    /// large.
     pub(super) fn check_fits(&self, old: &OldEntity<E>, rows: &EntityRows) -> Result<()> {
-        parcel::check(old, rows, self.old.table().as_str())?;
         let landing = Parcel::<E>::landing(&canonical_key(rows), rows);
         let (new, old_client) = (&self.new.client, &self.old.client);
         let names_a_parcel = Some(PARCEL_START);
@@ -120,9 +119,10 @@ impl<E: Migrates> Migrating<E> {
         Ok(())
     }
 
-    /// Fails where the move of an entity as it is would need a transaction that is too large. Sends nothing.
+    /// Fails where the move of an entity as it is would need a parcel or a transaction that is too large. Sends nothing.
     pub(super) fn check_move(&self, old: &OldEntity<E>) -> Result<()> {
         if !self.moves_within(old, &old.rows)? {
+            parcel::check(old, &old.rows, self.old.table().as_str())?;
             return self.check_fits(old, &old.rows);
         }
         let (batch, _) = self.batch_within(old, &old.rows)?;

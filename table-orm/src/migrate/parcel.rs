@@ -89,9 +89,7 @@ pub(super) fn check<E: Migrates>(
 ) -> Result<()> {
     // As long as a name, which has a ULID.
     let row_key = format!("{PARCEL_START}{:026}", 0);
-    let parcel = body(old, rows, &row_key, old_table)?;
-    let parcel: DynamicEntity = read_row(0, &parcel)?;
-    Ok(parcel.body().map(|_| ())?)
+    body(old, rows, &row_key, old_table).map(|_| ())
 }
 
 /// Deletes a parcel that can never be landed.
@@ -105,7 +103,8 @@ pub(super) async fn drop(client: &TableClient, place: &CanonicalKey) -> Result<(
     }
 }
 
-/// The JSON object of a parcel: the canonical row under another RowKey, with where it comes from.
+/// The JSON object of a parcel: the canonical row under another RowKey, with where it comes from. It fails where the
+/// service could not store that.
 fn body<E: Migrates>(
     old: &OldEntity<E>,
     rows: &EntityRows,
@@ -123,7 +122,9 @@ fn body<E: Migrates>(
     members.insert(Cow::Borrowed(ROW_KEY), &row_key_text);
     members.insert(Cow::Borrowed(MOVED_FROM), &from);
     members.insert(Cow::Borrowed(MOVED_ETAG), &etag);
-    Ok(write_object(&members).into())
+    let parcel = write_object(&members);
+    read_row::<DynamicEntity>(0, &parcel)?.body()?;
+    Ok(parcel.into())
 }
 
 impl<E: Migrates> Parcel<E> {

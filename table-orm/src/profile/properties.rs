@@ -29,7 +29,8 @@ struct PropertyTally {
     rows: u64,
     bytes: u64,
     largest: u64,
-    types: Vec<EdmType>,
+    /// In rows of entities, and in helper rows: these may have properties of the same names.
+    types: [Vec<EdmType>; 2],
     values: DistinctCount,
     /// The start of the first value.
     first: String,
@@ -38,16 +39,16 @@ struct PropertyTally {
 }
 
 impl Properties {
-    /// Adds a property of a row of that kind. Returns its bytes.
-    pub fn add(&mut self, name: &str, value: &Edm, kind: usize) -> usize {
+    /// Adds a property of a row of that kind, which may be one of helper rows. Returns its bytes.
+    pub fn add(&mut self, name: &str, value: &Edm, (kind, is_helper): (usize, bool)) -> usize {
         let size = property_size(name, value.size());
         let bytes = size as u64;
         self.name_bytes += 2 * order::len(name) as u64;
         if let Some(tally) = self.by_name.get_mut(name) {
-            tally.add(value, bytes, kind);
+            tally.add(value, bytes, (kind, is_helper));
         } else if self.by_name.len() < MOST_NAMES {
             let mut tally = PropertyTally { first: start(value), ..PropertyTally::default() };
-            tally.add(value, bytes, kind);
+            tally.add(value, bytes, (kind, is_helper));
             self.by_name.insert(name.to_owned(), tally);
         } else {
             self.others += 1;
@@ -66,7 +67,8 @@ impl Properties {
         let profile = |(name, tally): (String, PropertyTally)| {
             let kinds = tally.by_kind.iter().zip(rows_of_kind);
             let of_rows = kinds.filter(|(has, _)| **has > 0).map(|(_, rows)| rows).sum();
-            let mut types: Vec<_> = tally.types.iter().map(|edm| edm.name().to_owned()).collect();
+            let types = tally.types.iter().find(|types| !types.is_empty()).into_iter().flatten();
+            let mut types: Vec<_> = types.map(|edm| edm.name().to_owned()).collect();
             types.sort_unstable();
             let values = tally.values.count();
             let constant = values.is_one().then_some(tally.first);
@@ -80,13 +82,13 @@ impl Properties {
 }
 
 impl PropertyTally {
-    fn add(&mut self, value: &Edm, bytes: u64, kind: usize) {
+    fn add(&mut self, value: &Edm, bytes: u64, (kind, is_helper): (usize, bool)) {
         self.rows += 1;
         self.bytes += bytes;
         self.largest = self.largest.max(bytes);
-        let edm = value.edm_type();
-        if !self.types.contains(&edm) {
-            self.types.push(edm);
+        let (edm, types) = (value.edm_type(), &mut self.types[usize::from(is_helper)]);
+        if !types.contains(&edm) {
+            types.push(edm);
         }
         if !self.values.is_over() {
             self.values.add(hash(value));

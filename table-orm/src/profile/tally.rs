@@ -62,17 +62,17 @@ impl Tally {
     /// When it comes after a later row.
     pub fn add(&mut self, row: &DynamicEntity) -> Result<()> {
         let kind = self.kinds.find(row, &self.table);
-        let mut bytes = 0;
+        let (mut bytes, is_helper) = (0, self.kinds.is_helper(kind));
         if let Some(sizes) = &mut self.sizes {
             let key_units = order::len(&row.partition_key) + order::len(&row.row_key);
             let mut own = 0;
             for (name, value) in &row.properties {
-                own += self.properties.add(name, value, kind);
+                own += self.properties.add(name, value, (kind, is_helper));
             }
             bytes = entity_size(key_units, own) as u64;
             sizes.add(bytes);
         }
-        self.partitions.add(row, bytes, self.kinds.is_helper(kind))?;
+        self.partitions.add(row, bytes, is_helper)?;
         self.kinds.add(kind, bytes, row.timestamp);
         self.components.add(kind, &row.partition_key, &row.row_key);
         if !self.row_keys.is_over() {

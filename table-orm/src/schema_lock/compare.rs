@@ -31,7 +31,7 @@ const NEW_TABLE: &str = "keep it, or move the entities to the new keys with `mig
                          and copy them";
 const MOVE: &str =
     "deploy it in the phases of the guide's page on new keys: entities move while clients go on";
-const MOVED: &str = "no version with `migrate_from` runs then, and `verify_migrated` is complete";
+const MOVED: &str = "deploy it once `verify_migrated` is complete";
 const UNCHECKED: &str = "check it with the others, or delete its lines once no row of it is stored";
 const NEW_ROW: &str = "keep it, and add a row of another name beside it, with `allow_duplicate` if only a literal or \
                        a width differs: `backfill` that, move queries to it, then `drop_row` or `retire` this one";

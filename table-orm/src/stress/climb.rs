@@ -81,6 +81,7 @@ impl Climb<'_> {
             partitions,
             steps: Vec::new(),
             first_refusal: None,
+            first_error: None,
             sustained: None,
             ending: Ending::NoRate,
         };
@@ -157,6 +158,9 @@ impl Climb<'_> {
         if let (None, Some(refusal)) = (phase.first_refusal, below.first_refusal) {
             let at = refusal.saturating_duration_since(self.started).as_secs_f64();
             phase.first_refusal = Some(FirstRefusal { at, offered });
+        }
+        if outcome == StepOutcome::Failed {
+            phase.first_error = phase.first_error.take().or(driven.first_error);
         }
         let step = Step {
             kind,

@@ -33,6 +33,8 @@ pub(super) struct Driven {
     pub sent: u64,
     /// Those that ended with an error, or without an end.
     pub failed: u64,
+    /// The first error.
+    pub first_error: Option<String>,
     /// Calls that were due and not sent, because too many others were in flight.
     pub unsent: u64,
     /// Until the last answer.
@@ -49,7 +51,7 @@ impl Driver {
         let planned = (rate * time.as_secs_f64()).ceil() as u64;
         let end = start + time;
         let mut calls = JoinSet::new();
-        let mut answers = Answers { micros: Sketch::new(), failed: 0 };
+        let mut answers = Answers { micros: Sketch::new(), failed: 0, first_error: None };
         let (mut sent, mut is_stopped) = (0, false);
         while sent < planned {
             while let Some(answer) = calls.try_join_next() {
@@ -92,6 +94,7 @@ impl Driver {
         Driven {
             sent,
             failed: answers.failed + unanswered,
+            first_error: answers.first_error,
             unsent,
             time: ended - start,
             latency_us: answers.micros.percentiles(),
@@ -114,27 +117,31 @@ impl Driver {
     fn start(&mut self, calls: &mut JoinSet<Answer>, due: Instant) {
         let call = self.call();
         calls.spawn(async move {
-            let has_failed = call.await.is_err();
-            Answer { latency: due.elapsed(), has_failed }
+            let error = call.await.err().map(|error| error.to_string());
+            Answer { latency: due.elapsed(), error }
         });
     }
 }
 
 struct Answer {
     latency: Duration,
-    has_failed: bool,
+    error: Option<String>,
 }
 
 struct Answers {
     micros: Sketch,
     failed: u64,
+    first_error: Option<String>,
 }
 
 impl Answers {
     /// Adds an answer; `None` is a call that panicked.
     fn add(&mut self, answer: Option<Answer>) {
-        self.failed += u64::from(answer.as_ref().is_none_or(|answer| answer.has_failed));
-        self.took(answer.map(|answer| answer.latency).unwrap_or_default());
+        let panicked = || Answer { latency: Duration::ZERO, error: Some("a panic".to_owned()) };
+        let Answer { latency, error } = answer.unwrap_or_else(panicked);
+        self.failed += u64::from(error.is_some());
+        self.first_error = self.first_error.take().or(error);
+        self.took(latency);
     }
 
     fn took(&mut self, latency: Duration) {

@@ -190,6 +190,25 @@ fn typed_calls_read_what_the_app_has_loaded() {
     assert_near(sustained(&on_virtual_time(stress.run()).unwrap()), 200.0);
 }
 
+#[test]
+fn a_report_says_with_what_the_calls_failed() {
+    let stress = short(200).partitions(1).calls(|tables, table| {
+        let readings = tables.table(table);
+        move |call| {
+            let readings = readings.clone();
+            async move {
+                // The first calls are answered.
+                let row_key = if call.number < 50 { "1" } else { "<b>/" };
+                readings.get("sensor-0", row_key).await.map(drop)
+            }
+        }
+    });
+    let report = on_virtual_time(stress.run()).unwrap();
+    let error = report.phases[0].first_error.clone().unwrap();
+    assert!(report.to_string().contains(&format!("at first with: {error}.")), "{report}");
+    assert!(!report.html().contains("<b>/"), "{error}");
+}
+
 /// A store that answers ten requests at a time, each after 100 ms on average.
 fn slow_store() -> Arc<dyn Store> {
     use crate::layer::{Layer as _, Limit};

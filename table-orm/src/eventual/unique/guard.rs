@@ -53,6 +53,15 @@ impl Guard {
     }
 }
 
+/// The guard row of a value with that PartitionKey.
+pub(crate) fn guard_row(partition_key: &str, entity: &Home, ticket: &str) -> DynamicEntity {
+    DynamicEntity::new(partition_key, GUARD_ROW)
+        .with(TABLE, entity.table.as_str().to_owned())
+        .with(PARTITION, entity.key.partition_key.clone())
+        .with(ROW, entity.key.row_key.clone())
+        .with(TICKET, ticket.to_owned())
+}
+
 /// The guards of the values of one entity type.
 #[derive(Debug, Clone)]
 pub(crate) struct Guards {
@@ -95,12 +104,7 @@ impl Guards {
         ticket: &str,
         over: Option<&Guard>,
     ) -> Result<()> {
-        let body = DynamicEntity::new(value.partition_key(), GUARD_ROW)
-            .with(TABLE, entity.table.as_str().to_owned())
-            .with(PARTITION, entity.key.partition_key.clone())
-            .with(ROW, entity.key.row_key.clone())
-            .with(TICKET, ticket.to_owned())
-            .body()?;
+        let body = guard_row(&value.partition_key(), entity, ticket).body()?;
         let action = match over {
             Some(guard) => Action::Replace(body, IfMatch::ETag(guard.etag.clone())),
             None => Action::Insert(body),

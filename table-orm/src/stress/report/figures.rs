@@ -14,6 +14,8 @@ pub struct Phase {
     pub steps: Vec<Step>,
     /// The first 429 or 503.
     pub first_refusal: Option<FirstRefusal>,
+    /// The first error of a step in which calls failed for other reasons.
+    pub first_error: Option<String>,
     /// The highest rate that was kept.
     pub sustained: Option<Sustained>,
     /// Why the search ended.

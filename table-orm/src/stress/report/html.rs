@@ -47,7 +47,10 @@ impl StressReport {
     }
 
     fn add_phase(&self, page: &mut String, phase: &Phase) {
-        add(page, format_args!("<h2>{}</h2>\n<p>{}</p>\n", phase.name(), phase.described()));
+        add(
+            page,
+            format_args!("<h2>{}</h2>\n<p>{}</p>\n", phase.name(), escaped(&phase.described())),
+        );
         let targets: Vec<_> = self
             .verdicts
             .iter()

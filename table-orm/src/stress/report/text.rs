@@ -5,6 +5,7 @@ use super::format::number;
 use super::stress_report::StressReport;
 use super::verdict::{Shards, Verdict};
 use crate::figures::{Percentiles, bytes, grouped};
+use crate::model::Printable;
 use std::fmt;
 
 impl fmt::Display for StressReport {
@@ -89,6 +90,10 @@ impl Phase {
                 "No rate was kept before the test would have taken too long.".to_owned()
             }
             (None, _) => "No rate was sustained.".to_owned(),
+        };
+        let found = match &self.first_error {
+            Some(error) => format!("{found} Calls failed, at first with: {}.", Printable(error)),
+            None => found,
         };
         match self.first_refusal {
             Some(first) => format!(
