@@ -31,11 +31,14 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// Returns the retail prices of Table storage in East US 2 with local redundancy (LRS), as a public cost study
-    /// quoted them on 2026-10-03: 0.00036 USD for 10,000 transactions, and 0.045 USD for a GB and month of the
-    /// first TB. Other regions and redundancies have other prices: compare those of
-    /// [Microsoft's page](https://azure.microsoft.com/pricing/details/storage/tables/), and
-    /// [read](Self::from_json) yours from a file.
+    /// Returns the retail prices of Table storage in East US 2 with local redundancy (LRS) on 2026-10-03: 0.00036
+    /// USD for 10,000 transactions, and 0.045 USD for a GB and month of the first TB.
+    ///
+    /// Their source is [Microsoft's list of retail prices][list], which anyone can query: its items of product
+    /// `Tables` and this region have the same prices today, or newer ones. Other regions and redundancies have other
+    /// prices. [Read](Self::from_json) yours from a file.
+    ///
+    /// [list]: https://prices.azure.com/api/retail/prices?$filter=productName%20eq%20%27Tables%27%20and%20armRegionName%20eq%20%27eastus2%27
     ///
     /// ```
     /// # use table_orm::book::Prices;
@@ -47,9 +50,9 @@ impl Prices {
     #[must_use]
     pub fn east_us_2() -> Self {
         Self {
-            source: "retail prices of Table storage in East US 2, locally redundant (LRS), first TB, as \
-                     quoted by a public cost study; compare \
-                     azure.microsoft.com/pricing/details/storage/tables"
+            source: "retail prices of Table storage in East US 2, locally redundant (LRS), first TB; compare \
+                     prices.azure.com/api/retail/prices?$filter=productName eq 'Tables' and armRegionName eq \
+                     'eastus2'"
                 .to_owned(),
             date: "2026-10-03".to_owned(),
             currency: "USD".to_owned(),
