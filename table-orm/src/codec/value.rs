@@ -11,6 +11,11 @@ use serde_json::de::StrRead;
 
 /// No integer of that many digits overflows.
 const MOST_DIGITS: usize = 18;
+/// Each integer of that many digits is a double.
+const EXACT_DIGITS: usize = 15;
+/// Each of these is a double.
+const POWERS_OF_TEN: [f64; EXACT_DIGITS] =
+    [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14];
 
 /// A number, as `serde_json` hands it to a visitor.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,23 +39,18 @@ impl<'de> Json<'de> {
 
     /// Reads a number; `None` for text of another form, and for a number that `serde_json` may judge
     /// otherwise.
+    #[inline]
     fn number(&mut self) -> Option<Number> {
-        let NumberEnds { start, integer, all } = number_ends(self.rest.as_bytes())?;
-        let (text, rest) = self.rest.split_at(all);
-        let number = if all > integer {
-            // The standard library rounds correctly, as `serde_json` does with `float_roundtrip`.
-            Number::Float(text.parse().ok().filter(|value: &f64| value.is_finite())?)
-        } else if integer - start > MOST_DIGITS {
-            return None;
-        } else {
-            let digits = text.as_bytes()[start..].iter();
-            let value = digits.fold(0, |value, digit| 10 * value + i64::from(digit - b'0'));
-            match (start, value) {
-                (0, value) => Number::Unsigned(value.unsigned_abs()),
-                // `-0` is a float.
-                (_, 0) => return None,
-                (_, value) => Number::Signed(-value),
-            }
+        let NumberText { is_negative, digits, integer, fraction, end } =
+            NumberText::at_start(self.rest.as_bytes())?;
+        let (text, rest) = self.rest.split_at(end);
+        let number = match fraction {
+            Some(fraction) => Number::Float(fraction.value(is_negative, digits, integer, text)?),
+            None if integer > MOST_DIGITS => return None,
+            None if !is_negative => Number::Unsigned(digits),
+            // `-0` is a float.
+            None if digits == 0 => return None,
+            None => Number::Signed(-digits.cast_signed()),
         };
         self.rest = rest;
         Some(number)
@@ -67,8 +67,8 @@ impl<'de> Json<'de> {
                 4
             }
             [b'f', ..] if self.rest.starts_with("false") => 5,
-            bytes => match number_ends(bytes) {
-                Some(ends) => ends.all,
+            bytes => match NumberText::at_start(bytes) {
+                Some(number) => number.end,
                 None => return false,
             },
         };
@@ -77,49 +77,73 @@ impl<'de> Json<'de> {
     }
 }
 
-/// Where the parts of a number's text end.
-struct NumberEnds {
-    /// The sign.
-    start: usize,
+/// The parts of the number at the start of a text.
+struct NumberText {
+    is_negative: bool,
+    /// All digits before an exponent, read as one integer. Of more than nineteen, only the last bits are kept.
+    digits: u64,
+    /// How many digits the integer has.
     integer: usize,
-    all: usize,
+    fraction: Option<Fraction>,
+    end: usize,
 }
 
-/// The parts of the number at the start of a text; `None` for text of another form.
+/// What follows the integer of a number that is no integer.
+struct Fraction {
+    /// How many digits it has.
+    digits: usize,
+    has_exponent: bool,
+}
+
+impl NumberText {
+    /// `None` for text of another form.
+    #[inline(always)]
+    fn at_start(bytes: &[u8]) -> Option<Self> {
+        let is_negative = bytes.first() == Some(&b'-');
+        let (start, mut digits) = (usize::from(is_negative), 0);
+        let mut end = some_digits(bytes, start, &mut digits)?;
+        let integer = end - start;
+        if integer > 1 && bytes[start] == b'0' {
+            return None;
+        }
+        let mut fraction = None;
+        if bytes.get(end) == Some(&b'.') {
+            let from = end + 1;
+            end = some_digits(bytes, from, &mut digits)?;
+            fraction = Some(Fraction { digits: end - from, has_exponent: false });
+        }
+        if matches!(bytes.get(end), Some(b'e' | b'E')) {
+            let is_signed = matches!(bytes.get(end + 1), Some(b'+' | b'-'));
+            end = some_digits(bytes, end + 1 + usize::from(is_signed), &mut 0)?;
+            fraction = Some(Fraction { digits: 0, has_exponent: true });
+        }
+        Some(Self { is_negative, digits, integer, fraction, end })
+    }
+}
+
+impl Fraction {
+    /// The number, as `serde_json` rounds it with `float_roundtrip`; `None` for a number that is too large.
+    #[inline]
+    fn value(&self, is_negative: bool, digits: u64, integer: usize, text: &str) -> Option<f64> {
+        if self.has_exponent || integer + self.digits > EXACT_DIGITS {
+            // The standard library rounds correctly, too.
+            return text.parse().ok().filter(|value: &f64| value.is_finite());
+        }
+        // Both are exact, so the division rounds once.
+        let value = digits as f64 / POWERS_OF_TEN[self.digits];
+        Some(if is_negative { -value } else { value })
+    }
+}
+
+/// Reads the digits from `from` on behind those of `value`. Returns where they end; `None` if there are none.
 #[inline(always)]
-fn number_ends(bytes: &[u8]) -> Option<NumberEnds> {
-    let start = usize::from(bytes.first() == Some(&b'-'));
-    let integer = some_digits(bytes, start)?;
-    if integer - start > 1 && bytes[start] == b'0' {
-        return None;
+fn some_digits(bytes: &[u8], from: usize, value: &mut u64) -> Option<usize> {
+    let mut end = from;
+    while let Some(digit @ b'0'..=b'9') = bytes.get(end) {
+        *value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+        end += 1;
     }
-    let is_integer = !matches!(bytes.get(integer), Some(b'.' | b'e' | b'E'));
-    let all = if is_integer { integer } else { float_end(bytes, integer)? };
-    Some(NumberEnds { start, integer, all })
-}
-
-/// Where the fraction and the exponent from `at` on end; `None` where one has no digit.
-fn float_end(bytes: &[u8], at: usize) -> Option<usize> {
-    let mut end = at;
-    if bytes.get(end) == Some(&b'.') {
-        end = some_digits(bytes, end + 1)?;
-    }
-    if matches!(bytes.get(end), Some(b'e' | b'E')) {
-        let is_signed = matches!(bytes.get(end + 1), Some(b'+' | b'-'));
-        end = some_digits(bytes, end + 1 + usize::from(is_signed))?;
-    }
-    Some(end)
-}
-
-fn some_digits(bytes: &[u8], from: usize) -> Option<usize> {
-    let end = digits(bytes, from);
     (end > from).then_some(end)
-}
-
-/// Where the digits from `from` on end.
-fn digits(bytes: &[u8], from: usize) -> usize {
-    let found = bytes[from..].iter().position(|byte| !byte.is_ascii_digit());
-    found.map_or(bytes.len(), |length| from + length)
 }
 
 /// The next value of a text.
