@@ -1,6 +1,5 @@
 //! Blobs for tests: in the files of a folder, among faults, and with stops.
 
-use crate::draw;
 use crate::stops::Stops;
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -8,8 +7,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use table_orm::blobs::{BlobError, BlobErrorKind, BlobNames, Blobs};
+use table_orm::layer::Faults;
 
 /// Blobs in the files of a folder. They outlive a process that is killed.
 #[derive(Debug, Clone)]
@@ -119,20 +118,18 @@ impl Blobs for FileBlobs {
 pub struct BlobsAround {
     inner: Arc<dyn Blobs>,
     stops: Stops,
-    /// The seed of the faults, if there are any, and the number of the next request.
-    faults: Option<u64>,
-    next: Arc<AtomicU64>,
 }
 
 impl BlobsAround {
     /// The same blobs, which do what was chosen just before a request.
     pub fn with_stops(inner: impl Blobs + 'static, stops: &Stops) -> Self {
-        Self { inner: Arc::new(inner), stops: stops.clone(), faults: None, next: Arc::default() }
+        Self { inner: Arc::new(inner), stops: stops.clone() }
     }
 
     /// The same blobs, of whose requests some fail before they take effect, and some after.
     pub fn with_faults(inner: impl Blobs + 'static, seed: u64) -> Self {
-        Self { faults: Some(seed), ..Self::with_stops(inner, &Stops::default()) }
+        let faults = Faults::seeded(seed).lost_requests(0.1).lost_replies(0.1);
+        Self::with_stops(faults.blobs(Arc::new(inner)).unwrap(), &Stops::default())
     }
 
     async fn send<T: Send>(
@@ -143,13 +140,7 @@ impl BlobsAround {
         self.stops.request(format!("blob {name}")).await;
         // A call can be dropped before it.
         tokio::task::yield_now().await;
-        let lost = || Err(BlobError::new(BlobErrorKind::Unavailable, name, "no answer"));
-        let at = self.next.fetch_add(1, SeqCst);
-        match self.faults.map(|seed| draw((seed, at, "blob"), 0..10)) {
-            Some(0) => lost(),
-            Some(1) => request.await.and_then(|_| lost()),
-            _ => request.await,
-        }
+        request.await
     }
 }
 

@@ -54,11 +54,12 @@ pub enum LayerError {
         Printable(.0)
     )]
     WriteIdName(String),
-    /// A script of faults that names no operation of a store.
+    /// A script of faults that names no operation of a store or of blobs.
     #[error(
         "`{0}` is not an operation of a store; write `get`, `query`, `commit`, `insert`, `replace`, \
-         `merge`, `insert-or-replace`, `insert-or-merge`, `delete`, `create_table`, `delete_table` or \
-         `list_tables`"
+         `merge`, `insert-or-replace`, `insert-or-merge`, `delete`, `create_table`, `delete_table`, \
+         `list_tables`, or of blobs `create-blob`, `stage-blob`, `commit-blob`, `read-blob`, `delete-blob` or \
+         `list-blobs`"
     )]
     FaultOperation(&'static str),
     /// The store has no copy to read from.

@@ -42,7 +42,7 @@ mod writes;
 pub(crate) use counted::Counted;
 pub use error::LayerError;
 #[cfg(any(test, feature = "testing"))]
-pub use faults::{Fault, FaultStore, Faults};
+pub use faults::{Fault, FaultBlobs, FaultStore, Faults};
 pub use limit::Limit;
 pub use measure::Measure;
 pub use measurements::MeasuredPattern;

@@ -5,8 +5,8 @@ use crate::store::ErrorCode;
 use std::collections::BTreeMap;
 
 /// The operations that a script can name: those of
-/// [`StoreRequest::operation`](crate::store::StoreRequest::operation).
-const OPERATIONS: [&str; 12] = [
+/// [`StoreRequest::operation`](crate::store::StoreRequest::operation), and those of blobs.
+const OPERATIONS: [&str; 18] = [
     "commit",
     "create_table",
     "delete",
@@ -19,6 +19,12 @@ const OPERATIONS: [&str; 12] = [
     "merge",
     "query",
     "replace",
+    "create-blob",
+    "stage-blob",
+    "commit-blob",
+    "read-blob",
+    "delete-blob",
+    "list-blobs",
 ];
 
 /// What happens to one request: an argument of [`Faults::on`](super::Faults::on).

@@ -1,11 +1,8 @@
 //! The store that fails on purpose.
-//!
-//! Invariant: each kind of request samples its random numbers in a fixed order, even while faults
-//! are disabled, so that a seed replays.
 
-use super::fault::{self, InjectedFault};
+use super::fault::InjectedFault;
+use super::injector::Injector;
 use super::pages;
-use super::script::RequestCounts;
 use super::settings::{Faults, MAX_TIME};
 use crate::layer::{Layer, LayerError};
 use crate::model::{ETag, TableName};
@@ -13,10 +10,9 @@ use crate::query::RowQuery;
 use crate::store::{
     Batch, Middleware, Operation, Page, Store, StoreAnswer, StoreError, StoreRequest,
 };
-use crate::sync::Random;
 use std::collections::BTreeMap;
+use std::convert::identity;
 use std::future::Future;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -28,18 +24,8 @@ impl Faults {
     /// A probability is outside 0 to 1, or those of the faults that exclude each other add up to more
     /// than 1; or a time is zero or longer than a day.
     pub fn store(self, inner: Arc<dyn Store>) -> Result<FaultStore, LayerError> {
-        self.check()?;
-        Ok(FaultStore {
-            shared: Arc::new(Shared {
-                inner,
-                random: Random::seeded(self.seed),
-                faults: self,
-                disabled: AtomicBool::new(false),
-                injected: AtomicU64::new(0),
-                closed: Mutex::default(),
-                counts: Mutex::default(),
-            }),
-        })
+        let (injector, closed) = (Injector::new(self)?, Mutex::default());
+        Ok(FaultStore { shared: Arc::new(Shared { inner, injector, closed }) })
     }
 }
 
@@ -58,12 +44,8 @@ pub struct FaultStore {
 #[derive(Debug)]
 struct Shared {
     inner: Arc<dyn Store>,
-    faults: Faults,
-    random: Random,
-    disabled: AtomicBool,
-    injected: AtomicU64,
+    injector: Injector,
     closed: Mutex<Closed>,
-    counts: Mutex<RequestCounts>,
 }
 
 /// What is offline, and until when.
@@ -76,18 +58,18 @@ struct Closed {
 impl FaultStore {
     /// Stops all faults, until [`enable`](Self::enable).
     pub fn disable(&self) {
-        self.shared.disabled.store(true, Ordering::Relaxed);
+        self.shared.injector.disable(true);
     }
 
     /// Starts faults again, as the settings say.
     pub fn enable(&self) {
-        self.shared.disabled.store(false, Ordering::Relaxed);
+        self.shared.injector.disable(false);
     }
 
     /// How many requests got a fault so far; slow replies and short or empty pages do not count.
     #[must_use]
     pub fn injected(&self) -> u64 {
-        self.shared.injected.load(Ordering::Relaxed)
+        self.shared.injector.injected()
     }
 
     /// Takes a partition offline now, for that time, a day at most.
@@ -102,18 +84,6 @@ impl Shared {
         self.closed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_disabled(&self) -> bool {
-        self.disabled.load(Ordering::Relaxed)
-    }
-
-    fn happens(&self, probability: f64) -> bool {
-        self.random.unit() < probability && !self.is_disabled()
-    }
-
-    fn time(&self, most: Duration) -> Duration {
-        most.mul_f64(self.random.unit())
-    }
-
     fn take_offline(&self, partition: Option<(String, String)>, time: Duration) {
         if let Some(partition) = partition {
             self.closed().partitions.insert(partition, Instant::now() + time);
@@ -122,16 +92,16 @@ impl Shared {
 
     /// Chooses the fault of a request.
     fn sample(&self, request: &StoreRequest<'_>) -> Option<InjectedFault> {
-        let fault = InjectedFault::sample(&self.faults, &self.random);
-        if self.happens(self.faults.offline) {
-            self.take_offline(request.partition(), self.faults.offline_time);
+        let injector = &self.injector;
+        let fault = injector.sample();
+        if injector.happens(injector.faults.offline) {
+            self.take_offline(request.partition(), injector.faults.offline_time);
         }
-        if self.is_disabled() {
+        if injector.is_disabled() {
             return None;
         }
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(scripted) = counts.next(request.operation, &self.faults.script) {
-            return Some(scripted.into());
+        if let Some(scripted) = injector.scripted(request.operation) {
+            return Some(scripted);
         }
         let (now, closed) = (Instant::now(), self.closed());
         let is_closed = |until: Option<&Instant>| until.is_some_and(|&until| now < until);
@@ -143,47 +113,6 @@ impl Shared {
             return Some(InjectedFault::Offline);
         }
         fault
-    }
-
-    /// Carries out a request with its fault.
-    async fn apply<T>(
-        &self,
-        fault: Option<InjectedFault>,
-        next: impl Future<Output = Result<T, StoreError>> + Send,
-    ) -> Result<T, StoreError> {
-        self.injected.fetch_add(fault.is_some().into(), Ordering::Relaxed);
-        if self.happens(self.faults.slow) {
-            sleep(self.time(self.faults.slowest)).await;
-        }
-        if let Some(error) = fault.as_ref().and_then(|fault| fault.error_before(&self.random)) {
-            return Err(error);
-        }
-        let answer = next.await;
-        if self.happens(self.faults.slow) {
-            sleep(self.time(self.faults.slowest)).await;
-        }
-        match fault.as_ref().and_then(InjectedFault::error_after) {
-            Some(error) => Err(error),
-            None => answer,
-        }
-    }
-
-    /// As [`apply`](Self::apply), for a write, which may also be late.
-    async fn apply_to_write<T: Send + 'static>(
-        &self,
-        fault: Option<InjectedFault>,
-        next: impl Future<Output = Result<T, StoreError>> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        if fault != Some(InjectedFault::Late) {
-            return self.apply(fault, next).await;
-        }
-        self.injected.fetch_add(1, Ordering::Relaxed);
-        let delay = self.time(self.faults.latest.unwrap_or(self.faults.slowest));
-        tokio::spawn(async move {
-            sleep(delay).await;
-            next.await
-        });
-        Err(fault::no_answer())
     }
 }
 
@@ -201,14 +130,15 @@ impl Middleware for FaultStore {
         request: StoreRequest<'_>,
         next: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
-        self.shared.apply(self.shared.sample(&request), next).await
+        let shared = &self.shared;
+        shared.injector.apply(shared.sample(&request), identity, next).await
     }
 
     async fn delete_table(&self, table: &TableName) -> Result<(), StoreError> {
         let shared = &self.shared;
         let delete = async {
             self.inner().delete_table(table).await?;
-            let until = Instant::now() + shared.faults.deletion_time;
+            let until = Instant::now() + shared.injector.faults.deletion_time;
             shared.closed().tables.insert(lower_case(table), until);
             Ok(())
         };
@@ -216,20 +146,20 @@ impl Middleware for FaultStore {
     }
 
     async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
-        let shared = &self.shared;
-        let fault = shared.sample(&StoreRequest::query(query));
-        let empty = shared.happens(shared.faults.empty_pages);
-        let short = shared.happens(shared.faults.short_pages);
+        let Shared { injector, .. } = &*self.shared;
+        let fault = self.shared.sample(&StoreRequest::query(query));
+        let empty = injector.happens(injector.faults.empty_pages);
+        let short = injector.happens(injector.faults.short_pages);
         // A setting that came later: the numbers of older seeds stay.
-        let cut = shared.faults.cut_pages > 0.0 && shared.happens(shared.faults.cut_pages);
-        let query = pages::ask(query, (short || cut).then_some(&shared.random));
+        let cut = injector.faults.cut_pages > 0.0 && injector.happens(injector.faults.cut_pages);
+        let query = pages::ask(query, (short || cut).then_some(&injector.random));
         let page = async {
             if cut {
                 sleep(pages::QUERY_TIME).await;
             }
             if empty { Ok(pages::empty(&query)) } else { self.inner().query(&query).await }
         };
-        shared.apply(fault, page).await
+        injector.apply(fault, identity, page).await
     }
 
     async fn write(
@@ -243,7 +173,7 @@ impl Middleware for FaultStore {
         let inner = Arc::clone(&shared.inner);
         let (table, partition_key) = (table.clone(), partition_key.to_owned());
         let write = async move { inner.write(&table, &partition_key, operation).await };
-        shared.apply_to_write(fault, write).await
+        shared.injector.apply_to_write(fault, identity, write).await
     }
 
     async fn commit(
@@ -258,7 +188,7 @@ impl Middleware for FaultStore {
         let table = table.clone();
         let is_rejected = matches!(fault, Some(InjectedFault::Rejected(_)));
         let commit = async move { inner.commit(&table, transaction).await };
-        let answer = shared.apply_to_write(fault, commit).await;
+        let answer = shared.injector.apply_to_write(fault, identity, commit).await;
         answer.map_err(|error| if is_rejected { error.at(0) } else { error })
     }
 }
