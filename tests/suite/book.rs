@@ -286,7 +286,7 @@ fn rows_in_other_partitions_load_those_partitions() {
     // A ticket in the partition of the day, then the row and the delete of the ticket.
     assert_eq!(load(insert(), "DAY:2"), 300.0);
     assert_eq!(load(insert().over_partitions(50), "DAY:2"), 300.0);
-    assert_eq!(load(insert().over_partitions_elsewhere(3), "DAY:2"), 100.0);
+    assert_eq!(load(insert().over_other_partitions(3), "DAY:2"), 100.0);
     // Three rows, a guard and an intent; then the read of the entity, and the delete of the intent.
     assert_eq!(load(insert(), "acme"), 700.0);
     assert_eq!(load(insert().over_partitions(50), "acme"), 14.0);

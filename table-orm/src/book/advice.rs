@@ -97,10 +97,10 @@ fn of_load(load: &PartitionLoad) -> Option<Finding> {
 }
 
 /// The PartitionKeys of a type that start with a component named after a time: those that `allow_append_only` accepts,
-/// those of types whose values the derive does not know, and those of rows elsewhere.
+/// those of types whose values the derive does not know, and those of rows in other partitions.
 fn growing(sample: &Sample, findings: &mut Vec<Finding>) {
-    let elsewhere = sample.schema.rows.iter().map(|row| row.partition);
-    let templates = BTreeSet::from_iter(elsewhere.chain([sample.schema.partition]));
+    let eventual = sample.schema.rows.iter().map(|row| row.partition);
+    let templates = BTreeSet::from_iter(eventual.chain([sample.schema.partition]));
     for partition in templates {
         let Some((_, component)) = partition.split_once('{') else { continue };
         let component = component.split([':', '}']).next().unwrap_or_default();

@@ -33,9 +33,9 @@ type Place = (String, String);
 pub(super) fn loads(patterns: &[(&Pattern, Vec<Estimate>)]) -> Vec<PartitionLoad> {
     let mut loads = BTreeMap::<Place, BTreeMap<usize, f64>>::new();
     for (at, (pattern, steps)) in patterns.iter().enumerate() {
-        let spread = [pattern.partitions, pattern.partitions_elsewhere];
-        for (place, rows, is_elsewhere) in rows_by_place(&pattern.plan, steps) {
-            let load = pattern.per_second * rows / spread[usize::from(is_elsewhere)] as f64;
+        let spread = [pattern.partitions, pattern.other_partitions];
+        for (place, rows, is_other) in rows_by_place(&pattern.plan, steps) {
+            let load = pattern.per_second * rows / spread[usize::from(is_other)] as f64;
             *loads.entry(place).or_default().entry(at).or_default() += load;
         }
     }
@@ -59,7 +59,7 @@ fn rows_by_place(plan: &Plan, steps: &[Estimate]) -> Vec<(Place, f64, bool)> {
     let mut rows = Vec::new();
     for (step, estimate) in plan.steps.iter().zip(steps) {
         here = own(step).or(here);
-        let (others, of_others) = elsewhere(step, estimate.rows());
+        let (others, of_others) = other_partitions(step, estimate.rows());
         let of_each = of_others as f64 / others.len().max(1) as f64;
         rows.extend(others.iter().map(|(table, key)| (place(table, key), of_each, true)));
         let of_own = (estimate.rows() - of_others) as f64;
@@ -89,7 +89,7 @@ fn place(table: &TableName, key: &str) -> Place {
 
 /// The partitions with rows that follow the entity, and how many rows of the step are there. A guard row has a
 /// partition of its own, which is never hot.
-fn elsewhere(step: &Step, rows: u64) -> (&[(TableName, String)], u64) {
+fn other_partitions(step: &Step, rows: u64) -> (&[(TableName, String)], u64) {
     match step {
         Step::MakeTickets { partitions } => (partitions, rows),
         // But for the delete of the intent.

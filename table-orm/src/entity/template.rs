@@ -212,7 +212,7 @@ impl GuardTemplate {
 /// A row of an entity in another partition or table, as `#[row(.., eventual)]` declares it.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct ForeignTemplate {
+pub struct EventualTemplate {
     /// The row itself.
     pub row: RowTemplate,
     /// The table that holds it; `None` for the table of the entity.
@@ -223,7 +223,7 @@ pub struct ForeignTemplate {
     pub partition_key: KeyTemplate<'static>,
 }
 
-impl ForeignTemplate {
+impl EventualTemplate {
     /// That row in the partition of another key, in the table of the entity.
     #[must_use]
     pub const fn new(
@@ -267,35 +267,35 @@ pub(crate) const fn template_at<E: TableEntity>(index: usize) -> Option<RowTempl
         Some(rows[index])
     } else if index < rows.len() + guards.len() {
         Some(guards[index - rows.len()].row())
-    } else if let Some(foreign) = foreign_at::<E>(index) {
-        Some(foreign.row)
+    } else if let Some(eventual) = eventual_at::<E>(index) {
+        Some(eventual.row)
     } else {
         None
     }
 }
 
 /// The index of the first template of a row in another partition.
-pub(crate) const fn first_foreign<E: TableEntity>() -> usize {
+pub(crate) const fn first_eventual<E: TableEntity>() -> usize {
     E::ROWS.len() + E::GUARDS.len()
 }
 
 /// The template at an index, of a row in another partition or table.
-pub(crate) const fn foreign_at<E: TableEntity>(index: usize) -> Option<&'static ForeignTemplate> {
-    let first = first_foreign::<E>();
-    if index < first || index - first >= E::FOREIGN.len() {
+pub(crate) const fn eventual_at<E: TableEntity>(index: usize) -> Option<&'static EventualTemplate> {
+    let first = first_eventual::<E>();
+    if index < first || index - first >= E::EVENTUAL.len() {
         return None;
     }
-    Some(&E::FOREIGN[index - first])
+    Some(&E::EVENTUAL[index - first])
 }
 
 /// Whether the row at an index is in a table of its own.
 pub(crate) const fn has_own_table<E: TableEntity>(index: usize) -> bool {
-    matches!(foreign_at::<E>(index), Some(template) if template.table.is_some())
+    matches!(eventual_at::<E>(index), Some(template) if template.table.is_some())
 }
 
 /// The template of the PartitionKeys of the row at an index.
 pub(crate) fn partition_at<E: TableEntity>(index: usize) -> KeyTemplate<'static> {
-    foreign_at::<E>(index).map_or(E::PARTITION_KEY, |foreign| foreign.partition_key)
+    eventual_at::<E>(index).map_or(E::PARTITION_KEY, |eventual| eventual.partition_key)
 }
 
 /// The name of the template at an index.

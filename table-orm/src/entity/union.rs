@@ -2,7 +2,7 @@
 
 use super::across::any_across;
 use super::own_rows::OwnRows;
-use super::{ForeignTemplate, GuardTemplate, RowTemplate, TableEntity};
+use super::{EventualTemplate, GuardTemplate, RowTemplate, TableEntity};
 use crate::entity::Row;
 use crate::key::KeyTemplate;
 use crate::model::{Bucket, Metadata, is_same, reserved_start};
@@ -52,7 +52,7 @@ pub struct UnionMember {
     /// Its guard rows.
     pub guards: &'static [GuardTemplate],
     /// Its rows in other partitions and tables.
-    pub foreign: &'static [ForeignTemplate],
+    pub eventual: &'static [EventualTemplate],
     /// The canonical one among its rows.
     pub canonical: usize,
     /// The metadata that its properties need.
@@ -77,7 +77,7 @@ impl UnionMember {
     pub const fn of<E: TableEntity>() -> Self {
         let canonical = <E::Canonical as Row>::INDEX;
         let (entity, table, own) = (E::NAME, E::TABLE, OwnRows::canonical::<E>());
-        let (rows, guards, foreign) = (E::ROWS, E::GUARDS, E::FOREIGN);
+        let (rows, guards, eventual) = (E::ROWS, E::GUARDS, E::EVENTUAL);
         let (metadata, kind, migrates) = (E::METADATA, E::KIND, E::MIGRATES);
         let (sums, has_events) = (E::SUM_NAMES, E::OUTBOX.is_some());
         let bucket = match E::BUCKET {
@@ -89,7 +89,7 @@ impl UnionMember {
             table,
             rows,
             guards,
-            foreign,
+            eventual,
             canonical,
             metadata,
             kind,
@@ -229,12 +229,12 @@ impl UnionMember {
 
     /// Whether writes have work outside their partition.
     const fn reaches_across(&self) -> bool {
-        !self.foreign.is_empty() || any_across(self.guards)
+        !self.eventual.is_empty() || any_across(self.guards)
     }
 
     /// The number of key templates: rows, then guards, then rows in other partitions.
     const fn templates(&self) -> usize {
-        self.rows.len() + self.guards.len() + self.foreign.len()
+        self.rows.len() + self.guards.len() + self.eventual.len()
     }
 
     const fn is_guard(&self, index: usize) -> bool {
@@ -247,21 +247,21 @@ impl UnionMember {
         } else if self.is_guard(index) {
             self.guards[index - self.rows.len()].row().template()
         } else {
-            self.foreign[index - self.rows.len() - self.guards.len()].row.template()
+            self.eventual[index - self.rows.len() - self.guards.len()].row.template()
         }
     }
 
     /// The table of the rows of a template.
     const fn table_of(&self, index: usize) -> &'static str {
         let own = self.rows.len() + self.guards.len();
-        let elsewhere = if index >= own {
-            self.foreign[index - own].table
+        let table = if index >= own {
+            self.eventual[index - own].table
         } else if self.is_guard(index) {
             self.guards[index - self.rows.len()].table
         } else {
             None
         };
-        match elsewhere {
+        match table {
             Some(table) => table,
             None => self.table,
         }

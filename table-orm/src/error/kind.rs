@@ -105,7 +105,7 @@ impl Error {
             | Self::KeyMismatch(_)
             | Self::Moved(_)
             | Self::Migration(_)
-            | Self::ForeignRows { .. }
+            | Self::RowsInOtherTables { .. }
             | Self::RowCount(_)
             | Self::Layer(_) => ErrorKind::ServerError,
         }

@@ -147,10 +147,10 @@ pub enum Error {
     /// was sent.
     #[error(
         "the table `{table}` was not deleted: rows of `{entity}` in {tables} may be left; delete the entities \
-         first, then call `leave_foreign_rows`",
+         first, then call `leave_rows_in_other_tables`",
         tables = named(.tables)
     )]
-    ForeignRows {
+    RowsInOtherTables {
         /// The entity's type name.
         entity: &'static str,
         /// The table.

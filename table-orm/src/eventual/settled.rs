@@ -2,7 +2,7 @@
 //!
 //! Invariant: a task that nobody waits for holds one of the connection's permits for the background.
 
-use super::foreign_type::ForeignType;
+use super::eventual_type::EventualType;
 use super::intent::Pending;
 use super::settle::{settle, settle_together};
 use crate::plan::TableClient;
@@ -101,7 +101,7 @@ pub(crate) struct Settling {
 }
 
 /// Intents of one type and one partition, which are settled together.
-pub(crate) type Group = (ForeignType, Vec<Pending>);
+pub(crate) type Group = (EventualType, Vec<Pending>);
 
 /// Intents that somebody else will settle. Clones are the same.
 #[derive(Debug, Clone, Default)]

@@ -36,7 +36,7 @@ impl Components {
             let name = Some(&*row.name);
             let partition = match &row.place {
                 Place::Home => own.clone(),
-                Place::Elsewhere { partition, .. } => {
+                Place::Eventual { partition, .. } => {
                     self.key(known, name, PARTITION_KEY, partition)
                 }
             };

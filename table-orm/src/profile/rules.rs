@@ -316,7 +316,7 @@ fn full_copies(report: &ProfileReport) -> Option<Advice> {
         kinds.fold((0, 0), |(rows, bytes), kind| (rows + kind.rows, bytes + kind.bytes))
     };
     let (entities, entity_bytes) = sum(|kind| kind.role == RowRole::Entity);
-    let (copies, copy_bytes) = sum(|kind| matches!(kind.role, RowRole::Copy | RowRole::Elsewhere));
+    let (copies, copy_bytes) = sum(|kind| matches!(kind.role, RowRole::Copy | RowRole::Eventual));
     let mean = |rows: u64, bytes: u64| bytes as f64 / rows.max(1) as f64;
     // Without types, a row is no copy of an entity.
     if entities == 0

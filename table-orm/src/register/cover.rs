@@ -67,7 +67,7 @@ async fn send(
 ) -> Result<()> {
     let operations = vec![Operation { row_key: pointer.name.clone(), action }];
     let batch = Batch { partition_key: row::partition_key(&pointer.place), operations };
-    client.elsewhere(&register.table).send(batch).await.map(drop)
+    client.in_other_table(&register.table).send(batch).await.map(drop)
 }
 
 /// A pointer that is kept fresh until this is dropped: by the task that keeps it, or with the runtime of that task.
