@@ -331,7 +331,7 @@ impl PropertyWriter<'_> {
         }
     }
 
-    /// Rejects a limit that does not apply to the value's type.
+    /// Refuses a limit that does not apply to the value's type.
     const fn check_unlimited(&self) -> Result<(), PropertyFault> {
         match self.out.limit {
             None => Ok(()),

@@ -140,7 +140,7 @@ impl Error {
         self.is_unavailable() || matches!(self, Self::Ambiguous(_))
     }
 
-    /// Whether the service was busy, and refused the request before it did anything.
+    /// Whether the service was busy, and rejected the request before it did anything.
     pub(crate) fn is_refused_as_busy(&self) -> bool {
         let is_busy =
             |cause: &StoreError| cause.status == 429 || cause.code == ErrorCode::SERVER_BUSY;

@@ -18,7 +18,7 @@
 //! only lose one, which wait for all of the gained rows: a reader sees a moving entity rather twice than not at
 //! all.
 //!
-//! A partition that refuses a request holds up what is still open of the same entity and table, and nothing else.
+//! A partition that rejects a request holds up what is still open of the same entity and table, and nothing else.
 
 use super::error::SettleError;
 use super::eventual_rows::EventualRows;

@@ -4,7 +4,7 @@
 //! - Each entity has a ticket of its own. A ticket that is replaced is void for those who hold it: they start
 //!   again.
 //! - Canonical rows are read after all tickets are answered.
-//! - A transaction that is refused falls back to the entities one by one.
+//! - A transaction that is rejected falls back to the entities one by one.
 //!
 //! So sharing requests decides nothing about what is safe.
 

@@ -63,7 +63,7 @@ macro_rules! settling_methods {
         /// The call then need not read the entity afterwards: it takes 2 requests for each such partition and
         /// 2 others, instead of 3 others.
         ///
-        /// The entity itself is written one round trip later. A write that is refused, such as one of an entity
+        /// The entity itself is written one round trip later. A write that is rejected, such as one of an entity
         /// that has changed, takes 2 requests for each partition in vain: one that reserves, and one that gives
         /// back. So it pays where writes rarely conflict. It has no effect on a write that changes a sum over
         /// partitions: the copy of the total is known only after the write.

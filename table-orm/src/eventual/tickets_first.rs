@@ -4,7 +4,7 @@
 //! is what the canonical rows say at that moment. So the rows in other partitions are written without another reading.
 //! Where that fails, settling goes on as ever, with a reading.
 //!
-//! Invariant: a transaction that is refused changes nothing that a ticket could write. Its tickets are deleted;
+//! Invariant: a transaction that is rejected changes nothing that a ticket could write. Its tickets are deleted;
 //! one that stays does nothing, and the next settling of its entity there uses it.
 
 use super::eventual_rows::EventualRows;

@@ -349,7 +349,7 @@ impl TableClient {
         (bytes > MAX_TRANSACTION_BYTES).then_some(Excess::Bytes(bytes))
     }
 
-    /// Fails where a store would refuse the transaction for its size. Nothing is sent.
+    /// Fails where a store would reject the transaction for its size. Nothing is sent.
     pub fn check_fits(&self, batch: &Batch) -> Result<()> {
         if batch.operations.len() > self.store().transaction_operations() {
             return Err(self.too_many(batch));

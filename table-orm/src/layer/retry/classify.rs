@@ -27,7 +27,7 @@ pub fn is_transient(error: &StoreError) -> bool {
 ///
 /// After no answer and after most server errors it may. It has not if it was rejected, never sent,
 /// throttled (the service rejects such a request before it does anything), is not implemented by the
-/// service, or the embedded store refuses it because it lost earlier ones.
+/// service, or the embedded store rejects it because it lost earlier ones.
 pub(crate) fn is_ambiguous(error: &StoreError) -> bool {
     match error.status {
         0 => !is_unsent(error),

@@ -79,7 +79,7 @@ pub enum StepKind {
 pub enum StepOutcome {
     /// At most 1 % of the calls failed, and the answers came in time.
     Kept,
-    /// More than 1 % failed, and requests were refused with 429 or 503.
+    /// More than 1 % failed, and requests were rejected with 429 or 503.
     Throttled,
     /// More than 1 % failed, for other reasons.
     Failed,
