@@ -27,11 +27,11 @@ pub struct PartitionLoad {
 }
 
 /// A table and a PartitionKey.
-type Place = (String, String);
+type PartitionName = (String, String);
 
 /// The load of each partition that a pattern names, the highest first.
 pub(super) fn loads(patterns: &[(&Pattern, Vec<Estimate>)]) -> Vec<PartitionLoad> {
-    let mut loads = BTreeMap::<Place, BTreeMap<usize, f64>>::new();
+    let mut loads = BTreeMap::<PartitionName, BTreeMap<usize, f64>>::new();
     for (at, (pattern, steps)) in patterns.iter().enumerate() {
         let spread = [pattern.partitions, pattern.other_partitions];
         for (place, rows, is_other) in rows_by_place(&pattern.plan, steps) {
@@ -39,22 +39,23 @@ pub(super) fn loads(patterns: &[(&Pattern, Vec<Estimate>)]) -> Vec<PartitionLoad
             *loads.entry(place).or_default().entry(at).or_default() += load;
         }
     }
-    let load = |((table, partition_key), of): (Place, BTreeMap<usize, f64>)| PartitionLoad {
-        table,
-        partition_key,
-        rows_per_second: of.values().sum(),
-        most_by: of
-            .iter()
-            .max_by(|(_, one), (_, other)| one.total_cmp(other))
-            .map_or_else(String::new, |(at, _)| patterns[*at].0.name.clone()),
-    };
+    let load =
+        |((table, partition_key), of): (PartitionName, BTreeMap<usize, f64>)| PartitionLoad {
+            table,
+            partition_key,
+            rows_per_second: of.values().sum(),
+            most_by: of
+                .iter()
+                .max_by(|(_, one), (_, other)| one.total_cmp(other))
+                .map_or_else(String::new, |(at, _)| patterns[*at].0.name.clone()),
+        };
     let mut loads: Vec<_> = loads.into_iter().map(load).collect();
     loads.sort_by(|one, other| other.rows_per_second.total_cmp(&one.rows_per_second));
     loads
 }
 
 /// The rows that a call reads and writes in each partition, and whether it is another one than that of the entity.
-fn rows_by_place(plan: &Plan, steps: &[Estimate]) -> Vec<(Place, f64, bool)> {
+fn rows_by_place(plan: &Plan, steps: &[Estimate]) -> Vec<(PartitionName, f64, bool)> {
     let mut here = plan.steps.iter().find_map(own);
     let mut rows = Vec::new();
     for (step, estimate) in plan.steps.iter().zip(steps) {
@@ -69,7 +70,7 @@ fn rows_by_place(plan: &Plan, steps: &[Estimate]) -> Vec<(Place, f64, bool)> {
 }
 
 /// The partition that a step names as the one it reads or writes.
-fn own(step: &Step) -> Option<Place> {
+fn own(step: &Step) -> Option<PartitionName> {
     let (table, key) = match step {
         Step::Read { query, .. } => match &query.keys.partition {
             Span::Exact(key) => (&query.table, key),
@@ -83,7 +84,7 @@ fn own(step: &Step) -> Option<Place> {
     Some(place(table, key))
 }
 
-fn place(table: &TableName, key: &str) -> Place {
+fn place(table: &TableName, key: &str) -> PartitionName {
     (table.as_str().to_owned(), key.to_owned())
 }
 

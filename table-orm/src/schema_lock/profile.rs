@@ -7,7 +7,7 @@
 use super::text::{ENTITY, Entity, Item, parse};
 use crate::key::{TextTemplate, TextTemplateFault};
 use crate::model::{Bucket, Period, TableName};
-use crate::profile::{KnownRow, KnownType, Place, Profile, RowRole};
+use crate::profile::{KnownRow, KnownType, Profile, RowPlace, RowRole};
 
 /// Why a profile cannot know a type of a lock. Nothing was read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -193,14 +193,14 @@ fn known_type(entity: &Entity) -> Result<KnownType, LockedTypeError> {
 
 fn row(entity: &Entity, item: &Item) -> Result<KnownRow, LockedTypeError> {
     let (role, place) = match item.get("place").unwrap_or_default() {
-        "canonical" => (RowRole::Entity, Place::Home),
-        "in the partition" => (RowRole::Copy, Place::Home),
+        "canonical" => (RowRole::Entity, RowPlace::Home),
+        "in the partition" => (RowRole::Copy, RowPlace::Home),
         others => {
             let (partition, table) = others
                 .rsplit_once(" on ")
                 .ok_or_else(|| fault(entity, &item.title(), "it has no place".to_owned()))?;
             let partition = read(entity, item, item.partition_template(partition))?;
-            (RowRole::Eventual, Place::Eventual { partition, table: Some(table.to_owned()) })
+            (RowRole::Eventual, RowPlace::Eventual { partition, table: Some(table.to_owned()) })
         }
     };
     Ok(KnownRow { name: item.name.clone(), role, key: template(entity, item)?, place })
@@ -210,7 +210,7 @@ fn guard(entity: &Entity, item: &Item) -> Result<KnownRow, LockedTypeError> {
     let key = template(entity, item)?;
     Ok(match item.get("scope") {
         Some("all partitions") => KnownRow::guard_across(&item.name, key, item.get("table")),
-        _ => KnownRow { name: item.name.clone(), role: RowRole::Guard, key, place: Place::Home },
+        _ => KnownRow { name: item.name.clone(), role: RowRole::Guard, key, place: RowPlace::Home },
     })
 }
 

@@ -49,8 +49,8 @@ pub use calls::Call;
 pub use error::StressError;
 pub use mix::Mix;
 pub use report::{
-    Bounds, Ending, FirstRefusal, Phase, Shards, Step, StepKind, StepOutcome, StressReport,
-    Sustained, Target, TargetScope, Verdict,
+    Ending, FirstRefusal, Phase, Shards, StepKind, StepOutcome, StressBounds, StressReport,
+    StressStep, StressTarget, Sustained, TargetScope, Verdict,
 };
 pub use settings::Stress;
 #[cfg(feature = "embedded")]

@@ -1,7 +1,7 @@
 //! Finding and repairing rows in other partitions that are out of step.
 
 use super::{Order, OrderByDate, Shop, numbers, order};
-use table_orm::repo::{Finding, OtherPartition, Problem, SkipReason};
+use table_orm::repo::{Finding, Problem, RowLocation, SkipReason};
 use table_orm::{DynamicEntity, ScanPermit};
 
 /// The row and the problem of each finding.
@@ -19,8 +19,7 @@ async fn verify_finds_eventual_rows_that_are_missing_or_stale() {
     shop.canonical(&order("acme", 9)).await;
     shop.canonical(&Order { cents: 7_000, ..order("acme", 1) }).await;
     let findings = acme().await.unwrap().findings;
-    let findings: Vec<_> =
-        findings.into_iter().filter(|one| one.other_partition.is_some()).collect();
+    let findings: Vec<_> = findings.into_iter().filter(|one| one.location.is_some()).collect();
     let stale = || Problem::Stale { properties: vec!["Cents".into()] };
     assert_eq!(
         found(&findings),
@@ -31,14 +30,14 @@ async fn verify_finds_eventual_rows_that_are_missing_or_stale() {
             ("by_courier", "ORD:4294967286__acme", &Problem::Missing),
         ]
     );
-    assert_eq!(findings[1].other_partition, Some(OtherPartition::new("couriers", "acme")));
+    assert_eq!(findings[1].location, Some(RowLocation::new("couriers", "acme")));
     assert_eq!(findings[1].canonical.as_deref(), Some("NUM:00000001"));
     let text = serde_json::to_string(&findings).unwrap();
     assert_eq!(serde_json::from_str::<Vec<Finding>>(&text).unwrap(), findings);
 
     assert_eq!(shop.orders.repair(findings).await.all().unwrap(), 4);
     let left = acme().await.unwrap().findings;
-    assert!(left.iter().all(|one| one.other_partition.is_none()), "{left:?}");
+    assert!(left.iter().all(|one| one.location.is_none()), "{left:?}");
     let day = shop.orders.list(Order::by_date("2026-11-23").number_in(..=9));
     assert_eq!(numbers(&day.collect().await.unwrap()), [1, 2, 3, 9]);
 }
@@ -106,7 +105,7 @@ async fn what_an_intent_lists_is_pending_and_not_wrong() {
     shop.tables.table(shop.orders.table().clone()).insert(&intent).await.unwrap();
     let report = shop.orders.verify(Order::partition("acme")).await.unwrap();
     let findings: Vec<_> =
-        report.findings.into_iter().filter(|one| one.other_partition.is_some()).collect();
+        report.findings.into_iter().filter(|one| one.location.is_some()).collect();
     assert_eq!(
         found(&findings),
         [

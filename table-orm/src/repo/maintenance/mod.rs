@@ -27,5 +27,5 @@ pub use repair::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use retire::Retire;
 pub use rewrite::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
 pub use verify::{
-    Finding, OtherPartition, Problem, Verify, VerifyEventual, VerifyGuards, VerifyReport,
+    Finding, Problem, RowLocation, Verify, VerifyEventual, VerifyGuards, VerifyReport,
 };

@@ -11,7 +11,7 @@ pub struct Phase {
     /// How many partitions shared the load.
     pub partitions: u32,
     /// In order of time.
-    pub steps: Vec<Step>,
+    pub steps: Vec<StressStep>,
     /// The first 429 or 503.
     pub first_refusal: Option<FirstRefusal>,
     /// The first error of a step in which calls failed for other reasons.
@@ -25,7 +25,7 @@ pub struct Phase {
 /// Some seconds at one rate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Step {
+pub struct StressStep {
     /// Whether the rate rose or was held.
     pub kind: StepKind,
     /// How many seconds after the start of the test it began.

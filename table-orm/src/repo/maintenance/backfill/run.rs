@@ -145,7 +145,7 @@ impl<E: TableEntity> Backfill<'_, E> {
             partition_key: row.partition_key.clone(),
             row_key,
             canonical: Some(row.row_key.clone()),
-            other_partition: None,
+            location: None,
             etag: None,
             problem,
         };
@@ -254,7 +254,7 @@ fn of_total<E: TableEntity>(partition_key: &str, wrong: WrongSum) -> Finding {
         partition_key: partition_key.to_owned(),
         row_key: total.row_key(0).unwrap_or_default(),
         canonical: None,
-        other_partition: None,
+        location: None,
         etag: None,
         problem: Problem::Stale { properties: vec![TOTAL.to_owned()] },
     }

@@ -168,7 +168,7 @@ impl<I: Iterator<Item = Finding>> Jobs<I> {
                 self.ready.push_back(Job::Value { finding: Box::new(finding) });
                 continue;
             }
-            if finding.entity == E::NAME && finding.other_partition.is_some() {
+            if finding.entity == E::NAME && finding.location.is_some() {
                 match eventual_row::<E>(client, &finding) {
                     Some(row) => {
                         let home = row.home.partition_key.clone();

@@ -42,7 +42,7 @@ pub(super) async fn decide<E: TableEntity>(
     client: &TableClient,
     finding: &Finding,
 ) -> Result<Result<(TableClient, Batch), SkipReason>> {
-    let said = finding.other_partition.as_ref().map_or("", |other| &other.table);
+    let said = finding.location.as_ref().map_or("", |location| &location.table);
     let rows = E::EVENTUAL.iter().map(|row| row.table_of(&client.table));
     // The copies of totals are in the entity's table.
     let mut tables = rows.chain(has_sum_copies::<E>().then(|| client.table.clone()));

@@ -2,7 +2,7 @@
 
 use super::differences::differences;
 use super::expected::{ExpectedRow, expected_eventual_rows};
-use super::finding::{Finding, OtherPartition, Problem};
+use super::finding::{Finding, Problem, RowLocation};
 use super::joined::Joined;
 use crate::entity::{TableEntity, name_of};
 use crate::error::{Error, Result};
@@ -56,7 +56,7 @@ pub(super) async fn mark_pending<E: TableEntity>(
 ) -> Result<()> {
     let mut pending = BTreeMap::new();
     for finding in findings {
-        let Some(OtherPartition { table, home }) = &finding.other_partition else { continue };
+        let Some(RowLocation { table, home }) = &finding.location else { continue };
         let keys = match pending.entry(home.clone()) {
             Entry::Occupied(keys) => keys.into_mut(),
             Entry::Vacant(keys) => {
@@ -111,7 +111,7 @@ impl EventualRowKeys {
             row: name_of::<E>(index).to_owned(),
             partition_key: key.partition_key,
             row_key: key.row_key,
-            other_partition: Some(OtherPartition::new(key.table.as_str(), home.partition_key)),
+            location: Some(RowLocation::new(key.table.as_str(), home.partition_key)),
             canonical: Some(home.row_key),
             etag: etag.map(|etag| etag.as_str().to_owned()),
             problem,

@@ -1,6 +1,6 @@
 //! Findings about the guard rows of values that are unique over all partitions.
 
-use super::finding::{Finding, OtherPartition, Problem};
+use super::finding::{Finding, Problem, RowLocation};
 use crate::entity::{TableEntity, canonical, read_row};
 use crate::error::{Error, Result};
 use crate::eventual::{EventualType, GUARD_ROW, Guard, UniqueValue, unique_values};
@@ -22,7 +22,7 @@ pub(crate) fn guard_finding<E: TableEntity>(
         row: value.name.clone(),
         partition_key: value.partition_key(),
         row_key: GUARD_ROW.to_owned(),
-        other_partition: Some(OtherPartition::new(table.as_str(), home.partition_key.clone())),
+        location: Some(RowLocation::new(table.as_str(), home.partition_key.clone())),
         canonical: Some(home.row_key.clone()),
         etag: guard.map(|guard| guard.etag.as_str().to_owned()),
         problem,
@@ -33,7 +33,7 @@ pub(crate) fn guard_finding<E: TableEntity>(
 pub(crate) fn guarded<E: TableEntity>(finding: &Finding) -> Option<(UniqueValue, CanonicalKey)> {
     let template = EventualType::of::<E>().guard(&finding.row)?;
     let value = finding.partition_key.strip_prefix(template.start)?.to_owned();
-    let partition_key = finding.other_partition.as_ref()?.home.clone();
+    let partition_key = finding.location.as_ref()?.home.clone();
     let key = CanonicalKey { partition_key, row_key: finding.canonical.clone()? };
     Some((UniqueValue { name: finding.row.clone(), value }, key))
 }

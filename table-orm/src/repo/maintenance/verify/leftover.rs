@@ -1,6 +1,6 @@
 //! Findings about tickets that nobody used.
 
-use super::finding::{Finding, OtherPartition, Problem};
+use super::finding::{Finding, Problem, RowLocation};
 use crate::entity::{Sum, TableEntity, copies_partition, read_row};
 use crate::error::Result;
 use crate::eventual::{EventualType, LeftTicket, SETTLE_GRACE};
@@ -35,7 +35,7 @@ pub(super) fn finding<E: TableEntity>(
         row: "ticket".to_owned(),
         partition_key: ticket.partition_key,
         row_key: ticket.row_key,
-        other_partition: Some(OtherPartition::new(table.as_str(), ticket.home.partition_key)),
+        location: Some(RowLocation::new(table.as_str(), ticket.home.partition_key)),
         canonical: Some(ticket.home.row_key),
         etag: Some(ticket.etag.as_str().to_owned()),
         problem: Problem::Leftover { seconds: age.as_secs() },

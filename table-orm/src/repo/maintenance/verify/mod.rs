@@ -19,7 +19,7 @@ mod versioned_row;
 
 pub use builder::Verify;
 pub use eventual::VerifyEventual;
-pub use finding::{Finding, OtherPartition, Problem};
+pub use finding::{Finding, Problem, RowLocation};
 pub use guards::VerifyGuards;
 pub use report::VerifyReport;
 

@@ -190,7 +190,7 @@ impl<E: TableEntity> Partition<E> {
             partition_key: self.key.clone(),
             row_key: row_key.to_owned(),
             canonical: canonical.map(str::to_owned),
-            other_partition: None,
+            location: None,
             etag: etag.map(|etag| etag.as_str().to_owned()),
             problem,
         }
