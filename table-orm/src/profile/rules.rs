@@ -9,7 +9,7 @@ use super::report::{
 };
 use crate::figures::{bytes as size, grouped};
 use crate::layer::rate;
-use crate::model::{DateTime, MAX_ENTITY_BYTES};
+use crate::model::{DateTime, MAX_BINARY_BYTES, MAX_ENTITY_BYTES};
 use std::time::Duration;
 
 /// The fewest rows that show a habit.
@@ -194,7 +194,7 @@ fn write_order(report: &ProfileReport) -> Option<Advice> {
 }
 
 fn large_entities(report: &ProfileReport) -> Option<Advice> {
-    const LARGE: u64 = 64 * 1024;
+    const LARGE: u64 = MAX_BINARY_BYTES as u64;
     let sizes = report.sizes.as_ref()?;
     let large = sizes.histogram.iter().filter(|bucket| bucket.at_most > LARGE);
     let (rows, bytes) =
