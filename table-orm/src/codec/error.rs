@@ -1,9 +1,7 @@
 //! Why a property cannot store a value, or a stored row cannot be read.
 
 use crate::key::KeyError;
-use crate::model::{
-    MAX_BINARY_BYTES, MAX_NAME_CHARS, MAX_PROPERTIES, MAX_STRING_UNITS, Printable,
-};
+use crate::model::{MAX_BINARY_BYTES, MAX_NAME_CHARS, MAX_PROPERTIES, MAX_STRING_UNITS, Printable};
 use std::fmt;
 
 /// What is wrong with a property's value.

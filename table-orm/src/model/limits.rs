@@ -52,6 +52,8 @@ mod tests {
         let [key, properties, transaction] = texts;
         assert!(key.contains(&format!("keys of more than {MAX_KEY_UNITS} UTF-16 units")));
         assert!(properties.contains(&format!("more than {MAX_PROPERTIES} properties")));
-        assert!(transaction.contains(&format!("the {} MiB of a request", MAX_TRANSACTION_BYTES >> 20)));
+        assert!(
+            transaction.contains(&format!("the {} MiB of a request", MAX_TRANSACTION_BYTES >> 20))
+        );
     }
 }
