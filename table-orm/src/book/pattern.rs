@@ -93,8 +93,8 @@ impl Pattern {
         Self { partitions: partitions.max(1), ..self }
     }
 
-    /// Sets over how many partitions the rows spread evenly that such calls write in other partitions than that of
-    /// the entity; without it, all go to those that the plan names.
+    /// Sets over how many partitions the `eventual` rows that these calls write spread evenly; without it, all go to
+    /// those that the plan names.
     #[must_use]
     pub fn over_other_partitions(self, partitions: u64) -> Self {
         Self { other_partitions: partitions.max(1), ..self }

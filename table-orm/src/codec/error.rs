@@ -169,7 +169,7 @@ pub struct PropertyError {
 }
 
 impl PropertyError {
-    /// Whether a stored row cannot be read. Else no row can store a value.
+    /// Returns whether a stored row cannot be read. Else no row can store a value.
     #[must_use]
     pub const fn is_of_stored_row(&self) -> bool {
         !(self.partition_key.is_empty() && self.row_key.is_empty())
@@ -214,7 +214,7 @@ impl RowFault {
         &self.0.0
     }
 
-    /// What is wrong with it.
+    /// Returns what is wrong with it.
     #[must_use]
     pub fn fault(&self) -> &PropertyFault {
         &self.0.1

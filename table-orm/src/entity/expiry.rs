@@ -33,7 +33,7 @@ pub trait ExpiryTime {}
 #[diagnostic::do_not_recommend]
 impl<T: Property> ExpiryTime for T where DateTime: TryFrom<T> {}
 
-/// Which of the partitions with an entity's expiry row, in two digits: by the hash of its key.
+/// Returns which of the partitions with an entity's expiry row, in two digits: by the hash of its key.
 #[doc(hidden)]
 pub fn expiry_shard<E: TableEntity>(entity: &E) -> String {
     // An entity whose keys cannot be written has its own error.
@@ -102,7 +102,7 @@ pub(crate) struct ExpiryProperty {
 }
 
 impl ExpiryProperty {
-    /// That of `E`, if its entities expire.
+    /// Returns the property of `E`, if its entities expire.
     pub fn of<E: TableEntity>() -> Option<Self> {
         E::EXPIRES.map(|name| Self { name, aliases: E::ALIASES })
     }

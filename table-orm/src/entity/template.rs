@@ -66,7 +66,7 @@ impl RowTemplate {
         Self { copy: CopyKind::Partial, ..Self::full(name, key, start) }
     }
 
-    /// The same row, whose key has these components after its start. Does not compile where keys have
+    /// Returns the same row, whose key has these components after its start. Does not compile where keys have
     /// more than 512 UTF-16 units, or a component has no end.
     #[must_use]
     #[track_caller]
@@ -75,28 +75,28 @@ impl RowTemplate {
         self
     }
 
-    /// The same row, which stores only these fields.
+    /// Returns the same row, which stores only these fields.
     #[must_use]
     pub const fn fields(mut self, fields: &'static [&'static str]) -> Self {
         self.fields = fields;
         self
     }
 
-    /// The same row, which an entity may lack.
+    /// Returns the same row, which an entity may lack.
     #[must_use]
     pub const fn sparse(mut self) -> Self {
         self.sparse = true;
         self
     }
 
-    /// The same row, written for each element of that field.
+    /// Returns the same row, written for each element of that field.
     #[must_use]
     pub const fn each(mut self, field: &'static str) -> Self {
         self.each = Some(field);
         self
     }
 
-    /// Whether the template has no placeholder, and so writes only one key: its start.
+    /// Returns whether the template has no placeholder, and so writes only one key: its start.
     #[must_use]
     pub const fn is_literal(&self) -> bool {
         self.parts.is_empty()
@@ -108,7 +108,7 @@ impl RowTemplate {
         KeyTemplate { start: self.start, parts: self.parts }
     }
 
-    /// Whether a stored RowKey reads to its end as this template, each component in its shape.
+    /// Returns whether a stored RowKey reads to its end as this template, each component in its shape.
     /// RowKeys of helper rows, which begin with `DUE:`, `EXP:`, `LOB:`, `MOV:`, `OUT:`, `SEQ:`, `SUM:`, `TKT:` or `UNQ:`, do
     /// not, unless the template begins so.
     ///
@@ -173,14 +173,14 @@ impl GuardTemplate {
         Self { name, key, start, parts: &[], across: false, table: None }
     }
 
-    /// The same guard, of values that are unique over all partitions.
+    /// Returns the same guard, of values that are unique over all partitions.
     #[must_use]
     pub const fn across(mut self) -> Self {
         self.across = true;
         self
     }
 
-    /// The same guard in another table.
+    /// Returns the same guard in another table.
     #[must_use]
     pub const fn table(mut self, table: &'static str) -> Self {
         self.table = Some(table);
@@ -193,7 +193,7 @@ impl GuardTemplate {
         table_or(self.table, home)
     }
 
-    /// The same guard, whose key has these components after its start. Does not compile where keys
+    /// Returns the same guard, whose key has these components after its start. Does not compile where keys
     /// have more than 512 UTF-16 units, or a component has no end.
     #[must_use]
     #[track_caller]
@@ -224,7 +224,7 @@ pub struct EventualTemplate {
 }
 
 impl EventualTemplate {
-    /// That row in the partition of another key, in the table of the entity.
+    /// Returns that row in the partition of another key, in the table of the entity.
     #[must_use]
     pub const fn new(
         row: RowTemplate,
@@ -234,7 +234,7 @@ impl EventualTemplate {
         Self { row, table: None, partition, partition_key }
     }
 
-    /// The same row in another table.
+    /// Returns the same row in another table.
     #[must_use]
     pub const fn table(mut self, table: &'static str) -> Self {
         self.table = Some(table);

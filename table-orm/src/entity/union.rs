@@ -133,14 +133,14 @@ impl UnionMember {
         }
     }
 
-    /// Whether both are stored in one table. The fallback for an entity with a compile error has no
+    /// Returns whether both are stored in one table. The fallback for an entity with a compile error has no
     /// table, so that it causes no second error.
     #[must_use]
     pub const fn shares_table(&self, other: &Self) -> bool {
         is_one_table(self.table, other.table)
     }
 
-    /// Whether some rows of both are stored in one table.
+    /// Returns whether some rows of both are stored in one table.
     #[must_use]
     pub const fn shares_any_table(&self, other: &Self) -> bool {
         let mut left = 0;
@@ -157,7 +157,7 @@ impl UnionMember {
         self.shares_table(other)
     }
 
-    /// Whether no row of one type can be taken for one of the other: no RowKey reads as a template of
+    /// Returns whether no row of one type can be taken for one of the other: no RowKey reads as a template of
     /// both, or their rows are marked with different kinds. Guard rows must differ by their RowKeys in any
     /// case: two types with a common one would take values from each other.
     ///

@@ -44,7 +44,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// What a caller can do about the error.
+    /// Returns what a caller can do about the error.
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         match self {
@@ -111,25 +111,25 @@ impl Error {
         }
     }
 
-    /// Whether the call cannot be sent as it is: [`ErrorKind::ClientError`].
+    /// Returns whether the call cannot be sent as it is: [`ErrorKind::ClientError`].
     #[must_use]
     pub const fn is_client_error(&self) -> bool {
         matches!(self.kind(), ErrorKind::ClientError)
     }
 
-    /// Whether the row does not exist: [`ErrorKind::NotFound`].
+    /// Returns whether the row does not exist: [`ErrorKind::NotFound`].
     #[must_use]
     pub const fn is_not_found(&self) -> bool {
         matches!(self.kind(), ErrorKind::NotFound)
     }
 
-    /// Whether what is stored speaks against the write: [`ErrorKind::Conflict`].
+    /// Returns whether what is stored speaks against the write: [`ErrorKind::Conflict`].
     #[must_use]
     pub const fn is_conflict(&self) -> bool {
         matches!(self.kind(), ErrorKind::Conflict)
     }
 
-    /// Whether the same call may succeed later: [`ErrorKind::Unavailable`].
+    /// Returns whether the same call may succeed later: [`ErrorKind::Unavailable`].
     #[must_use]
     pub const fn is_unavailable(&self) -> bool {
         matches!(self.kind(), ErrorKind::Unavailable)

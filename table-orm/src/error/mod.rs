@@ -320,7 +320,7 @@ impl Error {
         }
     }
 
-    /// Whether the answer to a write was lost, and each row that it inserts or replaces is stored as it
+    /// Returns whether the answer to a write was lost, and each row that it inserts or replaces is stored as it
     /// was sent: by this write, or by another one that stores the same. A loader goes on then. A lock
     /// or a counter must not: [`Ambiguity::identical`](crate::store::Ambiguity::identical).
     ///

@@ -69,7 +69,7 @@ impl KnownType {
         self.home.eq_ignore_ascii_case(table.as_str()) || !self.declares(table)
     }
 
-    /// Whether the rows of a template are in the table.
+    /// Returns whether the rows of a template are in the table.
     pub fn is_in(&self, row: &KnownRow, table: &TableName) -> bool {
         match row.table() {
             Some(name) => name.eq_ignore_ascii_case(table.as_str()),
@@ -132,7 +132,7 @@ impl KnownRow {
         Self { place, ..Self::home(&template.row, RowRole::Eventual) }
     }
 
-    /// The same rows of a type with that table, which need no name for it.
+    /// Returns the same rows of a type with that table, which need no name for it.
     pub fn of(mut self, home: &str) -> Self {
         if let RowPlace::Eventual { table, .. } = &mut self.place {
             table.take_if(|name| name.eq_ignore_ascii_case(home));

@@ -214,7 +214,7 @@ pub struct SizeProfile {
     pub histogram: Vec<SizeBucket>,
 }
 
-/// The rows of up to so many bytes, and of more than half as many.
+/// The rows of one range of sizes: up to [`at_most`](Self::at_most) bytes, and more than half as many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SizeBucket {

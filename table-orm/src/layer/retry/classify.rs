@@ -3,7 +3,7 @@
 
 use crate::store::{ErrorCode, StoreError};
 
-/// Whether the same request may succeed later: after transport faults and the statuses 408, 429, 500,
+/// Returns whether the same request may succeed later: after transport faults and the statuses 408, 429, 500,
 /// 502, 503 and 504. A single operation of a transaction can fail with these too (Cosmos DB answers
 /// 429 there), but its 408 is a rejection. A credential that returned no token has already retried by
 /// itself. An answer that is too long would be as long again, and a write without an ETag has taken effect.

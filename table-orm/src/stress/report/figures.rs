@@ -40,7 +40,7 @@ pub struct StressStep {
     pub requests_per_second: f64,
     /// Calls that were sent.
     pub calls: u64,
-    /// Calls that failed, refused ones among them.
+    /// Calls that failed, rejected ones among them.
     pub failed: u64,
     /// Calls that were due and not sent, as too many others were in flight.
     pub unsent: u64,

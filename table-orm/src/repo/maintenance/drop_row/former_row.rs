@@ -204,7 +204,7 @@ impl FormerRow {
         Self { properties: Some(properties), ..self }
     }
 
-    /// The same row, which may have that property, too.
+    /// Returns the same row, which may have that property, too.
     #[must_use]
     pub fn property(mut self, name: impl Into<String>) -> Self {
         self.more.insert(name.into());
