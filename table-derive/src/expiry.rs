@@ -1,6 +1,6 @@
-//! Entities that expire: each row stores when, and one row elsewhere finds those that have expired.
+//! Entities that expire: each row stores when, and one row in another partition finds those that have expired.
 
-use crate::ast::{Argument, Component, Copy, Elsewhere, Encoder, Entity, Role, Row};
+use crate::ast::{Argument, Component, Copy, Encoder, Entity, Eventual, Role, Row};
 use crate::errors::{Errors, mistake};
 use crate::symbol::{EXPIRY_ROW, EXPIRY_START};
 use crate::template::Template;
@@ -71,7 +71,7 @@ fn add_row(entity: &mut Entity<'_>, expires: &Ident, at: Span, errors: &mut Erro
     });
     entity.rows.push(Row {
         copy: Copy::Include(vec![expires.clone()]),
-        elsewhere: Some(Elsewhere { table: None, partition: Some(partition) }),
+        eventual: Some(Eventual { table: None, partition: Some(partition) }),
         ..Row::full(Ident::new(EXPIRY_ROW, at), template)
     });
 }

@@ -76,7 +76,7 @@ fn simplify(entity: &mut Entity<'_>) {
     for row in &mut entity.rows {
         row.template.broken = true;
         row.copy = Copy::Full;
-        row.elsewhere = None;
+        row.eventual = None;
     }
     entity.uniques.clear();
     entity.expires = None;
@@ -100,19 +100,19 @@ fn partition_methods(entity: &Entity<'_>, types: &Types<'_>) -> TokenStream {
     let partitions = (spread || !shards.is_empty()).then(
         || quote!(#vis fn partitions(#(#others: impl _orm::Sized),*) -> _orm::Vec<#partition> {}),
     );
-    let ranges = entity.rows.iter().filter(|row| spread && row.elsewhere.is_none()).map(|row| {
+    let ranges = entity.rows.iter().filter(|row| spread && row.eventual.is_none()).map(|row| {
         let ty = types.row_in(names::row(types.input, row), quote!(_orm::Complete));
         let method = format_ident!("{}_in", row.name.unraw());
         quote!(#vis fn #method(#(#all: impl _orm::Sized),*) -> _orm::Vec<_orm::Range<#ty>> {})
     });
     let partition = quote!(#vis fn partition(#(#all: impl _orm::Sized),*) -> #partition {});
-    let elsewhere = entity.rows.iter().filter_map(|row| {
+    let eventual = entity.rows.iter().filter_map(|row| {
         let ty = types.row_in(names::row(types.input, row), quote!(_orm::Complete));
-        let template = row.elsewhere.as_ref()?.partition.as_ref().unwrap_or(&entity.partition);
+        let template = row.eventual.as_ref()?.partition.as_ref().unwrap_or(&entity.partition);
         let (method, given) = (&row.name, idents(slots(template)));
         Some(quote!(#vis fn #method(#(#given: impl _orm::Sized),*) -> #ty {}))
     });
-    types.items(&types.ty, quote!(#partition #partitions #(#ranges)* #(#elsewhere)*))
+    types.items(&types.ty, quote!(#partition #partitions #(#ranges)* #(#eventual)*))
 }
 
 /// The methods of components: the names in a row's template, and every name that could be the right

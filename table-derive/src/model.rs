@@ -17,7 +17,7 @@ pub struct Model<'a> {
     /// In the order of `entity.uniques`.
     pub guards: Vec<Key<'a>>,
     /// The PartitionKeys of the rows in other partitions, which are the last of `rows`.
-    pub elsewhere: Vec<Key<'a>>,
+    pub eventual_partitions: Vec<Key<'a>>,
     pub canonical: usize,
 }
 
@@ -211,20 +211,20 @@ impl<'a> Model<'a> {
         let rows = rows.map(|row| key(&row.template, row.each.as_ref(), false)).collect();
         let guards = entity.uniques.iter();
         let guards = guards.map(|unique| key(&unique.template, None, !unique.given)).collect();
-        let elsewhere = entity.rows.iter().filter_map(|row| Some((row, row.elsewhere.as_ref()?)));
-        let elsewhere = elsewhere.map(|(row, place)| match &place.partition {
+        let eventual = entity.rows.iter().filter_map(|row| Some((row, row.eventual.as_ref()?)));
+        let eventual = eventual.map(|(row, place)| match &place.partition {
             Some(template) => Key::resolve(template, entity, row.each.as_ref(), false, errors),
             // Its mistakes are reported already.
             None => Key::resolve(&entity.partition, entity, None, false, &mut Errors::default()),
         });
-        let elsewhere = elsewhere.collect();
+        let eventual_partitions = eventual.collect();
         let canonical = entity.rows.iter().position(|row| row.canonical.is_some()).unwrap_or(0);
-        Self { entity, partition, rows, guards, elsewhere, canonical }
+        Self { entity, partition, rows, guards, eventual_partitions, canonical }
     }
 
     /// The number of rows in the entity's own partition, which are the first of `rows`.
     pub fn own_rows(&self) -> usize {
-        self.rows.len().saturating_sub(self.elsewhere.len())
+        self.rows.len().saturating_sub(self.eventual_partitions.len())
     }
 
     /// The number by which the runtime knows a row: guards come before the rows of other partitions.
@@ -233,14 +233,15 @@ impl<'a> Model<'a> {
     }
 
     pub fn partition_of(&self, row: usize) -> &Key<'a> {
-        let elsewhere = row.checked_sub(self.own_rows()).and_then(|at| self.elsewhere.get(at));
-        elsewhere.unwrap_or(&self.partition)
+        let eventual =
+            row.checked_sub(self.own_rows()).and_then(|at| self.eventual_partitions.get(at));
+        eventual.unwrap_or(&self.partition)
     }
 
     /// The rows in other partitions, each with its PartitionKey and its RowKey.
-    pub fn foreign(&self) -> impl Iterator<Item = (&'a Row, &Key<'a>, &Key<'a>)> {
+    pub fn eventual(&self) -> impl Iterator<Item = (&'a Row, &Key<'a>, &Key<'a>)> {
         let rows = self.rows().skip(self.own_rows());
-        rows.zip(&self.elsewhere).map(|((row, key), partition)| (row, partition, key))
+        rows.zip(&self.eventual_partitions).map(|((row, key), partition)| (row, partition, key))
     }
 
     pub fn rows(&self) -> impl Iterator<Item = (&'a Row, &Key<'a>)> {
@@ -249,8 +250,8 @@ impl<'a> Model<'a> {
 
     pub fn keys(&self) -> impl Iterator<Item = &Key<'a>> {
         let own = |key: &&Key<'a>| !std::ptr::eq(key.template, self.partition.template);
-        let elsewhere = self.elsewhere.iter().filter(own);
-        std::iter::once(&self.partition).chain(&self.rows).chain(&self.guards).chain(elsewhere)
+        let eventual = self.eventual_partitions.iter().filter(own);
+        std::iter::once(&self.partition).chain(&self.rows).chain(&self.guards).chain(eventual)
     }
 
     pub fn parts(&self) -> impl Iterator<Item = &Part<'a>> {
@@ -276,7 +277,7 @@ impl<'a> Model<'a> {
                 determines(&known, key) && determines(&self.fields_from(index), canonical);
             index == self.canonical || row.when.is_none() && follows
         };
-        let in_partition = self.guards.is_empty() && self.elsewhere.is_empty();
+        let in_partition = self.guards.is_empty() && self.eventual_partitions.is_empty();
         in_partition && self.rows().enumerate().all(follows)
     }
 

@@ -118,15 +118,15 @@ fn names_and_key_characters_are_those_of_the_runtime() {
     }
 }
 
-/// How many rows too many the derive finds in an entity with that many own rows, rows elsewhere, and further
+/// How many rows too many the derive finds in an entity with that many own rows, rows in other partitions, and further
 /// attributes of its table.
-fn excess(own: usize, elsewhere: usize, table: &str) -> Option<usize> {
+fn excess(own: usize, eventual: usize, table: &str) -> Option<usize> {
     let table: proc_macro2::TokenStream = table.parse().unwrap();
     let rows = (0..own).map(|row| {
         let (name, key) = (format_ident!("r{row}"), format!("{row:03}:{{day:05}}"));
         quote!(#[row(#name, key = #key, allow_duplicate)])
     });
-    let others = (0..elsewhere).map(|row| {
+    let others = (0..eventual).map(|row| {
         let (name, key) = (format_ident!("e{row}"), format!("E{row:03}:{{day:05}}__{{club}}"));
         quote!(#[row(#name, partition = "all", key = #key, eventual, allow_duplicate)])
     });
@@ -138,7 +138,7 @@ fn excess(own: usize, elsewhere: usize, table: &str) -> Option<usize> {
     };
     let code = table_entity(&input).to_string();
     let Some((_, message)) = code.split_once("the entity has ") else {
-        assert!(!code.contains("compile_error"), "{own} {elsewhere}: {code}");
+        assert!(!code.contains("compile_error"), "{own} {eventual}: {code}");
         return None;
     };
     let (rows, _) = message.split_once(" rows with its helper rows").unwrap();
@@ -148,8 +148,8 @@ fn excess(own: usize, elsewhere: usize, table: &str) -> Option<usize> {
 #[test]
 fn an_entity_has_as_many_rows_as_one_transaction_writes_with_its_helper_rows() {
     let (outbox, across) = (", outbox", ", unique(day, across)");
-    // The most own rows beside rows elsewhere.
-    for (most, elsewhere, table) in [
+    // The most own rows beside rows in other partitions.
+    for (most, eventual, table) in [
         (100, 0, ""),
         // The intent.
         (99, 1, ""),
@@ -160,10 +160,10 @@ fn an_entity_has_as_many_rows_as_one_transaction_writes_with_its_helper_rows() {
         (98, 0, across),
         (98, 1, across),
     ] {
-        assert_eq!(excess(most, elsewhere, table), None, "{most} {elsewhere} {table}");
-        assert_eq!(excess(most + 1, elsewhere, table), Some(1), "{most} {elsewhere} {table}");
+        assert_eq!(excess(most, eventual, table), None, "{most} {eventual} {table}");
+        assert_eq!(excess(most + 1, eventual, table), Some(1), "{most} {eventual} {table}");
     }
-    // The ticket of the partition elsewhere.
+    // The ticket of the partition of other rows.
     assert_eq!(excess(1, 99, ""), None);
     assert_eq!(excess(1, 100, ""), Some(1));
 }

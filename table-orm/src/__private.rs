@@ -7,7 +7,7 @@ pub use crate::entity::{BorrowedFrom, BorrowedRow, BorrowedText};
 pub use crate::entity::{Bucketed, Bucketing};
 pub use crate::entity::{ChunksOf, Elements, Field, FromKeys, Query, Row, SeriesOf, Stores};
 pub use crate::entity::{
-    EventValues, ForeignTemplate, GuardTemplate, MemberOf, RowTemplate, Sum, TableEntity,
+    EventValues, EventualTemplate, GuardTemplate, MemberOf, RowTemplate, Sum, TableEntity,
     TableUnion, UnionMember, UniqueKey,
 };
 pub use crate::entity::{ExpiryTime, expiry_shard};
@@ -327,12 +327,12 @@ pub const fn guard(name: &'static str, key: &'static str, start: &'static str) -
 
 /// A row in another partition.
 #[must_use]
-pub const fn foreign(
+pub const fn eventual(
     row: RowTemplate,
     partition: &'static str,
     partition_key: KeyTemplate<'static>,
-) -> ForeignTemplate {
-    ForeignTemplate::new(row, partition, partition_key)
+) -> EventualTemplate {
+    EventualTemplate::new(row, partition, partition_key)
 }
 
 /// Evaluates templates: that does not compile where the types of components show that one is wrong.

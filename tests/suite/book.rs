@@ -2,7 +2,7 @@
 //! out.
 
 use std::time::Duration;
-use table_orm::book::{Book, BookReport, Finding, FindingKind, Pattern, Prices, Sample};
+use table_orm::book::{Book, BookFinding, BookFindingKind, BookReport, Pattern, Prices, Sample};
 use table_orm::layer::{Measure, as_pattern};
 use table_orm::model::DateTime;
 use table_orm::{Projection, Repo, ScanPermit, TableEntity, Tables};
@@ -134,24 +134,27 @@ fn what_stands_out_is_named() {
     let [sparse, slow, scans, hot, grows, partial, cents, day] = &book.findings[..] else {
         panic!("{:#?}", book.findings)
     };
-    let Finding::Sparse { pattern, rows_read: 30_000, rows_matching: 0 } = sparse else {
+    let BookFinding::Sparse { pattern, rows_read: 30_000, rows_matching: 0 } = sparse else {
         panic!("{sparse:?}")
     };
     assert_eq!(pattern, "few");
-    assert!(matches!(slow, Finding::Slow { pattern, within_ms: 9, .. } if pattern == "few"));
-    assert!(matches!(scans, Finding::Scans { pattern, .. } if pattern == "all"));
-    let Finding::HotPartition { partition_key, rows_per_second, most_by, .. } = hot else {
+    assert!(matches!(slow, BookFinding::Slow { pattern, within_ms: 9, .. } if pattern == "few"));
+    assert!(matches!(scans, BookFinding::Scans { pattern, .. } if pattern == "all"));
+    let BookFinding::HotPartition { partition_key, rows_per_second, most_by, .. } = hot else {
         panic!("{hot:?}")
     };
     assert_eq!((partition_key.as_str(), most_by.as_str()), ("acme", "amounts"));
     assert_eq!(*rows_per_second, 3_000.0);
-    assert!(matches!(grows, Finding::GrowsByName { partition: "DAY:{day}", component: "day", .. }));
-    let Finding::PartialServes { row: "by_state", properties, .. } = partial else {
+    assert!(matches!(
+        grows,
+        BookFinding::GrowsByName { partition: "DAY:{day}", component: "day", .. }
+    ));
+    let BookFinding::PartialServes { row: "by_state", properties, .. } = partial else {
         panic!("{partial:?}")
     };
     assert_eq!(properties, &["Cents"]);
-    assert!(matches!(cents, Finding::UnusedRow { row: "by_cents", .. }));
-    assert!(matches!(day, Finding::UnusedRow { row: "by_day", .. }));
+    assert!(matches!(cents, BookFinding::UnusedRow { row: "by_cents", .. }));
+    assert!(matches!(day, BookFinding::UnusedRow { row: "by_day", .. }));
 }
 
 #[test]
@@ -166,21 +169,22 @@ fn what_is_known_is_listed_apart_with_its_reason() {
     };
     let unmarked = book().report();
     // Each kind can be marked by what the finding says of itself.
-    let mark = |book: Book, found: &Finding| book.known(found.kind(), found.subject(), "so it is");
+    let mark =
+        |book: Book, found: &BookFinding| book.known(found.kind(), found.subject(), "so it is");
     let marked = unmarked.findings.iter().fold(book(), mark).report();
     assert_eq!(marked.findings, []);
     assert_eq!(marked.known.len(), unmarked.findings.len());
 
-    let day = |book: Book| book.known(FindingKind::UnusedRow, "Order.by_day", "a | b <i>");
-    let report = day(book()).known(FindingKind::Scans, "every", "nightly").report();
+    let day = |book: Book| book.known(BookFindingKind::UnusedRow, "Order.by_day", "a | b <i>");
+    let report = day(book()).known(BookFindingKind::Scans, "every", "nightly").report();
     let [known] = &report.known[..] else { panic!("{:#?}", report.known) };
-    assert!(matches!(known.finding, Finding::UnusedRow { row: "by_day", .. }), "{known:?}");
+    assert!(matches!(known.finding, BookFinding::UnusedRow { row: "by_day", .. }), "{known:?}");
     assert_eq!(known.reason, "a | b <i>");
     // It is known, and nothing else is. The mark of no pattern is a finding.
-    let (kind, subject) = (FindingKind::Scans, "every".to_owned());
+    let (kind, subject) = (BookFindingKind::Scans, "every".to_owned());
     let mut expected = unmarked.findings.clone();
     expected.retain(|finding| *finding != known.finding);
-    expected.push(Finding::UnusedMark { kind, subject });
+    expected.push(BookFinding::UnusedMark { kind, subject });
     assert_eq!(report.findings, expected);
 
     let markdown = report.markdown();
@@ -203,11 +207,11 @@ fn a_mark_for_a_busy_partition_hides_no_load_above_the_target() {
         let pattern = Pattern::new("get", plan()).per_second(per_second);
         let mark = |book: Book, kind| book.known(kind, "orders/acme", "measured");
         let book = Book::new("Orders", prices()).entity(sample).pattern(pattern);
-        mark(book, FindingKind::BusyPartition).report()
+        mark(book, BookFindingKind::BusyPartition).report()
     };
-    let is_hot = |finding: &Finding| matches!(finding, Finding::HotPartition { .. });
+    let is_hot = |finding: &BookFinding| matches!(finding, BookFinding::HotPartition { .. });
     let (busy, hot) = (report(2_000.0), report(2_001.0));
-    assert!(matches!(busy.known[0].finding, Finding::BusyPartition { .. }), "{:?}", busy.known);
+    assert!(matches!(busy.known[0].finding, BookFinding::BusyPartition { .. }), "{:?}", busy.known);
     assert!(!busy.findings.iter().any(is_hot), "{:?}", busy.findings);
     assert!(hot.findings.iter().any(is_hot) && hot.known.is_empty(), "{:?}", hot.findings);
 }
@@ -229,8 +233,10 @@ fn a_month_is_billed_for_the_calls_that_it_has() {
 fn a_partial_copy_that_would_serve_has_what_filters_name() {
     let open = || orders().list(acme().by_state().state("open")).project::<Cents>();
     let properties = |pattern: Pattern| {
-        let serves = |finding: &Finding| match finding {
-            Finding::PartialServes { row: "by_state", properties, .. } => Some(properties.clone()),
+        let serves = |finding: &BookFinding| match finding {
+            BookFinding::PartialServes { row: "by_state", properties, .. } => {
+                Some(properties.clone())
+            }
             _ => None,
         };
         book([pattern]).findings.iter().find_map(serves)
@@ -262,8 +268,8 @@ fn an_unused_row_takes_the_bytes_of_those_that_have_it() {
     let sample = Sample::of(&(0..10).map(task).collect::<Vec<_>>()).unwrap().entities(1_000);
     let report = Book::new("Tasks", prices()).entity(sample).report();
     let bytes = |name: &str| {
-        let unused = |finding: &Finding| match finding {
-            Finding::UnusedRow { row, stored_bytes, .. } if *row == name => Some(*stored_bytes),
+        let unused = |finding: &BookFinding| match finding {
+            BookFinding::UnusedRow { row, stored_bytes, .. } if *row == name => Some(*stored_bytes),
             _ => None,
         };
         report.findings.iter().find_map(unused).unwrap()
@@ -286,7 +292,7 @@ fn rows_in_other_partitions_load_those_partitions() {
     // A ticket in the partition of the day, then the row and the delete of the ticket.
     assert_eq!(load(insert(), "DAY:2"), 300.0);
     assert_eq!(load(insert().over_partitions(50), "DAY:2"), 300.0);
-    assert_eq!(load(insert().over_partitions_elsewhere(3), "DAY:2"), 100.0);
+    assert_eq!(load(insert().over_other_partitions(3), "DAY:2"), 100.0);
     // Three rows, a guard and an intent; then the read of the entity, and the delete of the intent.
     assert_eq!(load(insert(), "acme"), 700.0);
     assert_eq!(load(insert().over_partitions(50), "acme"), 14.0);
@@ -375,8 +381,8 @@ async fn what_is_measured_stands_beside_what_is_planned() {
     assert!(report.json().unwrap().contains("\"latency_us\""));
     assert!(!book([]).json().unwrap().contains("\"measured\""));
     let findings =
-        report.findings.iter().filter(|finding| finding.kind() == FindingKind::Unplanned);
-    assert_eq!(findings.map(Finding::subject).collect::<Vec<_>>(), ["a new order"]);
+        report.findings.iter().filter(|finding| finding.kind() == BookFindingKind::Unplanned);
+    assert_eq!(findings.map(BookFinding::subject).collect::<Vec<_>>(), ["a new order"]);
 }
 
 #[tokio::test]
@@ -465,7 +471,7 @@ fn rows_of_one_name_are_told_apart() {
     assert_eq!((readers(0, "by_state"), readers(1, "by_state")), (vec![], vec!["due".into()]));
     assert_eq!((readers(0, "by_number"), readers(1, "by_number")), (vec!["orders".into()], vec![]));
     let unused = book.findings.iter().filter_map(|finding| match finding {
-        Finding::UnusedRow { entity, row, .. } => Some((*entity, *row)),
+        BookFinding::UnusedRow { entity, row, .. } => Some((*entity, *row)),
         _ => None,
     });
     let of_orders = [("Order", "by_state"), ("Order", "by_cents"), ("Order", "by_day")];
@@ -507,11 +513,11 @@ fn a_partition_that_starts_with_a_time_by_its_name_stands_out() {
     let growing: Vec<_> = book
         .findings
         .iter()
-        .filter(|finding| matches!(finding, Finding::GrowsByName { .. }))
+        .filter(|finding| matches!(finding, BookFinding::GrowsByName { .. }))
         .collect();
     let partition = "{pay_year:04}{month:02}";
     let (entity, component) = ("Payment", "pay_year");
-    assert_eq!(growing, [&Finding::GrowsByName { entity, partition, component }]);
+    assert_eq!(growing, [&BookFinding::GrowsByName { entity, partition, component }]);
     let text = growing[0].to_string();
     assert!(text.contains("`pay_year`") && text.contains("one server"), "{text}");
 }
@@ -530,7 +536,7 @@ fn a_purge_uses_the_row_that_finds_expired_entities() {
     let links = Tables::in_memory().unwrap().repo::<Link>();
     let unused = |book: Book| {
         let findings = book.entity(sample()).report().findings;
-        findings.iter().any(|finding| matches!(finding, Finding::UnusedRow { .. }))
+        findings.iter().any(|finding| matches!(finding, BookFinding::UnusedRow { .. }))
     };
     assert!(unused(Book::new("Links", prices())));
     let purge = Pattern::new("purge", links.purge().plan());
@@ -602,7 +608,7 @@ fn of_two_patterns_of_one_name_the_one_that_scans_is_named() {
     let scan = || Pattern::new("orders", orders().scan(permit()).plan().unwrap());
     let list = || Pattern::new("orders", orders().list(acme().by_number()).plan().unwrap());
     for patterns in [[scan(), list()], [list(), scan()]] {
-        let scans = |finding: &&Finding| matches!(finding, Finding::Scans { .. });
+        let scans = |finding: &&BookFinding| matches!(finding, BookFinding::Scans { .. });
         assert_eq!(book(patterns).findings.iter().filter(scans).count(), 1);
     }
 }

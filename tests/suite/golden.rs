@@ -9,7 +9,7 @@
 
 use crate::growing;
 use support::reference::{self, Distance, Registration, Sex};
-use table_orm::entity::{EntityRows, foreign_rows};
+use table_orm::entity::{EntityRows, eventual_rows};
 use table_orm::model::DateTime;
 use table_orm::plan::Step;
 use table_orm::{KeyPart, TableEntity, Tables};
@@ -192,8 +192,8 @@ impl Written {
                 self.0.push(format!("{case}/guard@{table}\t{partition_key}\tUNQ"));
             }
         }
-        for row in foreign_rows(entity).unwrap() {
-            let template = E::FOREIGN[row.index - E::ROWS.len() - E::GUARDS.len()];
+        for row in eventual_rows(entity).unwrap() {
+            let template = E::EVENTUAL[row.index - E::ROWS.len() - E::GUARDS.len()];
             let place = format!("{}@{}", template.row.name, row.table.unwrap_or_default());
             self.0.push(format!("{case}/{place}\t{}\t{}", row.partition_key, row.row_key));
         }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use table_orm::entity::Schema;
 use table_orm::model::{DateTime, Edm};
-use table_orm::property::{Hours, Interval, Minutes, Numbered, Place, Ring};
+use table_orm::property::{Hours, Interval, Minutes, Numbered, Ring, SlotPlace};
 use table_orm::{DynamicEntity, Error, Projection, Repo, ScanPermit, TableEntity, Tables};
 
 /// The last eight numbers, in one row.
@@ -350,12 +350,12 @@ async fn rings_of_two_entities_are_written_in_one_transaction_without_a_read() {
 #[test]
 fn a_series_over_rows_goes_on_in_the_next_row() {
     let place = |text: &str| Hours::place::<24>(at(text));
-    assert_eq!(place("1970-01-01T00:59:59Z"), Some(Place { row: 0, slot: 0 }));
-    assert_eq!(place("1970-01-02T23:00:00Z"), Some(Place { row: 1, slot: 23 }));
+    assert_eq!(place("1970-01-01T00:59:59Z"), Some(SlotPlace { row: 0, slot: 0 }));
+    assert_eq!(place("1970-01-02T23:00:00Z"), Some(SlotPlace { row: 1, slot: 23 }));
     assert_eq!(place("1969-12-31T23:59:59Z"), None);
     let last = Hours::last_places::<24>(at("1970-01-02T01:00:00Z"), 24);
     assert_eq!(last.len(), 24);
-    assert_eq!((last[0], last[23]), (Place { row: 0, slot: 2 }, Place { row: 1, slot: 1 }));
+    assert_eq!((last[0], last[23]), (SlotPlace { row: 0, slot: 2 }, SlotPlace { row: 1, slot: 1 }));
     assert_eq!(Hours::last_places::<24>(at("1970-01-01T01:00:00Z"), 24).len(), 2);
     assert_eq!(Numbered::place::<252>(i64::MAX), None);
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use support::reference::{Registration, john};
-use table_orm::entity::{EntityRows, Schema, foreign_rows};
+use table_orm::entity::{EntityRows, Schema, eventual_rows};
 use table_orm::model::{Bucket, Edm};
 use table_orm::{KeyPart, Properties, Sum, TableEntity};
 use time::{Date, OffsetDateTime};
@@ -136,7 +136,7 @@ fn the_schema_lists_for_each_row_the_properties_that_its_encoder_writes() {
     }
     let names: BTreeSet<_> = rows.rows.iter().map(|row| row.index).collect();
     assert!((0..own).all(|index| names.contains(&index)), "{names:?}");
-    let foreign = foreign_rows(&issue).unwrap();
+    let foreign = eventual_rows(&issue).unwrap();
     assert_eq!(foreign.len(), 1);
     assert_eq!(stored(&foreign[0].body), expected(&schema, "by_day"));
 }

@@ -19,7 +19,7 @@ struct Reading {
     sensor: u32,
 }
 
-/// Of several rows, with another component in the partition, and with rows elsewhere.
+/// Of several rows, with another component in the partition, and with rows in other partitions.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "passes", partition = "{course}__{slot}")]
 #[row(by_bib, key = "BIB:{bib:05}__{at}")]
@@ -96,7 +96,7 @@ async fn a_range_shorter_than_a_minute_asks_only_the_partitions_of_its_seconds()
 }
 
 #[tokio::test]
-async fn rows_newest_first_and_rows_elsewhere_have_their_ranges_too() {
+async fn rows_newest_first_and_eventual_rows_have_their_ranges_too() {
     let passes = Tables::in_memory().unwrap().repo::<Pass>();
     passes.create_table().await.unwrap();
     let at = |seconds: i64| DateTime::try_from(gun() + Duration::seconds(seconds)).unwrap();
@@ -145,7 +145,7 @@ async fn a_range_without_partitions_is_an_error_that_names_the_component() {
     assert_eq!(nothing.collect().await.unwrap(), []);
 }
 
-/// Rows elsewhere in a shard of a value that an entity may lack, or has several of.
+/// Rows in other partitions in a shard of a value that an entity may lack, or has several of.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "parcels", partition = "{customer}", row = "NUM:{number:05}")]
 #[row(
@@ -170,7 +170,7 @@ struct Parcel {
 }
 
 #[tokio::test]
-async fn a_row_elsewhere_is_in_the_shard_of_an_optional_value_or_of_an_element() {
+async fn a_eventual_row_is_in_the_shard_of_an_optional_value_or_of_an_element() {
     let tables = Tables::in_memory().unwrap();
     let parcels = tables.repo::<Parcel>();
     parcels.create_table().await.unwrap();

@@ -69,7 +69,7 @@ async fn check(tables: &Tables, tickets: &Repo<Ticket>, after: &str) -> (i64, i6
 }
 
 #[tokio::test]
-async fn totals_elements_and_rows_elsewhere_stay_in_step_through_every_call() {
+async fn totals_elements_and_eventual_rows_stay_in_step_through_every_call() {
     let tables = Tables::in_memory().unwrap();
     let tickets = tables.repo::<Ticket>();
     tickets.create_table().await.unwrap();

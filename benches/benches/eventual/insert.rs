@@ -1,4 +1,4 @@
-//! The insert of an entity with one row elsewhere, against two writes by hand.
+//! The insert of an entity with one row in another partition, against two writes by hand.
 
 use super::distant::Distant;
 use super::order::{ByCustomer, ByDay, Order, by_hand, order};

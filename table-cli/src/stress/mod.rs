@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _, stderr, stdout};
 use std::path::{Path, PathBuf};
 use table_orm::book::Prices;
-use table_orm::stress::{Bounds, Stress, StressError, StressReport};
+use table_orm::stress::{Stress, StressBounds, StressError, StressReport};
 use tokio::sync::oneshot;
 
 /// Why a stress test did not run to its end.
@@ -96,7 +96,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
 }
 
 /// What a test can send, and what that costs.
-fn described(bounds: &Bounds) -> String {
+fn described(bounds: &StressBounds) -> String {
     let prices = Prices::east_us_2();
     let Prices { date, currency, .. } = &prices;
     let price = bounds.price(&prices);
@@ -140,7 +140,7 @@ async fn simulated(arguments: Arguments) -> Result<StressReport, Failure> {
 }
 
 /// Shows a step where progress belongs.
-fn show(partitions: u32, step: &table_orm::stress::Step) {
+fn show(partitions: u32, step: &table_orm::stress::StressStep) {
     // Nobody may be reading.
     let _ = writeln!(stderr(), "{partitions:>4}{step}");
 }

@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
-use table_orm::book::{Book, FindingKind, Pattern, Prices, Sample};
+use table_orm::book::{Book, BookFindingKind, Pattern, Prices, Sample};
 use table_orm::layer::{Measure, as_pattern};
 use table_orm::{DynamicEntity, ScanPermit, TableEntity, TableName, Tables};
 
@@ -388,7 +388,7 @@ fn book() -> String {
     let book = Book::new("The ticket office", Prices::east_us_2())
         .entity(sample)
         .measured(measure.patterns())
-        .known(FindingKind::UnusedRow, "Ticket.by_owner", "the police read it once a year");
+        .known(BookFindingKind::UnusedRow, "Ticket.by_owner", "the police read it once a year");
     patterns.into_iter().fold(book, Book::pattern).report().html()
 }
 

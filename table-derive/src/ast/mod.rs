@@ -5,7 +5,7 @@ mod row;
 mod unique;
 
 pub use component::{Argument, Component, Encoder};
-pub use row::{Copy, Elsewhere, Row};
+pub use row::{Copy, Eventual, Row};
 pub use unique::Unique;
 
 use crate::attr::{Each, Items};
@@ -36,7 +36,7 @@ pub struct Entity<'a> {
     pub outbox: Option<[bool; 2]>,
     /// The field that says when it expires.
     pub expires: Option<Ident>,
-    /// Whether a row elsewhere finds those that have expired.
+    /// Whether a row in another partition finds those that have expired.
     pub purge_index: Option<Span>,
     /// The type of its old form.
     pub migrate_from: Option<Path>,

@@ -15,12 +15,12 @@ pub struct Row {
     /// The elements that it is written for, if not for the entity.
     pub each: Option<Each>,
     /// Where it is, if not in the entity's own partition.
-    pub elsewhere: Option<Elsewhere>,
+    pub eventual: Option<Eventual>,
     pub allow_duplicate: bool,
 }
 
 /// A place outside the entity's own partition.
-pub struct Elsewhere {
+pub struct Eventual {
     /// `None` for the entity's own table.
     pub table: Option<LitStr>,
     /// `None` for the PartitionKey of the entity's own partition.
@@ -54,15 +54,15 @@ pub fn rows(
         let row = errors.keep(named(attr));
         rows.extend(row.map(|(name, items)| Row::parse(name, items, errors)));
     }
-    rows.sort_by_key(|row| row.elsewhere.is_some());
+    rows.sort_by_key(|row| row.eventual.is_some());
     rows
 }
 
 impl Row {
     pub fn full(name: Ident, template: Template) -> Self {
-        let (when, canonical, each, elsewhere) = (None, None, None, None);
+        let (when, canonical, each, eventual) = (None, None, None, None);
         let allow_duplicate = false;
-        Self { name, template, copy: Copy::Full, when, canonical, each, elsewhere, allow_duplicate }
+        Self { name, template, copy: Copy::Full, when, canonical, each, eventual, allow_duplicate }
     }
 
     /// The placeholder for rows that the user did not write.
@@ -82,7 +82,7 @@ impl Row {
         let when = items.path("when", errors);
         let canonical = items.flag("canonical", errors);
         let each = items.each(errors);
-        let elsewhere = Elsewhere::parse(&name, &mut items, errors);
+        let eventual = Eventual::parse(&name, &mut items, errors);
         let allow_duplicate = items.flag("allow_duplicate", errors).is_some();
         let template = if let Some(key) = items.text("key", errors) {
             Template::parse_or_guess(key, errors)
@@ -91,11 +91,11 @@ impl Row {
                 help: "write `#[row({name}, key = \"..\")]`");
             Template::guess(LitStr::new("", name.span()))
         };
-        Self { name, template, copy, when, canonical, each, elsewhere, allow_duplicate }
+        Self { name, template, copy, when, canonical, each, eventual, allow_duplicate }
     }
 }
 
-impl Elsewhere {
+impl Eventual {
     fn parse(row: &Ident, items: &mut Items, errors: &mut Errors) -> Option<Self> {
         let eventual = items.flag("eventual", errors);
         let (table, partition) = (items.text("table", errors), items.text("partition", errors));

@@ -25,7 +25,7 @@ pub fn shape(entity: &Entity<'_>, errors: &mut Errors) {
         }
     }
     time(entity, field, errors);
-    elsewhere(entity, errors);
+    eventual(entity, errors);
 }
 
 /// The digits of a period follow the name. No other type may have a name that reads as both.
@@ -51,9 +51,9 @@ fn time(entity: &Entity<'_>, field: &Ident, errors: &mut Errors) {
 }
 
 /// Entities of two periods may have the same keys.
-fn elsewhere(entity: &Entity<'_>, errors: &mut Errors) {
+fn eventual(entity: &Entity<'_>, errors: &mut Errors) {
     for row in &entity.rows {
-        let Some(table) = row.elsewhere.as_ref().and_then(|place| place.table.as_ref()) else {
+        let Some(table) = row.eventual.as_ref().and_then(|place| place.table.as_ref()) else {
             continue;
         };
         let name = &row.name;

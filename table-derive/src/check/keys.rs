@@ -38,7 +38,7 @@ pub fn braces(model: &Model<'_>, key: &Key<'_>, errors: &mut Errors) {
     }
 }
 
-/// The service refuses a key with such a character.
+/// The service rejects a key with such a character.
 pub fn literals(key: &Key<'_>, errors: &mut Errors) {
     let forbidden = |c: &char| matches!(c, '/' | '\\' | '#' | '?') || c.is_control();
     if let Some(c) = key.template.literals().flat_map(str::chars).find(forbidden) {
@@ -76,7 +76,7 @@ pub fn separators(key: &Key<'_>, errors: &mut Errors) {
     }
 }
 
-/// The service refuses a longer key. Escaped text counts three units for each character; rare control
+/// The service rejects a longer key. Escaped text counts three units for each character; rare control
 /// characters take more, so this is no bound.
 pub fn length(key: &Key<'_>, encode: bool, errors: &mut Errors) {
     let texts = key.parts.iter().filter(|part| encode && part.kind() == Kind::Text);

@@ -4,9 +4,9 @@
 mod bucket;
 mod codes;
 mod each;
+mod eventual;
 mod expiry;
 mod fields;
-mod foreign;
 mod generated;
 mod keys;
 mod rows;
@@ -21,9 +21,9 @@ use crate::model::Model;
 
 /// Rules that need no template to be correct.
 pub fn entity(entity: &Entity<'_>, errors: &mut Errors) {
-    let elsewhere = entity.rows.iter().filter_map(|row| row.elsewhere.as_ref()?.table.as_ref());
+    let eventual = entity.rows.iter().filter_map(|row| row.eventual.as_ref()?.table.as_ref());
     let guards = entity.uniques.iter().filter_map(|unique| unique.table.as_ref());
-    for table in entity.table.iter().chain(elsewhere).chain(guards) {
+    for table in entity.table.iter().chain(eventual).chain(guards) {
         table::name(table, errors);
     }
     bucket::shape(entity, errors);
@@ -52,8 +52,8 @@ pub fn model(model: &Model<'_>, errors: &mut Errors) {
     rows::canonical(model, errors);
     rows::starts(model, errors);
     each::used(model, errors);
-    foreign::determines_entity(model, errors);
-    foreign::helper_rows(model, errors);
+    eventual::determines_entity(model, errors);
+    eventual::helper_rows(model, errors);
     for key in model.keys() {
         keys::braces(model, key, errors);
         keys::literals(key, errors);

@@ -1,6 +1,6 @@
 //! Rules over an entity's rows: their names, what they store, and how they differ.
 
-use crate::ast::{Copy, Elsewhere, Entity, Field, Row};
+use crate::ast::{Copy, Entity, Eventual, Field, Row};
 use crate::errors::{Errors, mistake};
 use crate::model::{Model, Part};
 use crate::nearest::suggestion;
@@ -85,7 +85,7 @@ pub fn canonical(model: &Model<'_>, errors: &mut Errors) {
     let name = &row.name;
     let absent = key.parts.iter().find_map(Part::sparse);
     let why = match (row.is_full(), absent, &row.when, &row.each) {
-        _ if row.elsewhere.is_some() => "is not in the entity's own partition".to_owned(),
+        _ if row.eventual.is_some() => "is not in the entity's own partition".to_owned(),
         (false, ..) => "is a partial copy".to_owned(),
         (true, Some(field), ..) => {
             format!("is not written for an entity whose `{}` is `None`", field.name)
@@ -149,7 +149,7 @@ pub fn duplicates(entity: &Entity<'_>, errors: &mut Errors) {
 fn are_alike(one: &Row, other: &Row, entity: &Entity<'_>) -> bool {
     let order = |row: &Row| Vec::from_iter(row.template.slots.iter().map(|slot| slot.name.clone()));
     let place = |row: &Row| {
-        row.elsewhere.as_ref().map(|Elsewhere { table, partition }| {
+        row.eventual.as_ref().map(|Eventual { table, partition }| {
             let table = table.as_ref().map(|table| table.value().to_ascii_lowercase());
             (table, partition.as_ref().map(|partition| partition.text.clone()))
         })
@@ -211,7 +211,7 @@ fn labelled<'e>(entity: &'e Entity<'_>) -> Vec<Labelled<'e>> {
     let name = |table: &LitStr| table.value().to_ascii_lowercase();
     let own = entity.table.as_ref().map(name);
     let rows = entity.rows.iter().map(|row| {
-        let table = row.elsewhere.as_ref().and_then(|place| place.table.as_ref());
+        let table = row.eventual.as_ref().and_then(|place| place.table.as_ref());
         let other = table.map(name).filter(|table| own.as_ref() != Some(table));
         (row.name.to_string(), &row.template, OTHER_LITERALS, other)
     });

@@ -50,13 +50,13 @@ pub fn name(table: &LitStr, errors: &mut Errors) {
 
 /// One transaction writes all rows of an entity.
 pub fn rows(entity: &Entity<'_>, errors: &mut Errors) {
-    let elsewhere = entity.rows.iter().filter(|row| row.elsewhere.is_some()).count();
+    let eventual = entity.rows.iter().filter(|row| row.eventual.is_some()).count();
     let across = entity.uniques.iter().any(|unique| unique.across.is_some());
-    // The transaction also writes an intent, in place of a guard elsewhere a ticket, and an event and its
-    // number. That of rows elsewhere deletes a ticket.
-    let helpers = usize::from(across || elsewhere > 0) + 2 * usize::from(entity.outbox.is_some());
-    let own = entity.rows.len() - elsewhere + entity.uniques.len() + helpers;
-    let rows = own.max(elsewhere + 1);
+    // The transaction also writes an intent, in place of a guard in another partition a ticket, and an event
+    // and its number. That of `eventual` rows deletes a ticket.
+    let helpers = usize::from(across || eventual > 0) + 2 * usize::from(entity.outbox.is_some());
+    let own = entity.rows.len() - eventual + entity.uniques.len() + helpers;
+    let rows = own.max(eventual + 1);
     if let Some(row) = entity.rows.last().filter(|_| rows > MAX_ROWS) {
         mistake!(errors, row.name => "the entity has {rows} rows with its helper rows, but one transaction writes at most {MAX_ROWS}",
             help: "remove some of the rows; `eventual`, `across` and `outbox` add helper rows");
@@ -159,7 +159,7 @@ pub fn shards_of_rows(model: &Model<'_>, errors: &mut Errors) {
 
 /// A second shard only multiplies the partitions, as a larger number of shards does.
 pub fn one_shard(model: &Model<'_>, errors: &mut Errors) {
-    for key in std::iter::once(&model.partition).chain(&model.elsewhere) {
+    for key in std::iter::once(&model.partition).chain(&model.eventual_partitions) {
         let mut shards = key.parts.iter().filter(|part| part.is_shard());
         let Some(Part { name, .. }) = shards.nth(1) else { continue };
         mistake!(errors, key.template.literal => "`{name}` is a second shard in one PartitionKey",

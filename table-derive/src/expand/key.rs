@@ -80,13 +80,13 @@ pub fn write_row_key(model: &Model<'_>) -> TokenStream {
     by_row(0, own.into_iter().chain(guards).chain(rows).collect())
 }
 
-/// `encode_foreign_partition_key`, where rows are in other partitions.
-pub fn write_foreign_partition_keys(model: &Model<'_>) -> Option<TokenStream> {
-    let bodies = model.elsewhere.iter().map(|key| write(None, key));
+/// `encode_eventual_partition_key`, where rows are in other partitions.
+pub fn write_eventual_partition_keys(model: &Model<'_>) -> Option<TokenStream> {
+    let bodies = model.eventual_partitions.iter().map(|key| write(None, key));
     let keys = by_row(model.index(model.own_rows()), bodies.collect());
-    (!model.elsewhere.is_empty()).then(|| {
+    (!model.eventual_partitions.is_empty()).then(|| {
         hygienic! {
-            fn encode_foreign_partition_key(
+            fn encode_eventual_partition_key(
                 &self,
                 row: _orm::usize,
                 key: &mut _orm::KeyText,
@@ -107,7 +107,7 @@ pub fn read_from_keys(model: &Model<'_>, row: usize, field: &Field<'_>) -> Optio
     let index = Literal::usize_unsuffixed(model.index(row));
     match component(model.partition_of(row)) {
         Some((at, of)) if row < model.own_rows() => Some(hygienic!(k.partition(#at, #of::read))),
-        Some((at, of)) => Some(hygienic!(k.foreign(#index, #at, #of::read))),
+        Some((at, of)) => Some(hygienic!(k.eventual(#index, #at, #of::read))),
         None => {
             let (at, of) = component(&model.rows[row])?;
             Some(hygienic!(k.row(#index, #at, #of::read)))
@@ -141,7 +141,7 @@ pub fn write_home_key(model: &Model<'_>) -> Option<TokenStream> {
         hygienic!(#(#parts)*)
     });
     let keys = by_row(model.index(model.own_rows()), bodies.collect());
-    (!model.elsewhere.is_empty()).then(|| {
+    (!model.eventual_partitions.is_empty()).then(|| {
         hygienic! {
             fn encode_home_key(
                 row: _orm::usize,

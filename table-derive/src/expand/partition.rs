@@ -32,9 +32,9 @@ fn rows_span(model: &Model<'_>) -> (Span, Span) {
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let (partition, partitions) = (partition_of(model, types), partitions_of(model, types));
-    let foreign = foreign(model, types).into_iter().chain(uniques(model, types));
+    let eventual = eventual(model, types).into_iter().chain(uniques(model, types));
     let ranges = ranges_of_time(model, types);
-    let make = types.items(&types.ty, quote!(#partition #partitions #(#ranges)* #(#foreign)*));
+    let make = types.items(&types.ty, quote!(#partition #partitions #(#ranges)* #(#eventual)*));
     let keys = keys(model, types);
     quote!(#make #keys)
 }
@@ -99,8 +99,8 @@ fn partition_of(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
 
 /// `E::by_x(..)` for each row in another partition: its keys in the partition of these components. Where that
 /// has a shard, `E::by_x_partitions(..)` too.
-fn foreign(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
-    let rows = model.foreign().map(|(row, partition, key)| {
+fn eventual(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
+    let rows = model.eventual().map(|(row, partition, key)| {
         let (name, start) = (names::row(types.input, row), &key.template.start);
         let docs = doc(format!(
             "The rows {} of the partition {}: {}.",

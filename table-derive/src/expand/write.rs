@@ -66,7 +66,7 @@ fn table_entity(
     let fields = (!model.rows.is_empty())
         .then(|| quote!(const PROPERTIES: &'static [_orm::Declared] = #fields;));
     let (partition_key, row_key) = (key::write(None, &model.partition), key::write_row_key(model));
-    let elsewhere = [key::write_foreign_partition_keys(model), key::write_home_key(model)];
+    let eventual = [key::write_eventual_partition_keys(model), key::write_home_key(model)];
     let (properties, set_version) = (write_properties(model), set_version(&model.entity.fields));
     hygienic! {
         const TABLE: &'static _orm::str = #table;
@@ -85,7 +85,7 @@ fn table_entity(
             #row_key
             _orm::Ok(true)
         }
-        #(#elsewhere)*
+        #(#eventual)*
         fn encode_properties(&self, row: _orm::usize, out: &mut _orm::Writer) -> _orm::Written {
             #properties
             _orm::Ok(())
@@ -139,7 +139,7 @@ fn sums(input: &DeriveInput, sums: &Path) -> TokenStream {
     }
 }
 
-/// The constants that differ from the trait's defaults: `ESCAPE`, `KIND`, `GUARDS`, `FOREIGN`, those that
+/// The constants that differ from the trait's defaults: `ESCAPE`, `KIND`, `GUARDS`, `EVENTUAL`, those that
 /// allow cheaper writes, the sums, the outbox and the periods.
 fn options(model: &Model<'_>) -> TokenStream {
     let Model { entity, guards, .. } = model;
@@ -173,18 +173,18 @@ fn options(model: &Model<'_>) -> TokenStream {
         .then(|| quote!(const OVERFLOW: &'static [&'static _orm::str] = &[#(#large),*];));
     let guards = (!entity.uniques.is_empty())
         .then(|| quote!(const GUARDS: &'static [_orm::GuardTemplate] = &[#(#guards),*];));
-    let foreign = model.foreign().map(|(row, partition, key)| {
-        let table = row.elsewhere.as_ref().and_then(|place| place.table.as_ref());
+    let eventual = model.eventual().map(|(row, partition, key)| {
+        let table = row.eventual.as_ref().and_then(|place| place.table.as_ref());
         let table = table.map(|table| quote!(.table(#table)));
         let sparse = partition.is_sparse().then(|| quote!(.sparse()));
         let row = row_template(entity, row, key);
         let (text, start) = (&partition.template.text, &partition.template.start);
         let parts = parts(partition, entity.encode);
         quote_spanned!(partition.template.literal.span()=>
-            _orm::foreign(#row #sparse, #text, _orm::key(#start)#parts)#table)
+            _orm::eventual(#row #sparse, #text, _orm::key(#start)#parts)#table)
     });
-    let foreign = (!model.elsewhere.is_empty())
-        .then(|| quote!(const FOREIGN: &'static [_orm::ForeignTemplate] = &[#(#foreign),*];));
+    let eventual = (!model.eventual_partitions.is_empty())
+        .then(|| quote!(const EVENTUAL: &'static [_orm::EventualTemplate] = &[#(#eventual),*];));
     // After a mistake, the names may be wrong.
     let bucket = entity.bucket.as_deref().filter(|_| !model.rows.is_empty()).into_iter();
     let bucket = bucket.filter_map(|names| {
@@ -208,7 +208,7 @@ fn options(model: &Model<'_>) -> TokenStream {
         };)*
         #(const EXPIRES: _orm::Option<&'static str> = #expires;)*
         #guards
-        #foreign
+        #eventual
         #large
         #(const BUCKET: _orm::Option<_orm::Bucketing<Self>> = _orm::Some(#bucket);)*
         #(const #flags: _orm::bool = true;)*
@@ -280,12 +280,12 @@ fn assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
     let unknown = |key: &Key<'_>| {
         key.parts.iter().any(|part| part.width(model.entity.encode) == Width::Unknown)
     };
-    let (own, foreign) = model.rows.split_at(model.own_rows());
+    let (own, eventual) = model.rows.split_at(model.own_rows());
     let templates = [
         (unknown(&model.partition), quote!(PARTITION_KEY)),
         (own.iter().any(unknown), quote!(ROWS)),
         (model.guards.iter().any(unknown), quote!(GUARDS)),
-        (foreign.iter().chain(&model.elsewhere).any(unknown), quote!(FOREIGN)),
+        (eventual.iter().chain(&model.eventual_partitions).any(unknown), quote!(EVENTUAL)),
     ];
     for (_, templates) in templates.iter().filter(|(unknown, _)| *unknown) {
         assertions.push(quote!(_orm::evaluate(&<#ty as _orm::TableEntity>::#templates);));

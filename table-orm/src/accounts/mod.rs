@@ -203,7 +203,7 @@ impl Accounts {
         let positions = match token {
             None => vec![Position::START; count],
             Some(Token { version: 0, positions, .. }) if positions.len() == count => positions,
-            Some(_) => return Err(position::foreign()),
+            Some(_) => return Err(position::not_of_query()),
         };
         let pages = merge::fetch(&self.stores, query, &positions).await?;
         let mut places = Ok(());

@@ -166,7 +166,7 @@ impl Token {
     pub fn of(query: &RowQuery) -> Answer<Option<Self>> {
         let Some(continuation) = &query.continuation else { return Ok(None) };
         let token = Self::read(continuation).filter(|token| token.is_in(&query.keys));
-        token.map(Some).ok_or_else(foreign)
+        token.map(Some).ok_or_else(not_of_query)
     }
 
     /// Whether a query of those keys can come there.
@@ -200,7 +200,7 @@ impl Token {
 }
 
 /// The error of a continuation that these accounts did not return for the query.
-pub(super) fn foreign() -> StoreError {
+pub(super) fn not_of_query() -> StoreError {
     let message = "The continuation is not from this query over these accounts; start the query again \
                    without it.";
     StoreError::new(ErrorCode::INVALID_INPUT, message)

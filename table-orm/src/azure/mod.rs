@@ -19,6 +19,8 @@ mod auth;
 #[cfg(feature = "azure-blob")]
 mod blobs;
 pub(crate) mod body;
+#[cfg(any(feature = "azure-queue", feature = "azure-blob"))]
+mod client_fault;
 pub(crate) mod connect;
 mod connection_string;
 pub(crate) mod endpoint;

@@ -297,7 +297,7 @@ impl Store for AzureStore {
         operations: &[Operation],
     ) -> usize {
         let counted = self.service.commit_bytes(table, partition_key, operations);
-        // What the service would refuse is not sent, so its size does not matter.
+        // What the service would reject is not sent, so its size does not matter.
         counted.unwrap_or_else(|_| estimated_bytes(partition_key, operations))
     }
 

@@ -1,6 +1,6 @@
 //! Finds what stands out in a book.
 
-use super::finding::{Finding, REQUEST_MS, Target};
+use super::finding::{BookFinding, REQUEST_MS, Target};
 use super::load::PartitionLoad;
 use super::pattern::Pattern;
 use super::report::BookReport;
@@ -45,7 +45,7 @@ pub(super) fn findings(
     report: &BookReport,
     samples: &[Sample],
     patterns: &[Pattern],
-) -> Vec<Finding> {
+) -> Vec<BookFinding> {
     let mut findings = Vec::new();
     for (pattern, own) in report.patterns.iter().zip(patterns) {
         // A call that writes may find by a scan what it writes.
@@ -53,12 +53,12 @@ pub(super) fn findings(
             matches!(own.plan.class(), Some(QueryClass::PartitionRange | QueryClass::TableScan));
         let (name, rows) = (pattern.name.clone(), pattern.rows_read);
         if scans {
-            findings.push(Finding::Scans { pattern: name.clone(), rows });
+            findings.push(BookFinding::Scans { pattern: name.clone(), rows });
         }
         let dense = pattern.rows_matching as f64 >= DENSE * rows as f64;
         if !dense && rows > FEW && !scans {
             let rows_matching = pattern.rows_matching;
-            findings.push(Finding::Sparse {
+            findings.push(BookFinding::Sparse {
                 pattern: name.clone(),
                 rows_read: rows,
                 rows_matching,
@@ -67,14 +67,18 @@ pub(super) fn findings(
         if let Some(within_ms) = pattern.within_ms
             && pattern.requests * REQUEST_MS > within_ms
         {
-            findings.push(Finding::Slow { pattern: name, requests: pattern.requests, within_ms });
+            findings.push(BookFinding::Slow {
+                pattern: name,
+                requests: pattern.requests,
+                within_ms,
+            });
         }
     }
     findings.extend(report.partitions.iter().filter_map(of_load));
     if report.rows_per_second > Target::Account.rows_per_second() {
-        findings.push(Finding::HotAccount { rows_per_second: report.rows_per_second });
+        findings.push(BookFinding::HotAccount { rows_per_second: report.rows_per_second });
     }
-    findings.extend(report.unplanned().map(|pattern| Finding::Unplanned { pattern }));
+    findings.extend(report.unplanned().map(|pattern| BookFinding::Unplanned { pattern }));
     for sample in samples {
         growing(sample, &mut findings);
         of_rows(sample, patterns, &mut findings);
@@ -83,12 +87,12 @@ pub(super) fn findings(
 }
 
 /// A partition with more load than needs no second look.
-fn of_load(load: &PartitionLoad) -> Option<Finding> {
+fn of_load(load: &PartitionLoad) -> Option<BookFinding> {
     let PartitionLoad { table, partition_key, rows_per_second, most_by } = load.clone();
     if rows_per_second > Target::Partition.rows_per_second() {
-        return Some(Finding::HotPartition { table, partition_key, rows_per_second, most_by });
+        return Some(BookFinding::HotPartition { table, partition_key, rows_per_second, most_by });
     }
-    (rows_per_second > CAREFUL).then_some(Finding::BusyPartition {
+    (rows_per_second > CAREFUL).then_some(BookFinding::BusyPartition {
         table,
         partition_key,
         rows_per_second,
@@ -97,30 +101,30 @@ fn of_load(load: &PartitionLoad) -> Option<Finding> {
 }
 
 /// The PartitionKeys of a type that start with a component named after a time: those that `allow_append_only` accepts,
-/// those of types whose values the derive does not know, and those of rows elsewhere.
-fn growing(sample: &Sample, findings: &mut Vec<Finding>) {
-    let elsewhere = sample.schema.rows.iter().map(|row| row.partition);
-    let templates = BTreeSet::from_iter(elsewhere.chain([sample.schema.partition]));
+/// those of types whose values the derive does not know, and those of rows in other partitions.
+fn growing(sample: &Sample, findings: &mut Vec<BookFinding>) {
+    let eventual = sample.schema.rows.iter().map(|row| row.partition);
+    let templates = BTreeSet::from_iter(eventual.chain([sample.schema.partition]));
     for partition in templates {
         let Some((_, component)) = partition.split_once('{') else { continue };
         let component = component.split([':', '}']).next().unwrap_or_default();
         let last = component.rsplit('_').next().unwrap_or_default();
         if TIMES.contains(&last) {
             let entity = sample.schema.entity;
-            findings.push(Finding::GrowsByName { entity, partition, component });
+            findings.push(BookFinding::GrowsByName { entity, partition, component });
         }
     }
 }
 
 /// What stands out among the index rows of a type.
-fn of_rows(sample: &Sample, patterns: &[Pattern], findings: &mut Vec<Finding>) {
+fn of_rows(sample: &Sample, patterns: &[Pattern], findings: &mut Vec<BookFinding>) {
     let entity = sample.schema.entity;
     for row in sample.schema.rows.iter().filter(|row| !row.canonical) {
         let used: Vec<_> =
             patterns.iter().flat_map(queries).filter(|query| reads(query, entity, row)).collect();
         if used.is_empty() {
             let stored_bytes = sample.bytes_of_row(row.name);
-            findings.push(Finding::UnusedRow { entity, row: row.name, stored_bytes });
+            findings.push(BookFinding::UnusedRow { entity, row: row.name, stored_bytes });
             continue;
         }
         let asked = used.iter().try_fold(BTreeSet::new(), |mut asked, query| {
@@ -134,7 +138,7 @@ fn of_rows(sample: &Sample, patterns: &[Pattern], findings: &mut Vec<Finding>) {
         let known = |name: &String| row.properties.contains(&name.as_str());
         let properties: Vec<_> = asked.into_iter().filter(known).collect();
         if properties.len() < row.properties.len() {
-            findings.push(Finding::PartialServes { entity, row: row.name, properties });
+            findings.push(BookFinding::PartialServes { entity, row: row.name, properties });
         }
     }
 }

@@ -34,32 +34,32 @@ pub(super) const REQUEST_MS: u64 = 5;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum FindingKind {
-    /// [`Finding::Scans`]. Its subject is the name of the pattern.
+pub enum BookFindingKind {
+    /// [`BookFinding::Scans`]. Its subject is the name of the pattern.
     Scans,
-    /// [`Finding::BusyPartition`]. Its subject is the table and the PartitionKey: `orders/acme`.
+    /// [`BookFinding::BusyPartition`]. Its subject is the table and the PartitionKey: `orders/acme`.
     BusyPartition,
-    /// [`Finding::HotPartition`]. Its subject is the table and the PartitionKey: `orders/acme`.
+    /// [`BookFinding::HotPartition`]. Its subject is the table and the PartitionKey: `orders/acme`.
     HotPartition,
-    /// [`Finding::HotAccount`]. Its subject is `account`.
+    /// [`BookFinding::HotAccount`]. Its subject is `account`.
     HotAccount,
-    /// [`Finding::UnusedRow`]. Its subject is the type and the row: `Order.by_day`.
+    /// [`BookFinding::UnusedRow`]. Its subject is the type and the row: `Order.by_day`.
     UnusedRow,
-    /// [`Finding::PartialServes`]. Its subject is the type and the row: `Order.by_state`.
+    /// [`BookFinding::PartialServes`]. Its subject is the type and the row: `Order.by_state`.
     PartialServes,
-    /// [`Finding::GrowsByName`]. Its subject is the type and the component: `Payment.year`.
+    /// [`BookFinding::GrowsByName`]. Its subject is the type and the component: `Payment.year`.
     GrowsByName,
-    /// [`Finding::Sparse`]. Its subject is the name of the pattern.
+    /// [`BookFinding::Sparse`]. Its subject is the name of the pattern.
     Sparse,
-    /// [`Finding::Slow`]. Its subject is the name of the pattern.
+    /// [`BookFinding::Slow`]. Its subject is the name of the pattern.
     Slow,
-    /// [`Finding::Unplanned`]. Its subject is the name of the pattern.
+    /// [`BookFinding::Unplanned`]. Its subject is the name of the pattern.
     Unplanned,
-    /// [`Finding::UnusedMark`]. It cannot be marked.
+    /// [`BookFinding::UnusedMark`]. It cannot be marked.
     UnusedMark,
 }
 
-impl fmt::Display for FindingKind {
+impl fmt::Display for BookFindingKind {
     /// Writes the name of the variant.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self, f)
@@ -70,7 +70,7 @@ impl fmt::Display for FindingKind {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "finding")]
 #[non_exhaustive]
-pub enum Finding {
+pub enum BookFinding {
     /// A pattern reads a table, or a range of partitions.
     Scans {
         /// The pattern.
@@ -159,33 +159,33 @@ pub enum Finding {
     /// A finding is marked as known, and the book finds no such thing.
     UnusedMark {
         /// What the mark says that the finding is about.
-        kind: FindingKind,
+        kind: BookFindingKind,
         /// The subject that the mark names.
         subject: String,
     },
 }
 
-impl Finding {
+impl BookFinding {
     /// Returns what it is about.
     #[must_use]
-    pub const fn kind(&self) -> FindingKind {
+    pub const fn kind(&self) -> BookFindingKind {
         match self {
-            Self::Scans { .. } => FindingKind::Scans,
-            Self::BusyPartition { .. } => FindingKind::BusyPartition,
-            Self::HotPartition { .. } => FindingKind::HotPartition,
-            Self::HotAccount { .. } => FindingKind::HotAccount,
-            Self::UnusedRow { .. } => FindingKind::UnusedRow,
-            Self::PartialServes { .. } => FindingKind::PartialServes,
-            Self::GrowsByName { .. } => FindingKind::GrowsByName,
-            Self::Sparse { .. } => FindingKind::Sparse,
-            Self::Slow { .. } => FindingKind::Slow,
-            Self::Unplanned { .. } => FindingKind::Unplanned,
-            Self::UnusedMark { .. } => FindingKind::UnusedMark,
+            Self::Scans { .. } => BookFindingKind::Scans,
+            Self::BusyPartition { .. } => BookFindingKind::BusyPartition,
+            Self::HotPartition { .. } => BookFindingKind::HotPartition,
+            Self::HotAccount { .. } => BookFindingKind::HotAccount,
+            Self::UnusedRow { .. } => BookFindingKind::UnusedRow,
+            Self::PartialServes { .. } => BookFindingKind::PartialServes,
+            Self::GrowsByName { .. } => BookFindingKind::GrowsByName,
+            Self::Sparse { .. } => BookFindingKind::Sparse,
+            Self::Slow { .. } => BookFindingKind::Slow,
+            Self::Unplanned { .. } => BookFindingKind::Unplanned,
+            Self::UnusedMark { .. } => BookFindingKind::UnusedMark,
         }
     }
 
     /// Returns the name of the pattern, row or partition that it is about, as [`Book::known`](super::Book::known)
-    /// takes it. [`FindingKind`] lists its forms.
+    /// takes it. [`BookFindingKind`] lists its forms.
     #[must_use]
     pub fn subject(&self) -> String {
         match self {
@@ -205,7 +205,7 @@ impl Finding {
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for BookFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Scans { pattern, rows } => write!(

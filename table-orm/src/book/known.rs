@@ -2,7 +2,7 @@
 //!
 //! Invariant: each finding is listed once, as new or as known; a mark that fits none is a finding itself.
 
-use super::finding::{Finding, FindingKind};
+use super::finding::{BookFinding, BookFindingKind};
 use serde::Serialize;
 
 /// A finding that the app has marked as known: [`Book::known`](super::Book::known).
@@ -11,7 +11,7 @@ use serde::Serialize;
 pub struct KnownFinding {
     /// What stands out.
     #[serde(flatten)]
-    pub finding: Finding,
+    pub finding: BookFinding,
     /// Why the app accepts it.
     pub reason: String,
 }
@@ -19,22 +19,25 @@ pub struct KnownFinding {
 /// What the app says about a finding.
 #[derive(Debug, Clone)]
 pub(super) struct Mark {
-    pub kind: FindingKind,
+    pub kind: BookFindingKind,
     pub subject: String,
     pub reason: String,
 }
 
 impl Mark {
-    fn fits(&self, finding: &Finding) -> bool {
+    fn fits(&self, finding: &BookFinding) -> bool {
         self.kind == finding.kind() && self.subject == finding.subject()
     }
 }
 
 /// Divides what was found into new findings and known ones.
-pub(super) fn divide(found: Vec<Finding>, marks: &[Mark]) -> (Vec<Finding>, Vec<KnownFinding>) {
+pub(super) fn divide(
+    found: Vec<BookFinding>,
+    marks: &[Mark],
+) -> (Vec<BookFinding>, Vec<KnownFinding>) {
     let unused = marks.iter().filter(|mark| !found.iter().any(|finding| mark.fits(finding)));
     let unused: Vec<_> = unused
-        .map(|Mark { kind, subject, .. }| Finding::UnusedMark {
+        .map(|Mark { kind, subject, .. }| BookFinding::UnusedMark {
             kind: *kind,
             subject: subject.clone(),
         })

@@ -27,39 +27,40 @@ pub struct PartitionLoad {
 }
 
 /// A table and a PartitionKey.
-type Place = (String, String);
+type PartitionName = (String, String);
 
 /// The load of each partition that a pattern names, the highest first.
 pub(super) fn loads(patterns: &[(&Pattern, Vec<Estimate>)]) -> Vec<PartitionLoad> {
-    let mut loads = BTreeMap::<Place, BTreeMap<usize, f64>>::new();
+    let mut loads = BTreeMap::<PartitionName, BTreeMap<usize, f64>>::new();
     for (at, (pattern, steps)) in patterns.iter().enumerate() {
-        let spread = [pattern.partitions, pattern.partitions_elsewhere];
-        for (place, rows, is_elsewhere) in rows_by_place(&pattern.plan, steps) {
-            let load = pattern.per_second * rows / spread[usize::from(is_elsewhere)] as f64;
+        let spread = [pattern.partitions, pattern.other_partitions];
+        for (place, rows, is_other) in rows_by_place(&pattern.plan, steps) {
+            let load = pattern.per_second * rows / spread[usize::from(is_other)] as f64;
             *loads.entry(place).or_default().entry(at).or_default() += load;
         }
     }
-    let load = |((table, partition_key), of): (Place, BTreeMap<usize, f64>)| PartitionLoad {
-        table,
-        partition_key,
-        rows_per_second: of.values().sum(),
-        most_by: of
-            .iter()
-            .max_by(|(_, one), (_, other)| one.total_cmp(other))
-            .map_or_else(String::new, |(at, _)| patterns[*at].0.name.clone()),
-    };
+    let load =
+        |((table, partition_key), of): (PartitionName, BTreeMap<usize, f64>)| PartitionLoad {
+            table,
+            partition_key,
+            rows_per_second: of.values().sum(),
+            most_by: of
+                .iter()
+                .max_by(|(_, one), (_, other)| one.total_cmp(other))
+                .map_or_else(String::new, |(at, _)| patterns[*at].0.name.clone()),
+        };
     let mut loads: Vec<_> = loads.into_iter().map(load).collect();
     loads.sort_by(|one, other| other.rows_per_second.total_cmp(&one.rows_per_second));
     loads
 }
 
 /// The rows that a call reads and writes in each partition, and whether it is another one than that of the entity.
-fn rows_by_place(plan: &Plan, steps: &[Estimate]) -> Vec<(Place, f64, bool)> {
+fn rows_by_place(plan: &Plan, steps: &[Estimate]) -> Vec<(PartitionName, f64, bool)> {
     let mut here = plan.steps.iter().find_map(own);
     let mut rows = Vec::new();
     for (step, estimate) in plan.steps.iter().zip(steps) {
         here = own(step).or(here);
-        let (others, of_others) = elsewhere(step, estimate.rows());
+        let (others, of_others) = other_partitions(step, estimate.rows());
         let of_each = of_others as f64 / others.len().max(1) as f64;
         rows.extend(others.iter().map(|(table, key)| (place(table, key), of_each, true)));
         let of_own = (estimate.rows() - of_others) as f64;
@@ -69,7 +70,7 @@ fn rows_by_place(plan: &Plan, steps: &[Estimate]) -> Vec<(Place, f64, bool)> {
 }
 
 /// The partition that a step names as the one it reads or writes.
-fn own(step: &Step) -> Option<Place> {
+fn own(step: &Step) -> Option<PartitionName> {
     let (table, key) = match step {
         Step::Read { query, .. } => match &query.keys.partition {
             Span::Exact(key) => (&query.table, key),
@@ -83,13 +84,13 @@ fn own(step: &Step) -> Option<Place> {
     Some(place(table, key))
 }
 
-fn place(table: &TableName, key: &str) -> Place {
+fn place(table: &TableName, key: &str) -> PartitionName {
     (table.as_str().to_owned(), key.to_owned())
 }
 
 /// The partitions with rows that follow the entity, and how many rows of the step are there. A guard row has a
 /// partition of its own, which is never hot.
-fn elsewhere(step: &Step, rows: u64) -> (&[(TableName, String)], u64) {
+fn other_partitions(step: &Step, rows: u64) -> (&[(TableName, String)], u64) {
     match step {
         Step::MakeTickets { partitions } => (partitions, rows),
         // But for the delete of the intent.

@@ -55,7 +55,7 @@ mod text;
 mod usage;
 
 pub use estimate::PatternClass;
-pub use finding::{Finding, FindingKind, Target};
+pub use finding::{BookFinding, BookFindingKind, Target};
 pub use known::KnownFinding;
 pub use load::PartitionLoad;
 #[cfg(feature = "stress")]
@@ -110,19 +110,19 @@ impl Book {
     }
 
     /// Adds what a [`Measure`](crate::layer::Measure) has counted. The report shows it beside the patterns of the same
-    /// names. A name that no pattern has is reported as [`Finding::Unplanned`].
+    /// names. A name that no pattern has is reported as [`BookFinding::Unplanned`].
     #[must_use]
     pub fn measured(mut self, measured: impl IntoIterator<Item = MeasuredPattern>) -> Self {
         self.measured.extend(measured);
         self
     }
 
-    /// Marks a finding as known and accepted, with the reason. The report lists it apart. [`FindingKind`] says what
-    /// the subject of each kind is, and [`Finding::subject`] returns it. A mark that fits no finding is reported as
-    /// [`Finding::UnusedMark`].
+    /// Marks a finding as known and accepted, with the reason. The report lists it apart. [`BookFindingKind`] says what
+    /// the subject of each kind is, and [`BookFinding::subject`] returns it. A mark that fits no finding is reported as
+    /// [`BookFinding::UnusedMark`].
     ///
     /// ```
-    /// use table_orm::book::{Book, FindingKind, Prices, Sample};
+    /// use table_orm::book::{Book, BookFindingKind, Prices, Sample};
     /// # use table_orm::TableEntity;
     /// #[derive(Debug, TableEntity)]
     /// #[table(name = "bills", partition = "{shop}")]
@@ -134,7 +134,7 @@ impl Book {
     /// let sample = [Bill { shop: "Leith".into(), number: 1, cents: 900 }];
     /// let book = Book::new("Bills", Prices::east_us_2())
     ///     .entity(Sample::of(&sample)?)
-    ///     .known(FindingKind::UnusedRow, "Bill.by_cents", "the auditors read it once a year");
+    ///     .known(BookFindingKind::UnusedRow, "Bill.by_cents", "the auditors read it once a year");
     /// let report = book.report();
     /// assert!(report.findings.is_empty());
     /// assert_eq!(report.known[0].reason, "the auditors read it once a year");
@@ -144,7 +144,7 @@ impl Book {
     #[must_use]
     pub fn known(
         mut self,
-        kind: FindingKind,
+        kind: BookFindingKind,
         subject: impl Into<String>,
         reason: impl Into<String>,
     ) -> Self {

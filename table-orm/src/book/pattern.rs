@@ -16,7 +16,7 @@ pub struct Pattern {
     pub(super) per_second: f64,
     pub(super) per_month: Option<f64>,
     pub(super) partitions: u64,
-    pub(super) partitions_elsewhere: u64,
+    pub(super) other_partitions: u64,
     pub(super) within: Option<Duration>,
     pub(super) rows: Option<u64>,
 }
@@ -34,7 +34,7 @@ impl Pattern {
             per_second: 0.0,
             per_month: None,
             partitions: 1,
-            partitions_elsewhere: 1,
+            other_partitions: 1,
             within: None,
             rows: None,
         }
@@ -93,11 +93,11 @@ impl Pattern {
         Self { partitions: partitions.max(1), ..self }
     }
 
-    /// Sets over how many partitions the rows spread evenly that such calls write in other partitions than that of
-    /// the entity; without it, all go to those that the plan names.
+    /// Sets over how many partitions the `eventual` rows that these calls write spread evenly; without it, all go to
+    /// those that the plan names.
     #[must_use]
-    pub fn over_partitions_elsewhere(self, partitions: u64) -> Self {
-        Self { partitions_elsewhere: partitions.max(1), ..self }
+    pub fn over_other_partitions(self, partitions: u64) -> Self {
+        Self { other_partitions: partitions.max(1), ..self }
     }
 
     /// Sets how many rows a call reads, all of its queries together, where the samples are too few to show it. The

@@ -1,7 +1,7 @@
 //! A book, worked out: what each pattern costs and each partition bears, and what stands out.
 
 use super::estimate::{Estimate, PatternClass};
-use super::finding::Finding;
+use super::finding::BookFinding;
 use super::known::KnownFinding;
 use super::load::{PartitionLoad, loads};
 use super::pattern::Pattern;
@@ -24,7 +24,7 @@ pub struct BookReport {
     /// The prices it uses.
     pub prices: Prices,
     /// What stands out, and is not known.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<BookFinding>,
     /// What stands out, and the app [knows](super::Book::known).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<KnownFinding>,

@@ -2,8 +2,8 @@
 
 use super::size::stored_bytes;
 use crate::entity::{
-    DynamicEntity, EntityRows, ForeignRow, Schema, TableEntity, across_keys, first_foreign,
-    foreign_rows, name_of,
+    DynamicEntity, EntityRows, EventualRow, Schema, TableEntity, across_keys, eventual_rows,
+    first_eventual, name_of,
 };
 use crate::error::{Error, Result};
 use crate::eventual::{Home, TICKET_START, guard_row};
@@ -60,7 +60,7 @@ impl Sample {
                 let table = guard.table.unwrap_or(E::TABLE);
                 rows.push(SampleRow::new(guard.name, true, table, &row.body()?)?);
             }
-            for ForeignRow { index, table, body, .. } in foreign_rows(entity)? {
+            for EventualRow { index, table, body, .. } in eventual_rows(entity)? {
                 rows.push(SampleRow::of::<E>(index, table.unwrap_or(E::TABLE), &body)?);
             }
         }
@@ -119,7 +119,7 @@ impl Sample {
         found.times(self.stands_for(&query.keys.partition))
     }
 
-    /// How many entities a sample stands for: in its own partition those of the largest one, elsewhere those of the
+    /// How many entities a sample stands for: in its own partition those of the largest one, in other partitions those of the
     /// table.
     fn stands_for(&self, partition: &Span) -> f64 {
         let canonical = self.schema.rows.iter().find(|row| row.canonical).map(|row| row.name);
@@ -139,7 +139,7 @@ fn contains(keys: &KeyRange, row: &DynamicEntity) -> bool {
 
 impl SampleRow {
     fn of<E: TableEntity>(index: usize, table: &'static str, body: &Bytes) -> Result<Self> {
-        let is_guard = (E::ROWS.len()..first_foreign::<E>()).contains(&index);
+        let is_guard = (E::ROWS.len()..first_eventual::<E>()).contains(&index);
         Self::new(name_of::<E>(index), is_guard, table, body)
     }
 

@@ -1,7 +1,7 @@
 //! Why a property cannot store a value, or a stored row cannot be read.
 
 use crate::key::KeyError;
-use crate::model::Printable;
+use crate::model::{MAX_BINARY_BYTES, MAX_NAME_CHARS, MAX_PROPERTIES, MAX_STRING_UNITS, Printable};
 use std::fmt;
 
 /// What is wrong with a property's value.
@@ -10,11 +10,11 @@ use std::fmt;
 pub enum PropertyFault {
     /// The string is over 64 KiB.
     #[error(
-        "is a string of {0} UTF-16 units; the service allows 32768 (64 KiB): {LARGE_VALUE_HELP}"
+        "is a string of {0} UTF-16 units; the service allows {MAX_STRING_UNITS} (64 KiB): {LARGE_VALUE_HELP}"
     )]
     StringTooLong(usize),
     /// The bytes are over 64 KiB.
-    #[error("holds {0} bytes; the service allows 65536 (64 KiB): {LARGE_VALUE_HELP}")]
+    #[error("holds {0} bytes; the service allows {MAX_BINARY_BYTES} (64 KiB): {LARGE_VALUE_HELP}")]
     BinaryTooLong(usize),
     /// The text is over the field's `max_len`.
     #[error("is {length} UTF-16 units long; its `max_len` is {max}")]
@@ -78,7 +78,7 @@ pub enum PropertyFault {
     Compression(String),
     /// No property can have the name.
     #[error(
-        "has a name that the service rejects; use at most 255 letters, digits and `_`, and start \
+        "has a name that the service rejects; use at most {MAX_NAME_CHARS} letters, digits and `_`, and start \
          with a letter or `_`"
     )]
     Name,
@@ -89,7 +89,7 @@ pub enum PropertyFault {
     )]
     Duplicate,
     /// The row has more than 252 properties.
-    #[error("is one of {0} properties; the service allows 252")]
+    #[error("is one of {0} properties; the service allows {MAX_PROPERTIES}")]
     TooManyProperties(usize),
     /// The row is over 1 MiB.
     #[error("takes {0} bytes in all; the service allows 1 MiB: {LARGE_ENTITY_HELP}")]
@@ -169,7 +169,7 @@ pub struct PropertyError {
 }
 
 impl PropertyError {
-    /// Whether a stored row cannot be read. Else no row can store a value.
+    /// Returns whether a stored row cannot be read. Else no row can store a value.
     #[must_use]
     pub const fn is_of_stored_row(&self) -> bool {
         !(self.partition_key.is_empty() && self.row_key.is_empty())
@@ -214,7 +214,7 @@ impl RowFault {
         &self.0.0
     }
 
-    /// What is wrong with it.
+    /// Returns what is wrong with it.
     #[must_use]
     pub fn fault(&self) -> &PropertyFault {
         &self.0.1
@@ -244,4 +244,27 @@ fn reason(error: &serde_json::Error) -> String {
         text.truncate(end);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::MAX_ENTITY_BYTES;
+
+    #[test]
+    fn texts_state_the_limits_of_the_model() {
+        const KIB: usize = 1024;
+        assert_eq!((MAX_STRING_UNITS * 2, MAX_BINARY_BYTES), (64 * KIB, 64 * KIB));
+        assert_eq!(MAX_ENTITY_BYTES, KIB * KIB);
+        for (fault, limit) in [
+            (PropertyFault::StringTooLong(40_000), "allows 32768 (64 KiB)"),
+            (PropertyFault::BinaryTooLong(70_000), "allows 65536 (64 KiB)"),
+            (PropertyFault::NotUploaded(70_000), "of more than 64 KiB"),
+            (PropertyFault::Name, "at most 255 letters"),
+            (PropertyFault::TooManyProperties(253), "allows 252"),
+            (PropertyFault::EntityTooLarge(2_000_000), "allows 1 MiB"),
+        ] {
+            assert!(fault.to_string().contains(limit), "{fault}");
+        }
+    }
 }

@@ -27,7 +27,7 @@ pub(crate) struct RowContext<'de> {
     pub(crate) moved_to: Option<Cow<'de, str>>,
     /// The kind of the row's type; empty where rows are not marked.
     pub(crate) kind: Cow<'de, str>,
-    /// The table of the entity, in a row elsewhere that says it.
+    /// The table of the entity, in a row in another partition that says it.
     pub(crate) home_table: Option<Cow<'de, str>>,
     /// The names under which it may store properties of the type that is read.
     pub(crate) aliases: &'static [Alias],
@@ -277,7 +277,7 @@ impl<'c, 'de> Members<'c, 'de> {
         self.context.partition_key.clone()
     }
 
-    /// The table of the entity, once it was read, in a row elsewhere that says it.
+    /// The table of the entity, once it was read, in a row in another partition that says it.
     pub(crate) fn home_table(&self) -> Option<Cow<'de, str>> {
         self.context.home_table.clone()
     }

@@ -331,7 +331,7 @@ impl PropertyWriter<'_> {
         }
     }
 
-    /// Rejects a limit that does not apply to the value's type.
+    /// Refuses a limit that does not apply to the value's type.
     const fn check_unlimited(&self) -> Result<(), PropertyFault> {
         match self.out.limit {
             None => Ok(()),
@@ -374,7 +374,7 @@ impl PropertyWriter<'_> {
     }
 }
 
-/// Whether a property can have that name: the rules of a C# identifier, at most 255 UTF-16 units
+/// Returns whether a property can have that name: the rules of a C# identifier, at most 255 UTF-16 units
 /// (service documentation, "Understanding the Table service data model").
 #[must_use]
 pub fn is_property_name(name: &str) -> bool {

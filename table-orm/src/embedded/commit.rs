@@ -75,10 +75,10 @@ pub(crate) async fn submit(inner: &Arc<Inner>, request: Change) -> ChangeResult 
             // Nothing blocks, so the first round runs on this task. Later rounds do not, or a busy
             // store would never return to the caller.
             if let Some(leader) = leader.round() {
-                leader.lead_elsewhere();
+                leader.lead_next();
             }
         } else {
-            leader.lead_elsewhere();
+            leader.lead_next();
         }
     }
     answer.await.unwrap_or_else(|closed| {
@@ -97,7 +97,7 @@ struct Leader {
 
 impl Leader {
     /// Leads on a thread that may block.
-    fn lead_elsewhere(self) {
+    fn lead_next(self) {
         match Handle::try_current() {
             Ok(runtime) => drop(runtime.spawn_blocking(move || self.lead())),
             Err(_) => self.lead(),

@@ -302,9 +302,9 @@ mod tests {
     #[test]
     fn tokens_of_other_stores_are_refused() {
         let good = token(&key_bytes::row("p", "r"));
-        let foreign = |text: &str| Some(text.to_owned());
+        let encoded = |text: &str| Some(text.to_owned());
         for next_partition_key in
-            [None, foreign("1!8!cA=="), foreign("2!cA"), foreign("cA"), foreign("1!7g")]
+            [None, encoded("1!8!cA=="), encoded("2!cA"), encoded("cA"), encoded("1!7g")]
         {
             let continuation = Continuation { next_partition_key, ..good.clone() };
             let error = Seek::new(&KeyRange::ALL, Some(&continuation)).unwrap_err();

@@ -38,12 +38,12 @@ pub(super) const fn any_across(guards: &[GuardTemplate]) -> bool {
 /// Whether a write of an entity has work outside its partition: rows that follow it, copies of totals, or values
 /// that are unique over all partitions.
 pub(crate) fn reaches_across<E: TableEntity>() -> bool {
-    has_rows_elsewhere::<E>() || has_across::<E>()
+    has_eventual_rows::<E>() || has_across::<E>()
 }
 
 /// Whether a write of an entity may change rows in other partitions.
-pub(crate) fn has_rows_elsewhere<E: TableEntity>() -> bool {
-    !E::FOREIGN.is_empty() || has_sum_copies::<E>()
+pub(crate) fn has_eventual_rows<E: TableEntity>() -> bool {
+    !E::EVENTUAL.is_empty() || has_sum_copies::<E>()
 }
 
 /// Whether an entity can be written over a stored one without a read: its rows have the same keys, and no copy of

@@ -33,7 +33,7 @@ impl<E> Bucketing<E> {
         Self { bucket, field, time }
     }
 
-    /// How long its periods are.
+    /// Returns how long its periods are.
     #[must_use]
     pub const fn bucket(&self) -> Bucket {
         self.bucket

@@ -32,7 +32,7 @@ impl DynamicEntity {
         Self { partition_key: partition_key.into(), row_key: row_key.into(), ..Self::default() }
     }
 
-    /// The same row with another property.
+    /// Returns the same row with another property.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, value: impl Into<Edm>) -> Self {
         self.properties.insert(name.into(), value.into());

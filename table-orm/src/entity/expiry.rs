@@ -8,7 +8,7 @@ use super::own_rows::OwnRows;
 use super::query::canonical;
 use super::read::read_head;
 use super::rows::{partition_key, row_key};
-use super::template::{first_foreign, foreign_at};
+use super::template::{eventual_at, first_eventual};
 use crate::codec::Alias;
 use crate::key::fnv;
 use crate::model::DateTime;
@@ -33,7 +33,7 @@ pub trait ExpiryTime {}
 #[diagnostic::do_not_recommend]
 impl<T: Property> ExpiryTime for T where DateTime: TryFrom<T> {}
 
-/// Which of the partitions with an entity's expiry row, in two digits: by the hash of its key.
+/// Returns which of the partitions with an entity's expiry row, in two digits: by the hash of its key.
 #[doc(hidden)]
 pub fn expiry_shard<E: TableEntity>(entity: &E) -> String {
     // An entity whose keys cannot be written has its own error.
@@ -54,9 +54,9 @@ pub(crate) const fn has_expiry_row<E: TableEntity>() -> bool {
 /// The index of the row that finds expired entities, if the type has it.
 pub(crate) const fn expiry_row<E: TableEntity>() -> Option<usize> {
     let mut at = 0;
-    while at < E::FOREIGN.len() {
-        if let [b'E', b'X', b'P', b':', ..] = E::FOREIGN[at].row.start.as_bytes() {
-            return Some(first_foreign::<E>() + at);
+    while at < E::EVENTUAL.len() {
+        if let [b'E', b'X', b'P', b':', ..] = E::EVENTUAL[at].row.start.as_bytes() {
+            return Some(first_eventual::<E>() + at);
         }
         at += 1;
     }
@@ -65,7 +65,7 @@ pub(crate) const fn expiry_row<E: TableEntity>() -> Option<usize> {
 
 /// The keys of the rows that find what has expired until an instant, in each of their partitions.
 pub(crate) fn expiry_keys<E: TableEntity>(until: DateTime) -> Vec<KeyRange> {
-    let Some(row) = expiry_row::<E>().and_then(foreign_at::<E>) else { return Vec::new() };
+    let Some(row) = expiry_row::<E>().and_then(eventual_at::<E>) else { return Vec::new() };
     let (partition, start) = (row.partition_key.start, row.row.start);
     let next = DateTime::from_ticks(until.ticks() + 1).unwrap_or(DateTime::MAX);
     let row =
@@ -102,7 +102,7 @@ pub(crate) struct ExpiryProperty {
 }
 
 impl ExpiryProperty {
-    /// That of `E`, if its entities expire.
+    /// Returns the property of `E`, if its entities expire.
     pub fn of<E: TableEntity>() -> Option<Self> {
         E::EXPIRES.map(|name| Self { name, aliases: E::ALIASES })
     }

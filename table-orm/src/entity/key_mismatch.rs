@@ -3,7 +3,7 @@
 //! Such a row reads as the entity of the other key. Invariant: an entity that is read in order to
 //! be written back never comes from such a row, so that no write goes to a row that was not read.
 
-use super::foreign::keys_of_rows;
+use super::eventual_row::keys_of_rows;
 use super::own_rows::{Moved, OwnRowError, OwnRows};
 use super::read::read_own;
 use super::rows::partition_key;

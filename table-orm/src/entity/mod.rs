@@ -6,8 +6,8 @@ mod bucket;
 mod dynamic;
 mod elements;
 mod event;
+mod eventual_row;
 mod expiry;
-mod foreign;
 mod key_mismatch;
 mod keys;
 mod large;
@@ -41,9 +41,9 @@ pub use dynamic::DynamicEntity;
 pub use elements::Elements;
 pub use elements::{Excess, TooManyElements};
 pub use event::{Change, EventValues};
+pub use eventual_row::{EventualRow, eventual_rows};
 #[doc(hidden)]
 pub use expiry::{ExpiryTime, expiry_shard};
-pub use foreign::{ForeignRow, foreign_rows};
 pub use key_mismatch::KeyMismatch;
 pub use keys::{EntityKey, EntityKeys, EntityPartition};
 pub use loaded::{AsLoaded, Loaded};
@@ -53,28 +53,28 @@ pub use projection::{ChunksOf, Field, FromKeys, SeriesOf, Stores};
 pub use query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, UnionScope, WholePartition};
 pub use raw_row::RawRow;
 pub use read::{FromRow, ReadRow, WholeRows};
-pub(crate) use row_head::ForeignHead;
+pub(crate) use row_head::EventualHead;
 pub use row_head::RowHead;
 pub use rows::{EntityRow, EntityRows, Invalid};
 pub use schema::{PeriodsSchema, PropertySchema, QueryMethod, RowSchema, Schema, UniqueSchema};
 pub use sum::Sum;
 pub use sum_schema::{Counts, SumSchema};
-pub use template::{CopyKind, ForeignTemplate, GuardTemplate, RowTemplate};
+pub use template::{CopyKind, EventualTemplate, GuardTemplate, RowTemplate};
 pub use union::{MemberOf, TableUnion, UnionMember};
 pub use unique_key::UniqueKey;
 
 pub(crate) use across::{
-    across_keys, has_across, has_rows_elsewhere, merges_blind, patches_blind, reaches_across,
+    across_keys, has_across, has_eventual_rows, merges_blind, patches_blind, reaches_across,
     writes_blind,
 };
 pub(crate) use borrowed::MapRows;
 pub(crate) use bucket::check_period;
 pub(crate) use elements::too_many_elements;
 pub(crate) use event::{EVENTS, EventContent, EventRowKey, HEAD, Head, LEASE, ReportedType};
+pub(crate) use eventual_row::{eventual_rows_from, home_key, is_of_table, keys_of_rows};
 pub(crate) use expiry::{
     ExpiryProperty, expires_at, expiry_keys, expiry_row, has_expiry_row, is_alive, is_alive_in,
 };
-pub(crate) use foreign::{foreign_rows_from, home_key, is_of_table, keys_of_rows};
 pub(crate) use key_mismatch::{ReadBackError, has_row, read_entity};
 pub(crate) use large::{LargeType, refers_to};
 pub(crate) use own_rows::{OwnRowError, OwnRows, Ownership, index_of, template_of};
@@ -94,7 +94,7 @@ pub(crate) use sum_copy::{
     is_canonical_or_total,
 };
 pub(crate) use template::{
-    first_foreign, foreign_at, has_own_table, name_of, partition_at, rows_of, template_at,
+    eventual_at, first_eventual, has_own_table, name_of, partition_at, rows_of, template_at,
 };
 
 use crate::key::{Escape, KeyError, KeyTemplate, KeyText, StoredKeys};
@@ -127,7 +127,7 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     /// The guard rows of its `unique(..)`s. Those of a `unique(.., across)` are in other partitions.
     const GUARDS: &'static [GuardTemplate] = &[];
     /// The rows in other partitions and tables, which follow a write of the entity.
-    const FOREIGN: &'static [ForeignTemplate] = &[];
+    const EVENTUAL: &'static [EventualTemplate] = &[];
     /// The properties of its fields with `overflow`: values whose bytes may be in rows of their own.
     const OVERFLOW: &'static [&'static str] = &[];
     /// The properties of its fields.
@@ -189,7 +189,7 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
     ///
     /// # Errors
     /// When a key cannot hold a component's value: [`KeyError`].
-    fn encode_foreign_partition_key(
+    fn encode_eventual_partition_key(
         &self,
         _row: usize,
         _key: &mut KeyText,

@@ -78,7 +78,7 @@ pub(crate) struct OwnRows {
 pub(crate) enum Ownership {
     Own,
     /// That of another type.
-    Foreign,
+    OtherType,
     /// A mark that the row was moved, with the text that says where.
     Moved(String),
 }
@@ -132,7 +132,7 @@ impl OwnRows {
     /// Whose row it is, by its key and its marks. That of an expired entity is taken for one of another type.
     pub fn judge(&self, row: &RowContext<'_>) -> Ownership {
         if !self.is_alive(row) {
-            return Ownership::Foreign;
+            return Ownership::OtherType;
         }
         match &self.template {
             Some(template) => judge(template, self.escape, self.kind, row),
@@ -195,12 +195,12 @@ fn judge(
     row: &RowContext<'_>,
 ) -> Ownership {
     if !template.takes(&row.row_key, escape) {
-        return Ownership::Foreign;
+        return Ownership::OtherType;
     }
     match &row.moved_to {
         Some(to) => Ownership::Moved(to.clone().into_owned()),
         // A mark has no kind: it may be any type's.
-        None if kind.is_some_and(|kind| row.kind != kind) => Ownership::Foreign,
+        None if kind.is_some_and(|kind| row.kind != kind) => Ownership::OtherType,
         None => Ownership::Own,
     }
 }
@@ -214,5 +214,5 @@ pub(crate) fn index_of<E: TableEntity>(row_key: &str) -> Option<usize> {
 /// `None` for a row of another type in the same partition.
 pub(crate) fn template_of<E: TableEntity>(row: &RowContext<'_>) -> Option<(usize, Ownership)> {
     let judged = templates::<E>().map(|template| judge(&template, E::ESCAPE, E::KIND, row));
-    judged.enumerate().find(|(_, ownership)| *ownership != Ownership::Foreign)
+    judged.enumerate().find(|(_, ownership)| *ownership != Ownership::OtherType)
 }

@@ -1,7 +1,7 @@
 //! The fields that a projection reads: from a row's properties, or else from its keys.
 
 use super::TableEntity;
-use super::template::{foreign_at, template_at};
+use super::template::{eventual_at, template_at};
 use crate::key::{KeyError, KeyFault, KeyReader, KeyTemplate, StoredKeys};
 use crate::property::Series;
 
@@ -53,7 +53,7 @@ impl<E: TableEntity> StoredKeys<'_, E> {
         at: usize,
         read: ReadPart<C>,
     ) -> Result<Option<T>, KeyError> {
-        match foreign_at::<E>(self.row) {
+        match eventual_at::<E>(self.row) {
             Some(_) => Ok(None),
             None => component::<E, T, C>(&E::PARTITION_KEY, at, self.partition_key, read),
         }
@@ -80,13 +80,13 @@ impl<E: TableEntity> StoredKeys<'_, E> {
     ///
     /// # Errors
     /// When the key was not written from the template.
-    pub fn foreign<T: From<C>, C>(
+    pub fn eventual<T: From<C>, C>(
         &self,
         row: usize,
         at: usize,
         read: ReadPart<C>,
     ) -> Result<Option<T>, KeyError> {
-        match foreign_at::<E>(row).filter(|_| self.row == row) {
+        match eventual_at::<E>(row).filter(|_| self.row == row) {
             Some(row) => component::<E, T, C>(&row.partition_key, at, self.partition_key, read),
             None => Ok(None),
         }

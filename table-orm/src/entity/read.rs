@@ -1,7 +1,7 @@
 //! Stored rows back into values: one row, or a page of them.
 
 use super::own_rows::{Moved, OwnRowError, OwnRows, Ownership};
-use super::row_head::{ForeignHead, RowHead};
+use super::row_head::{EventualHead, RowHead};
 use crate::codec::{Alias, Json, Members, NameCache, RowContext};
 use crate::entity::{Query, Row, RowOf, TableEntity};
 use crate::model::{DateTime, ETag, HOME_TABLE, Metadata, PARTITION_KEY, ROW_KEY, TIMESTAMP};
@@ -126,7 +126,7 @@ impl ReadRow for RowHead {
 #[diagnostic::do_not_recommend]
 impl<R: Row> FromRow<R> for RowHead {}
 
-impl ReadRow for ForeignHead {
+impl ReadRow for EventualHead {
     const NAME: &'static str = RowHead::NAME;
     const SELECT: Option<&'static [&'static str]> = Some(&[PARTITION_KEY, ROW_KEY, HOME_TABLE]);
 
@@ -268,7 +268,7 @@ pub(crate) fn read_own<'a, T: ReadRow>(
     };
     match ownership {
         Ownership::Own => Ok(Some(read?)),
-        Ownership::Foreign => Ok(None),
+        Ownership::OtherType => Ok(None),
         Ownership::Moved(to) => {
             let RowHead { partition_key, row_key } = read_row(own.index, json)?;
             Err(OwnRowError::Moved(Box::new(Moved { entity: T::NAME, partition_key, row_key, to })))

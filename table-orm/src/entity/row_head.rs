@@ -29,9 +29,9 @@ impl PartialOrd for RowHead {
     }
 }
 
-/// The head of a row elsewhere: its keys, and the table of its entity, if it says that.
+/// The head of a row in another partition: its keys, and the table of its entity, if it says that.
 #[derive(Debug, Clone)]
-pub(crate) struct ForeignHead {
+pub(crate) struct EventualHead {
     pub keys: RowHead,
     pub home_table: Option<String>,
 }

@@ -5,7 +5,7 @@
 
 use super::query::canonical;
 use super::{
-    CopyKind, EventValues, ForeignTemplate, GuardTemplate, RowTemplate, SumSchema, TableEntity,
+    CopyKind, EventValues, EventualTemplate, GuardTemplate, RowTemplate, SumSchema, TableEntity,
 };
 use crate::key::{Escape, KeyTemplate, Shape};
 use crate::model::{Bucket, EdmType, MAX_ENTITY_BYTES, MAX_STRING_UNITS};
@@ -187,9 +187,9 @@ impl Schema {
         let own = E::ROWS.iter().enumerate().map(|(index, row)| {
             RowSchema::of::<E>(row, None, index == canonical::<E>(), &properties)
         });
-        let foreign = E::FOREIGN.iter();
-        let foreign =
-            foreign.map(|own| RowSchema::of::<E>(&own.row, Some(own), false, &properties));
+        let eventual = E::EVENTUAL.iter();
+        let eventual =
+            eventual.map(|own| RowSchema::of::<E>(&own.row, Some(own), false, &properties));
         let guards = E::GUARDS.iter().map(|guard: &GuardTemplate| UniqueSchema {
             name: guard.name,
             key: guard.key,
@@ -201,7 +201,7 @@ impl Schema {
             table: E::TABLE,
             partition: E::PARTITION,
             kind: E::KIND,
-            rows: own.chain(foreign).collect(),
+            rows: own.chain(eventual).collect(),
             uniques: guards.collect(),
             open: is_open(E::PROPERTIES),
             properties,
@@ -232,7 +232,7 @@ impl RowSchema {
 
     fn of<E: TableEntity>(
         row: &RowTemplate,
-        foreign: Option<&ForeignTemplate>,
+        eventual: Option<&EventualTemplate>,
         canonical: bool,
         properties: &[PropertySchema],
     ) -> Self {
@@ -243,14 +243,14 @@ impl RowSchema {
         Self {
             name: row.name,
             key: row.key,
-            table: foreign.and_then(|row| row.table).unwrap_or(E::TABLE),
-            partition: foreign.map_or(E::PARTITION, |row| row.partition),
+            table: eventual.and_then(|row| row.table).unwrap_or(E::TABLE),
+            partition: eventual.map_or(E::PARTITION, |row| row.partition),
             max_units: row.template().longest(),
             canonical,
             copy: row.copy,
             sparse: row.sparse,
             each: row.each,
-            eventual: foreign.is_some(),
+            eventual: eventual.is_some(),
             properties: stored.map(|property| property.name).collect(),
             methods: methods(&row.template(), E::ESCAPE).collect(),
         }

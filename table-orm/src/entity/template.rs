@@ -66,7 +66,7 @@ impl RowTemplate {
         Self { copy: CopyKind::Partial, ..Self::full(name, key, start) }
     }
 
-    /// The same row, whose key has these components after its start. Does not compile where keys have
+    /// Returns the same row, whose key has these components after its start. Does not compile where keys have
     /// more than 512 UTF-16 units, or a component has no end.
     #[must_use]
     #[track_caller]
@@ -75,28 +75,28 @@ impl RowTemplate {
         self
     }
 
-    /// The same row, which stores only these fields.
+    /// Returns the same row, which stores only these fields.
     #[must_use]
     pub const fn fields(mut self, fields: &'static [&'static str]) -> Self {
         self.fields = fields;
         self
     }
 
-    /// The same row, which an entity may lack.
+    /// Returns the same row, which an entity may lack.
     #[must_use]
     pub const fn sparse(mut self) -> Self {
         self.sparse = true;
         self
     }
 
-    /// The same row, written for each element of that field.
+    /// Returns the same row, written for each element of that field.
     #[must_use]
     pub const fn each(mut self, field: &'static str) -> Self {
         self.each = Some(field);
         self
     }
 
-    /// Whether the template has no placeholder, and so writes only one key: its start.
+    /// Returns whether the template has no placeholder, and so writes only one key: its start.
     #[must_use]
     pub const fn is_literal(&self) -> bool {
         self.parts.is_empty()
@@ -108,7 +108,7 @@ impl RowTemplate {
         KeyTemplate { start: self.start, parts: self.parts }
     }
 
-    /// Whether a stored RowKey reads to its end as this template, each component in its shape.
+    /// Returns whether a stored RowKey reads to its end as this template, each component in its shape.
     /// RowKeys of helper rows, which begin with `DUE:`, `EXP:`, `LOB:`, `MOV:`, `OUT:`, `SEQ:`, `SUM:`, `TKT:` or `UNQ:`, do
     /// not, unless the template begins so.
     ///
@@ -173,14 +173,14 @@ impl GuardTemplate {
         Self { name, key, start, parts: &[], across: false, table: None }
     }
 
-    /// The same guard, of values that are unique over all partitions.
+    /// Returns the same guard, of values that are unique over all partitions.
     #[must_use]
     pub const fn across(mut self) -> Self {
         self.across = true;
         self
     }
 
-    /// The same guard in another table.
+    /// Returns the same guard in another table.
     #[must_use]
     pub const fn table(mut self, table: &'static str) -> Self {
         self.table = Some(table);
@@ -193,7 +193,7 @@ impl GuardTemplate {
         table_or(self.table, home)
     }
 
-    /// The same guard, whose key has these components after its start. Does not compile where keys
+    /// Returns the same guard, whose key has these components after its start. Does not compile where keys
     /// have more than 512 UTF-16 units, or a component has no end.
     #[must_use]
     #[track_caller]
@@ -212,7 +212,7 @@ impl GuardTemplate {
 /// A row of an entity in another partition or table, as `#[row(.., eventual)]` declares it.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct ForeignTemplate {
+pub struct EventualTemplate {
     /// The row itself.
     pub row: RowTemplate,
     /// The table that holds it; `None` for the table of the entity.
@@ -223,8 +223,8 @@ pub struct ForeignTemplate {
     pub partition_key: KeyTemplate<'static>,
 }
 
-impl ForeignTemplate {
-    /// That row in the partition of another key, in the table of the entity.
+impl EventualTemplate {
+    /// Returns that row in the partition of another key, in the table of the entity.
     #[must_use]
     pub const fn new(
         row: RowTemplate,
@@ -234,7 +234,7 @@ impl ForeignTemplate {
         Self { row, table: None, partition, partition_key }
     }
 
-    /// The same row in another table.
+    /// Returns the same row in another table.
     #[must_use]
     pub const fn table(mut self, table: &'static str) -> Self {
         self.table = Some(table);
@@ -267,35 +267,35 @@ pub(crate) const fn template_at<E: TableEntity>(index: usize) -> Option<RowTempl
         Some(rows[index])
     } else if index < rows.len() + guards.len() {
         Some(guards[index - rows.len()].row())
-    } else if let Some(foreign) = foreign_at::<E>(index) {
-        Some(foreign.row)
+    } else if let Some(eventual) = eventual_at::<E>(index) {
+        Some(eventual.row)
     } else {
         None
     }
 }
 
 /// The index of the first template of a row in another partition.
-pub(crate) const fn first_foreign<E: TableEntity>() -> usize {
+pub(crate) const fn first_eventual<E: TableEntity>() -> usize {
     E::ROWS.len() + E::GUARDS.len()
 }
 
 /// The template at an index, of a row in another partition or table.
-pub(crate) const fn foreign_at<E: TableEntity>(index: usize) -> Option<&'static ForeignTemplate> {
-    let first = first_foreign::<E>();
-    if index < first || index - first >= E::FOREIGN.len() {
+pub(crate) const fn eventual_at<E: TableEntity>(index: usize) -> Option<&'static EventualTemplate> {
+    let first = first_eventual::<E>();
+    if index < first || index - first >= E::EVENTUAL.len() {
         return None;
     }
-    Some(&E::FOREIGN[index - first])
+    Some(&E::EVENTUAL[index - first])
 }
 
 /// Whether the row at an index is in a table of its own.
 pub(crate) const fn has_own_table<E: TableEntity>(index: usize) -> bool {
-    matches!(foreign_at::<E>(index), Some(template) if template.table.is_some())
+    matches!(eventual_at::<E>(index), Some(template) if template.table.is_some())
 }
 
 /// The template of the PartitionKeys of the row at an index.
 pub(crate) fn partition_at<E: TableEntity>(index: usize) -> KeyTemplate<'static> {
-    foreign_at::<E>(index).map_or(E::PARTITION_KEY, |foreign| foreign.partition_key)
+    eventual_at::<E>(index).map_or(E::PARTITION_KEY, |eventual| eventual.partition_key)
 }
 
 /// The name of the template at an index.

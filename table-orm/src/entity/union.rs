@@ -2,7 +2,7 @@
 
 use super::across::any_across;
 use super::own_rows::OwnRows;
-use super::{ForeignTemplate, GuardTemplate, RowTemplate, TableEntity};
+use super::{EventualTemplate, GuardTemplate, RowTemplate, TableEntity};
 use crate::entity::Row;
 use crate::key::KeyTemplate;
 use crate::model::{Bucket, Metadata, is_same, reserved_start};
@@ -52,7 +52,7 @@ pub struct UnionMember {
     /// Its guard rows.
     pub guards: &'static [GuardTemplate],
     /// Its rows in other partitions and tables.
-    pub foreign: &'static [ForeignTemplate],
+    pub eventual: &'static [EventualTemplate],
     /// The canonical one among its rows.
     pub canonical: usize,
     /// The metadata that its properties need.
@@ -77,7 +77,7 @@ impl UnionMember {
     pub const fn of<E: TableEntity>() -> Self {
         let canonical = <E::Canonical as Row>::INDEX;
         let (entity, table, own) = (E::NAME, E::TABLE, OwnRows::canonical::<E>());
-        let (rows, guards, foreign) = (E::ROWS, E::GUARDS, E::FOREIGN);
+        let (rows, guards, eventual) = (E::ROWS, E::GUARDS, E::EVENTUAL);
         let (metadata, kind, migrates) = (E::METADATA, E::KIND, E::MIGRATES);
         let (sums, has_events) = (E::SUM_NAMES, E::OUTBOX.is_some());
         let bucket = match E::BUCKET {
@@ -89,7 +89,7 @@ impl UnionMember {
             table,
             rows,
             guards,
-            foreign,
+            eventual,
             canonical,
             metadata,
             kind,
@@ -133,14 +133,14 @@ impl UnionMember {
         }
     }
 
-    /// Whether both are stored in one table. The fallback for an entity with a compile error has no
+    /// Returns whether both are stored in one table. The fallback for an entity with a compile error has no
     /// table, so that it causes no second error.
     #[must_use]
     pub const fn shares_table(&self, other: &Self) -> bool {
         is_one_table(self.table, other.table)
     }
 
-    /// Whether some rows of both are stored in one table.
+    /// Returns whether some rows of both are stored in one table.
     #[must_use]
     pub const fn shares_any_table(&self, other: &Self) -> bool {
         let mut left = 0;
@@ -157,7 +157,7 @@ impl UnionMember {
         self.shares_table(other)
     }
 
-    /// Whether no row of one type can be taken for one of the other: no RowKey reads as a template of
+    /// Returns whether no row of one type can be taken for one of the other: no RowKey reads as a template of
     /// both, or their rows are marked with different kinds. Guard rows must differ by their RowKeys in any
     /// case: two types with a common one would take values from each other.
     ///
@@ -229,12 +229,12 @@ impl UnionMember {
 
     /// Whether writes have work outside their partition.
     const fn reaches_across(&self) -> bool {
-        !self.foreign.is_empty() || any_across(self.guards)
+        !self.eventual.is_empty() || any_across(self.guards)
     }
 
     /// The number of key templates: rows, then guards, then rows in other partitions.
     const fn templates(&self) -> usize {
-        self.rows.len() + self.guards.len() + self.foreign.len()
+        self.rows.len() + self.guards.len() + self.eventual.len()
     }
 
     const fn is_guard(&self, index: usize) -> bool {
@@ -247,21 +247,21 @@ impl UnionMember {
         } else if self.is_guard(index) {
             self.guards[index - self.rows.len()].row().template()
         } else {
-            self.foreign[index - self.rows.len() - self.guards.len()].row.template()
+            self.eventual[index - self.rows.len() - self.guards.len()].row.template()
         }
     }
 
     /// The table of the rows of a template.
     const fn table_of(&self, index: usize) -> &'static str {
         let own = self.rows.len() + self.guards.len();
-        let elsewhere = if index >= own {
-            self.foreign[index - own].table
+        let table = if index >= own {
+            self.eventual[index - own].table
         } else if self.is_guard(index) {
             self.guards[index - self.rows.len()].table
         } else {
             None
         };
-        match elsewhere {
+        match table {
             Some(table) => table,
             None => self.table,
         }

@@ -18,7 +18,7 @@ pub struct DeadlineExceeded {
 }
 
 impl DeadlineExceeded {
-    /// Whether the call has certainly changed nothing.
+    /// Returns whether the call has certainly changed nothing.
     #[must_use]
     pub const fn wrote_nothing(&self) -> bool {
         self.written == 0 && !self.may_have_written

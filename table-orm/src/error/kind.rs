@@ -44,7 +44,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// What a caller can do about the error.
+    /// Returns what a caller can do about the error.
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         match self {
@@ -105,31 +105,31 @@ impl Error {
             | Self::KeyMismatch(_)
             | Self::Moved(_)
             | Self::Migration(_)
-            | Self::ForeignRows { .. }
+            | Self::RowsInOtherTables { .. }
             | Self::RowCount(_)
             | Self::Layer(_) => ErrorKind::ServerError,
         }
     }
 
-    /// Whether the call cannot be sent as it is: [`ErrorKind::ClientError`].
+    /// Returns whether the call cannot be sent as it is: [`ErrorKind::ClientError`].
     #[must_use]
     pub const fn is_client_error(&self) -> bool {
         matches!(self.kind(), ErrorKind::ClientError)
     }
 
-    /// Whether the row does not exist: [`ErrorKind::NotFound`].
+    /// Returns whether the row does not exist: [`ErrorKind::NotFound`].
     #[must_use]
     pub const fn is_not_found(&self) -> bool {
         matches!(self.kind(), ErrorKind::NotFound)
     }
 
-    /// Whether what is stored speaks against the write: [`ErrorKind::Conflict`].
+    /// Returns whether what is stored speaks against the write: [`ErrorKind::Conflict`].
     #[must_use]
     pub const fn is_conflict(&self) -> bool {
         matches!(self.kind(), ErrorKind::Conflict)
     }
 
-    /// Whether the same call may succeed later: [`ErrorKind::Unavailable`].
+    /// Returns whether the same call may succeed later: [`ErrorKind::Unavailable`].
     #[must_use]
     pub const fn is_unavailable(&self) -> bool {
         matches!(self.kind(), ErrorKind::Unavailable)
@@ -140,7 +140,7 @@ impl Error {
         self.is_unavailable() || matches!(self, Self::Ambiguous(_))
     }
 
-    /// Whether the service was busy, and refused the request before it did anything.
+    /// Whether the service was busy, and rejected the request before it did anything.
     pub(crate) fn is_refused_as_busy(&self) -> bool {
         let is_busy =
             |cause: &StoreError| cause.status == 429 || cause.code == ErrorCode::SERVER_BUSY;

@@ -147,10 +147,10 @@ pub enum Error {
     /// was sent.
     #[error(
         "the table `{table}` was not deleted: rows of `{entity}` in {tables} may be left; delete the entities \
-         first, then call `leave_foreign_rows`",
+         first, then call `leave_rows_in_other_tables`",
         tables = named(.tables)
     )]
-    ForeignRows {
+    RowsInOtherTables {
         /// The entity's type name.
         entity: &'static str,
         /// The table.
@@ -320,7 +320,7 @@ impl Error {
         }
     }
 
-    /// Whether the answer to a write was lost, and each row that it inserts or replaces is stored as it
+    /// Returns whether the answer to a write was lost, and each row that it inserts or replaces is stored as it
     /// was sent: by this write, or by another one that stores the same. A loader goes on then. A lock
     /// or a counter must not: [`Ambiguity::identical`](crate::store::Ambiguity::identical).
     ///

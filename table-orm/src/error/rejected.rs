@@ -126,7 +126,7 @@ pub(crate) fn rejected(table: &str, cause: StoreError) -> Error {
         row_key: String::new(),
         index_row: None,
         operation: None,
-        is_elsewhere: false,
+        is_other_table: false,
         cause,
     })
 }
@@ -143,7 +143,7 @@ mod tests {
             row_key: "r".to_owned(),
             index_row: None,
             operation: None,
-            is_elsewhere: false,
+            is_other_table: false,
             cause: StoreError { status, ..StoreError::new(code, "") },
         })
     }

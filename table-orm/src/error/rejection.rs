@@ -34,7 +34,7 @@ pub struct Rejection {
     /// The index in its transaction and the name of the failed operation.
     pub operation: Option<(usize, &'static str)>,
     /// Whether the table is one that the type names for rows or guards, beside its own.
-    pub(crate) is_elsewhere: bool,
+    pub(crate) is_other_table: bool,
     /// What the store answered: code, status, message, request id.
     pub cause: StoreError,
 }
@@ -102,7 +102,7 @@ pub(super) fn no_table_help(rejection: &Rejection) -> &'static str {
     match rejection {
         // Of the operations on tables, only a deletion needs one.
         Rejection { entity: "", .. } => "",
-        Rejection { is_elsewhere: true, .. } => {
+        Rejection { is_other_table: true, .. } => {
             "; it is for rows that the type has outside its own table: create it with `Tables::create`, or all \
              tables of the type with `create_all_tables`"
         }

@@ -64,7 +64,7 @@ pub enum TransferError {
     },
     /// The line is a row of another type than the import's, or not its canonical row.
     #[error("the row is not a canonical row of `{0}`; import it through `Tables::import`")]
-    Foreign(&'static str),
+    NotCanonical(&'static str),
     /// The import stopped at a row that was refused. Rows before and after it may have been written, or
     /// not.
     #[error(

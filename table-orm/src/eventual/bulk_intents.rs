@@ -7,7 +7,7 @@
 //!
 //! Nothing here decides what is safe: an intent may wait as long as it likes.
 
-use super::foreign_type::ForeignType;
+use super::eventual_type::EventualType;
 use super::intent::{DueEntry, Pending};
 use super::settled::{Aside, Group, Settled, Settling};
 use crate::plan::TableClient;
@@ -16,7 +16,7 @@ use std::mem;
 
 /// The most entities of a group: as many as one query reads.
 pub(crate) const MAX_ENTITIES: usize = 1000;
-/// The most keys of rows elsewhere, and of values given up, that wait.
+/// The most keys of rows in other partitions, and of values given up, that wait.
 pub(crate) const MAX_WAITING: usize = 10_000;
 
 /// What the transactions of a bulk write leave to be settled.
@@ -108,7 +108,7 @@ impl Gathered {
         }
     }
 
-    fn add(&mut self, kind: ForeignType, pending: Pending) {
+    fn add(&mut self, kind: EventualType, pending: Pending) {
         let due = &pending.intent.due;
         let entities = due.iter().filter(|entry| !entry.keys.is_empty()).count();
         let keys = due.iter().map(DueEntry::len).sum::<usize>();

@@ -58,7 +58,7 @@ pub enum SettleError {
 }
 
 impl SettleError {
-    /// Whether the same process may succeed later.
+    /// Returns whether the same process may succeed later.
     #[must_use]
     pub const fn is_transient(&self) -> bool {
         match self {

@@ -7,8 +7,8 @@
 //! - An intent is deleted in the version that was settled.
 
 use super::error::SettleError;
-use super::foreign_rows::{ForeignKey, ForeignRows};
-use super::foreign_type::ForeignType;
+use super::eventual_rows::{EventualKey, EventualRows};
+use super::eventual_type::EventualType;
 use super::sum_copies::{ROW, key_of_copy};
 use super::tickets_first::Prepared;
 use super::unique_value::UniqueValue;
@@ -39,15 +39,15 @@ const UNIQUE: &str = "unique";
 pub(crate) struct DueEntry {
     /// The RowKey of the canonical row.
     pub canonical: String,
-    /// The foreign rows: the name of the template, and the key.
-    pub keys: Vec<(String, ForeignKey)>,
+    /// The `eventual` rows: the name of the template, and the key.
+    pub keys: Vec<(String, EventualKey)>,
     /// The values that it may not have any more.
     pub values: Vec<UniqueValue>,
 }
 
 impl DueEntry {
     /// The keys that a write of the entity makes due; `None` where no row in another partition changes.
-    pub fn of(canonical: &str, old: &ForeignRows, new: &ForeignRows) -> Option<Self> {
+    pub fn of(canonical: &str, old: &EventualRows, new: &EventualRows) -> Option<Self> {
         let keys: Vec<_> = old.due(new).map(|(row, key)| (row.to_owned(), key.clone())).collect();
         let canonical = canonical.to_owned();
         (!keys.is_empty()).then_some(Self { canonical, keys, values: Vec::new() })
@@ -136,7 +136,7 @@ impl Intent {
     ///
     /// # Errors
     /// [`Error::TooLarge`] when the row would have more than 1 MiB.
-    pub fn insert(&self, client: &TableClient, kind: ForeignType) -> Result<Operation> {
+    pub fn insert(&self, client: &TableClient, kind: EventualType) -> Result<Operation> {
         let body = self.row(client, kind)?.body()?;
         Ok(Operation { row_key: self.row_key.clone(), action: Action::Insert(body) })
     }
@@ -145,7 +145,7 @@ impl Intent {
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
-    pub fn row(&self, client: &TableClient, kind: ForeignType) -> Result<DynamicEntity> {
+    pub fn row(&self, client: &TableClient, kind: EventualType) -> Result<DynamicEntity> {
         let mut row = DynamicEntity::new(&self.partition_key, &self.row_key)
             .with(ENTITY, kind.entity.to_owned());
         for (index, part) in split(&self.json()).enumerate() {
@@ -161,7 +161,7 @@ impl Intent {
     }
 
     /// The units that its text can have: those of a row of 1 MiB.
-    pub fn units_room(&self, kind: ForeignType) -> usize {
+    pub fn units_room(&self, kind: EventualType) -> usize {
         // A property that ends before a surrogate pair has one unit less.
         const PARTS: usize = MAX_ENTITY_BYTES.div_ceil(2 * (MAX_STRING_UNITS - 1));
         let frames: usize = (0..PARTS).map(|index| property_size(&property(index), 4)).sum();
@@ -192,8 +192,8 @@ impl Intent {
     /// `[[canonical RowKey,[[row name, table, PartitionKey, RowKey],..]],..]`; a value is
     /// `["unique", name, value]`.
     fn json(&self) -> String {
-        let key = |(row, key): &(String, ForeignKey)| {
-            let ForeignKey { table, partition_key, row_key } = key;
+        let key = |(row, key): &(String, EventualKey)| {
+            let EventualKey { table, partition_key, row_key } = key;
             serde_json::json!([row, table.as_str(), partition_key, row_key])
         };
         let entry = |entry: &DueEntry| {
@@ -219,7 +219,7 @@ impl Pending {
     pub fn read(
         row: DynamicEntity,
         home: &TableName,
-        kind: ForeignType,
+        kind: EventualType,
     ) -> Result<Option<Self>, SettleError> {
         let text = |name: &str| match row.properties.get(name) {
             Some(Edm::String(text)) => Some(text.as_str()),
@@ -252,7 +252,7 @@ impl Pending {
 /// A row in another table than this version writes is not known: in a copy of a table, the intents name rows
 /// of the original. Nor is a canonical row that is not of this type: another type of the same name wrote it,
 /// and what this type would read there says nothing of its rows.
-fn parse(json: &str, home: &TableName, kind: ForeignType) -> Result<Vec<DueEntry>, String> {
+fn parse(json: &str, home: &TableName, kind: EventualType) -> Result<Vec<DueEntry>, String> {
     type Stored = Vec<(String, Vec<Vec<String>>)>;
     let stored: Stored =
         serde_json::from_str(json).map_err(|_| "keys of another form".to_owned())?;
@@ -262,7 +262,7 @@ fn parse(json: &str, home: &TableName, kind: ForeignType) -> Result<Vec<DueEntry
         let table = (kind.table)(home, &row, &table).ok_or_else(|| {
             format!("the row {row:?} of `{}` in the table `{table}`", kind.entity)
         })?;
-        Ok::<_, String>((row, ForeignKey { table, partition_key, row_key }))
+        Ok::<_, String>((row, EventualKey { table, partition_key, row_key }))
     };
     let value = |value: Vec<String>| {
         let [_, name, value] =

@@ -2,14 +2,14 @@
 //! the reservations of values that are unique over all partitions.
 //!
 //! Invariants:
-//! - A transaction that changes no row elsewhere, and gives up no value, inserts no intent.
+//! - A transaction that changes no row in another partition, and gives up no value, inserts no intent.
 //! - What is due follows from the canonical rows as they were and as they will be stored.
 //! - A transaction that gives an entity a value takes effect only while its reservation holds.
 //! - Where the table has a register, the partition is named there before the first request, until nothing is left
 //!   in it. What may be left after a failure stays named, and so does a partition that may have events.
 
-use super::foreign_rows::ForeignRows;
-use super::foreign_type::ForeignType;
+use super::eventual_rows::EventualRows;
+use super::eventual_type::EventualType;
 use super::intent::{self, DueEntry, Intent, Pending};
 use super::settle::Settler;
 use super::settled::{Group, Settling};
@@ -40,10 +40,10 @@ const LONGEST_WAIT: Duration = Duration::from_secs(8);
 /// What one transaction needs outside its partition.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Intents {
-    /// The intents: one for each entity type whose rows elsewhere change, or that gives up values.
-    pub(super) intents: Vec<(ForeignType, Intent)>,
+    /// The intents: one for each entity type whose rows in other partitions change, or that gives up values.
+    pub(super) intents: Vec<(EventualType, Intent)>,
     /// The tickets: one for each entity type that gets values.
-    pub(super) tickets: Vec<(ForeignType, Intent)>,
+    pub(super) tickets: Vec<(EventualType, Intent)>,
     /// The canonical RowKeys that change, of types that report it: from one to the other.
     moves: Vec<(String, String)>,
     /// The canonical rows that it changes, as they were read, of types with large values.
@@ -52,24 +52,24 @@ pub(crate) struct Intents {
     shard: Option<u64>,
     /// What names the partition in the register of the table.
     covers: Vec<(&'static str, Arc<Cover>)>,
-    /// The rows elsewhere of the entities as they will be, by the RowKey of the canonical row.
-    pub(super) rows: BTreeMap<String, ForeignRows>,
+    /// The rows in other partitions of the entities as they will be, by the RowKey of the canonical row.
+    pub(super) rows: BTreeMap<String, EventualRows>,
     /// The tickets that are made before the transaction, in the order of the intents.
     prepared: Vec<Option<Prepared>>,
 }
 
 /// What the entity of one canonical row has in other partitions.
 #[derive(Default)]
-struct Elsewhere {
-    rows: ForeignRows,
+struct OtherPartitions {
+    rows: EventualRows,
     values: Vec<UniqueValue>,
 }
 
-impl Elsewhere {
+impl OtherPartitions {
     fn of<E: TableEntity>(client: &TableClient, row: Option<&EntityRow>) -> Result<Self, Invalid> {
         let Some(row) = row else { return Ok(Self::default()) };
         let entity = read_row::<E>(canonical::<E>(), &row.body)?;
-        let rows = ForeignRows::of(&client.table, &entity)?;
+        let rows = EventualRows::of(&client.table, &entity)?;
         Ok(Self { rows, values: unique_values(&entity)? })
     }
 
@@ -99,8 +99,9 @@ impl Intents {
         if !reaches_across::<E>() {
             return Ok(());
         }
-        let (before, after) = (Elsewhere::of::<E>(client, old)?, Elsewhere::of::<E>(client, new)?);
-        let none = ForeignRows::default();
+        let (before, after) =
+            (OtherPartitions::of::<E>(client, old)?, OtherPartitions::of::<E>(client, new)?);
+        let none = EventualRows::default();
         let entries = match (old, new) {
             (Some(old), Some(new)) if old.row_key != new.row_key => {
                 if !(before.values.is_empty() && after.values.is_empty()) {
@@ -220,7 +221,7 @@ impl Intents {
         self.rows().map(|(kind, row)| row.units_room(*kind)).min().unwrap_or(usize::MAX)
     }
 
-    fn rows(&self) -> impl Iterator<Item = &(ForeignType, Intent)> {
+    fn rows(&self) -> impl Iterator<Item = &(EventualType, Intent)> {
         self.intents.iter().chain(&self.tickets)
     }
 
@@ -407,7 +408,7 @@ impl Intents {
         let inserted = etags[first..].iter().cloned();
         let covers = self.covers;
         let mut prepared = self.prepared.into_iter();
-        let mut group = |((kind, intent), etag): ((ForeignType, Intent), Option<ETag>)| {
+        let mut group = |((kind, intent), etag): ((EventualType, Intent), Option<ETag>)| {
             let prepared = prepared.next().flatten().map(Box::new);
             let cover = covers.iter().find(|(other, _)| *other == kind.entity);
             let cover = cover.map(|(_, cover)| Arc::clone(cover));
@@ -437,12 +438,12 @@ async fn cover_events(client: &TableClient, batch: &Batch) -> Result<Option<Cove
 
 /// What the row of a type among those lists, or a new one whose name begins so.
 fn due_of<'r, E: TableEntity>(
-    rows: &'r mut Vec<(ForeignType, Intent)>,
+    rows: &'r mut Vec<(EventualType, Intent)>,
     start: &str,
     client: &TableClient,
     partition_key: &str,
 ) -> &'r mut Vec<DueEntry> {
-    let kind = ForeignType::of::<E>();
+    let kind = EventualType::of::<E>();
     let place = rows.iter().position(|(other, _)| other.entity == kind.entity);
     let place = place.unwrap_or_else(|| {
         let connection = &client.connection;

@@ -3,14 +3,14 @@
 //! An insert that takes effect after its settler ended leaves one. The next settling of the entity there shares
 //! and consumes it; until then it does nothing. Deleting one is safe at any time: who holds it starts again.
 
-use super::foreign_type::ForeignType;
+use super::eventual_type::EventualType;
 use super::ticket::{self, FOR};
 use crate::entity::DynamicEntity;
 use crate::model::{DateTime, ETag, Edm, TableName};
 use crate::plan::CanonicalKey;
 use crate::query::Span;
 
-/// The ticket of an entity in a partition elsewhere.
+/// The ticket of an entity in another partition.
 #[derive(Debug)]
 pub(crate) struct LeftTicket {
     pub partition_key: String,
@@ -35,7 +35,7 @@ impl LeftTicket {
 
     /// Reads the ticket of an entity of that type in the table `home`; `None` for every other row, and for the
     /// ticket of a reservation.
-    pub fn read(row: DynamicEntity, home: &TableName, kind: ForeignType) -> Option<Self> {
+    pub fn read(row: DynamicEntity, home: &TableName, kind: EventualType) -> Option<Self> {
         let DynamicEntity { partition_key, row_key, timestamp, etag, mut properties } = row;
         let Some(Edm::String(whose)) = properties.remove(FOR) else { return None };
         let [table, home_partition, home_row]: [String; 3] = serde_json::from_str(&whose).ok()?;

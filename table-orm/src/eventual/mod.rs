@@ -1,26 +1,26 @@
 //! How the rows of an entity in other partitions follow its canonical row, and how a value is unique over all
 //! partitions (`unique`).
 //!
-//! A transaction is atomic in one partition. Rows of an entity elsewhere, *foreign rows*, are written
-//! after it, with two kinds of helper row:
+//! A transaction is atomic in one partition. Rows of an entity in other partitions, its *`eventual` rows*, are
+//! written after it, with two kinds of helper row:
 //!
 //! - An *intent* (`DUE:..`) is in the partition of the entity, and is inserted by the transaction that
-//!   writes the entity. It lists the keys of the foreign rows that may differ now. It says where to look,
+//!   writes the entity. It lists the keys of the `eventual` rows that may differ now. It says where to look,
 //!   never what to write.
-//! - A *ticket* (`TKT:..`) is in the foreign partition. It is made before the canonical row is read, and
-//!   the transaction that writes the foreign rows deletes it.
+//! - A *ticket* (`TKT:..`) is in the other partition. It is made before the canonical row is read, and
+//!   the transaction that writes the `eventual` rows deletes it.
 //!
 //! The copies of totals ([`Sum::over_partitions`](crate::Sum::over_partitions)) are such rows, too: there, the row
 //! of the total stands in place of the canonical row.
 //!
-//! To *settle* an intent is to bring its foreign rows in step. The writer of the entity does so at once, a bulk
+//! To *settle* an intent is to bring its `eventual` rows in step. The writer of the entity does so at once, a bulk
 //! write for the entities of several transactions together (`bulk_intents`, `settle_group`).
 //! What a process leaves behind that ends in between, [`Repo::settle`](crate::Repo::settle) settles. Where the table
 //! has a register, the partition is named in it before the transaction is sent, until nothing is left to settle.
 //!
 //! Invariants:
-//! - A foreign row that differs from what the canonical row says has an intent that lists its key.
-//! - The foreign rows of a partition never go back to an older state of an entity. A ticket is made before
+//! - An `eventual` row that differs from what the canonical row says has an intent that lists its key.
+//! - The `eventual` rows of a partition never go back to an older state of an entity. A ticket is made before
 //!   the canonical row is read, and its ETag never returns, so a decision that was overtaken cannot be
 //!   written any more, however late its request takes effect.
 //! - No clock decides what is written.
@@ -28,9 +28,9 @@
 mod bulk_intents;
 mod delete;
 mod error;
+mod eventual_rows;
+mod eventual_type;
 mod evict;
-mod foreign_rows;
-mod foreign_type;
 mod intent;
 mod intents;
 mod left_ticket;
@@ -64,9 +64,9 @@ pub use written::{ReportSettled, Reporting, Written};
 
 pub(crate) use bulk_intents::Gathered;
 pub(crate) use delete::{delete_batch, delete_loaded};
+pub(crate) use eventual_rows::EventualKey;
+pub(crate) use eventual_type::EventualType;
 pub(crate) use evict::ExpiringType;
-pub(crate) use foreign_rows::ForeignKey;
-pub(crate) use foreign_type::ForeignType;
 pub(crate) use intent::{DueEntry, name};
 pub(crate) use intents::Intents;
 pub(crate) use left_ticket::LeftTicket;
@@ -83,7 +83,7 @@ pub(crate) use write::{change_and_settle, run_and_settle};
 #[cfg(test)]
 pub(crate) use self::{
     bulk_intents::{MAX_ENTITIES, MAX_WAITING},
-    foreign_rows::ForeignRows,
+    eventual_rows::EventualRows,
     intent::{Intent, Pending},
     settle::{settle, settle_together},
     settled::Group,

@@ -1,6 +1,6 @@
 //! The plans of writes with what settles them.
 
-use super::foreign_type::ForeignType;
+use super::eventual_type::EventualType;
 use super::intent::Intent;
 use super::intents::Intents;
 use super::settled::Settling;
@@ -62,7 +62,7 @@ impl Intents {
 /// What is due by some of the intents of a transaction.
 struct Due {
     intents: u64,
-    /// The entities with rows elsewhere.
+    /// The entities with rows in other partitions.
     entities: u64,
     shares: Vec<Share>,
 }
@@ -108,7 +108,7 @@ fn some<P>(places: Vec<P>, step: impl FnOnce(Vec<P>) -> Step) -> Option<Step> {
 }
 
 /// The places of the guards of the values in these rows.
-fn guards(client: &TableClient, rows: &[(ForeignType, Intent)]) -> Vec<(TableName, String)> {
+fn guards(client: &TableClient, rows: &[(EventualType, Intent)]) -> Vec<(TableName, String)> {
     let values = rows.iter().flat_map(|(kind, intent)| {
         let table = |value: &UniqueValue| {
             kind.guard(&value.name).map(|guard| guard.table_of(&client.table))
@@ -131,7 +131,7 @@ pub(crate) fn plan_with_settling<E: TableEntity>(
     settling: &Settling,
 ) -> Plan {
     // Whether a total with a copy changes is not known before, and such a write makes no tickets first.
-    let first = settling.tickets_first && !has_sum_copies::<E>() && !E::FOREIGN.is_empty();
+    let first = settling.tickets_first && !has_sum_copies::<E>() && !E::EVENTUAL.is_empty();
     let tickets = first.then(|| Step::MakeTickets { partitions: Vec::new() });
     let register = register_step(client, reaches_across::<E>() || E::OUTBOX.is_some());
     let before = tickets.into_iter().chain(register).chain(client.read_first());

@@ -1,4 +1,4 @@
-//! Brings the foreign rows that an intent lists in step with their entities, and releases the values that it
+//! Brings the `eventual` rows that an intent lists in step with their entities, and releases the values that it
 //! lists.
 //!
 //! The order is what makes it safe:
@@ -18,11 +18,11 @@
 //! only lose one, which wait for all of the gained rows: a reader sees a moving entity rather twice than not at
 //! all.
 //!
-//! A partition that refuses a request holds up what is still open of the same entity and table, and nothing else.
+//! A partition that rejects a request holds up what is still open of the same entity and table, and nothing else.
 
 use super::error::SettleError;
-use super::foreign_rows::ForeignRows;
-use super::foreign_type::ForeignType;
+use super::eventual_rows::EventualRows;
+use super::eventual_type::EventualType;
 use super::intent::{Intent, Pending};
 use super::ticket::Ticket;
 use super::ticket_rows::{Ready, Share, Stop, at_once, groups, individually, shares};
@@ -49,7 +49,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(2);
 /// The intent stays, and settling it again is safe.
 pub(crate) async fn settle(
     home: &TableClient,
-    kind: ForeignType,
+    kind: EventualType,
     pending: &Pending,
 ) -> Result<(), SettleError> {
     let settled = settle_together(home, kind, slice::from_ref(pending)).await;
@@ -73,7 +73,7 @@ pub(crate) async fn settle(
 /// The intents stay, and settling them again is safe, together or each by itself.
 pub(crate) async fn settle_together(
     home: &TableClient,
-    kind: ForeignType,
+    kind: EventualType,
     pending: &[Pending],
 ) -> Result<(), SettleError> {
     let Some(Pending { intent: Intent { partition_key, .. }, .. }) = pending.first() else {
@@ -98,7 +98,7 @@ pub(crate) async fn settle_together(
 
 pub(super) struct Settler<'c> {
     pub home: &'c TableClient,
-    pub kind: ForeignType,
+    pub kind: EventualType,
     /// The partition of the entities.
     pub partition_key: &'c str,
 }
@@ -115,7 +115,7 @@ impl Settler<'_> {
     pub async fn prepare(
         &self,
         intent: &Intent,
-        rows: &BTreeMap<String, ForeignRows>,
+        rows: &BTreeMap<String, EventualRows>,
     ) -> Option<Prepared> {
         let shares = shares(&intent.due);
         let tickets = self.tickets(&shares, false).await;
@@ -227,7 +227,7 @@ impl Settler<'_> {
                 Err(error) => return Err(error),
             },
         };
-        let none = ForeignRows::default();
+        let none = EventualRows::default();
         let wanted = |share: &Share| rows.get(&share.canonical).unwrap_or(&none);
         let (gaining, losing): (Vec<_>, Vec<_>) =
             ready.into_iter().partition(|(share, _)| share.gains(wanted(share)));
@@ -282,18 +282,19 @@ impl Settler<'_> {
     }
 
     pub(super) async fn ticket(&self, share: &Share) -> Result<Ticket, Stop> {
-        let (client, entity) = (self.home.elsewhere(&share.table), self.entity(&share.canonical));
+        let (client, entity) =
+            (self.home.in_other_table(&share.table), self.entity(&share.canonical));
         let ticket = Ticket::obtain(&client, &share.partition_key, self.home, &entity).await;
         ticket.map_err(Stop::after)?.ok_or(Stop::Overtaken)
     }
 
-    /// Reads a canonical row. Returns the foreign rows that it calls for.
-    pub(super) async fn wanted(&self, row_key: &str) -> Result<ForeignRows> {
+    /// Reads a canonical row. Returns the `eventual` rows that it calls for.
+    pub(super) async fn wanted(&self, row_key: &str) -> Result<EventualRows> {
         let point = self.home.point(&self.entity(row_key));
         let query = RowQuery { metadata: self.kind.metadata, ..point };
         let row = self.home.row(&query).await?;
         row.map_or_else(
-            || Ok(ForeignRows::default()),
+            || Ok(EventualRows::default()),
             |row| (self.kind.rows)(&self.home.table, row),
         )
     }
@@ -301,7 +302,7 @@ impl Settler<'_> {
     /// Writes the rows of a share, as many as one transaction takes.
     pub(super) async fn write(&self, ready: Ready<'_>) {
         let Ready { share, ticket, wanted } = ready;
-        let client = self.home.elsewhere(&share.table);
+        let client = self.home.in_other_table(&share.table);
         let mut count = share.row_keys.len().min(self.most_rows());
         loop {
             let mut operations = vec![ticket.consume()];

@@ -4,11 +4,11 @@
 //! - Each entity has a ticket of its own. A ticket that is replaced is void for those who hold it: they start
 //!   again.
 //! - Canonical rows are read after all tickets are answered.
-//! - A transaction that is refused falls back to the entities one by one.
+//! - A transaction that is rejected falls back to the entities one by one.
 //!
 //! So sharing requests decides nothing about what is safe.
 
-use super::foreign_rows::ForeignRows;
+use super::eventual_rows::EventualRows;
 use super::settle::Settler;
 use super::ticket::Ticket;
 use super::ticket_rows::{Ready, Share, Stop, at_once};
@@ -55,7 +55,7 @@ impl Settler<'_> {
         if chunk.len() == 1 {
             return vec![self.ticket(share).await];
         }
-        let client = self.home.elsewhere(&share.table);
+        let client = self.home.in_other_table(&share.table);
         let entities = chunk.iter().map(|&index| self.entity(&open[index].canonical));
         match Ticket::replace(&client, &share.partition_key, self.home, entities).await {
             Ok(tickets) => tickets.into_iter().map(Ok).collect(),
@@ -71,11 +71,11 @@ impl Settler<'_> {
         }
     }
 
-    /// Reads canonical rows. Returns the foreign rows that each calls for.
+    /// Reads canonical rows. Returns the `eventual` rows that each calls for.
     pub(super) async fn entities(
         &self,
         canonical: &BTreeSet<&str>,
-    ) -> Result<BTreeMap<String, ForeignRows>> {
+    ) -> Result<BTreeMap<String, EventualRows>> {
         let mut rows = BTreeMap::new();
         let mut left = canonical.clone();
         let mut found = left.len();
@@ -97,7 +97,7 @@ impl Settler<'_> {
     async fn read_range(
         &self,
         canonical: &BTreeSet<&str>,
-        rows: &mut BTreeMap<String, ForeignRows>,
+        rows: &mut BTreeMap<String, EventualRows>,
     ) -> Result<()> {
         let by_key = |one: &&&str, other: &&&str| order::compare(one, other);
         let ends = canonical.iter().min_by(by_key).zip(canonical.iter().max_by(by_key));
@@ -140,7 +140,7 @@ impl Settler<'_> {
         }
         let Some(Ready { share, .. }) = group.first() else { return };
         let (client, partition_key) =
-            (self.home.elsewhere(&share.table), share.partition_key.clone());
+            (self.home.in_other_table(&share.table), share.partition_key.clone());
         let tickets = group.iter().map(|ready| ready.ticket.consume());
         let rows = group
             .iter()

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a task that nobody waits for holds one of the connection's permits for the background.
 
-use super::foreign_type::ForeignType;
+use super::eventual_type::EventualType;
 use super::intent::Pending;
 use super::settle::{settle, settle_together};
 use crate::plan::TableClient;
@@ -63,7 +63,7 @@ macro_rules! settling_methods {
         /// The call then need not read the entity afterwards: it takes 2 requests for each such partition and
         /// 2 others, instead of 3 others.
         ///
-        /// The entity itself is written one round trip later. A write that is refused, such as one of an entity
+        /// The entity itself is written one round trip later. A write that is rejected, such as one of an entity
         /// that has changed, takes 2 requests for each partition in vain: one that reserves, and one that gives
         /// back. So it pays where writes rarely conflict. It has no effect on a write that changes a sum over
         /// partitions: the copy of the total is known only after the write.
@@ -101,7 +101,7 @@ pub(crate) struct Settling {
 }
 
 /// Intents of one type and one partition, which are settled together.
-pub(crate) type Group = (ForeignType, Vec<Pending>);
+pub(crate) type Group = (EventualType, Vec<Pending>);
 
 /// Intents that somebody else will settle. Clones are the same.
 #[derive(Debug, Clone, Default)]

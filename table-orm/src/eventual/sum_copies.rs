@@ -2,7 +2,7 @@
 //!
 //! Invariant: a transaction that changes a total with a copy changes the row of the total that its intent names.
 
-use super::foreign_rows::{ForeignContent, ForeignKey, ForeignRows};
+use super::eventual_rows::{EventualContent, EventualKey, EventualRows};
 use crate::entity::{Invalid, TableEntity, Total, copies_partition, copy_of_total};
 use crate::key::KeyError;
 use crate::model::TableName;
@@ -15,10 +15,10 @@ pub(super) const ROW: &str = "SUM:";
 pub(super) fn copy_of<E: TableEntity>(
     home: &TableName,
     row: &[u8],
-) -> Result<Option<ForeignRows>, Invalid> {
+) -> Result<Option<EventualRows>, Invalid> {
     let copy = copy_of_total::<E>(row)?.map(|(partition_key, row_key, body)| {
-        let key = ForeignKey { table: home.clone(), partition_key, row_key };
-        ForeignRows(BTreeMap::from([(key, ForeignContent { row: ROW, body })]))
+        let key = EventualKey { table: home.clone(), partition_key, row_key };
+        EventualRows(BTreeMap::from([(key, EventualContent { row: ROW, body })]))
     });
     Ok(copy)
 }
@@ -29,7 +29,7 @@ pub(super) fn key_of_copy(
     home: &str,
     total: &Total,
     shard: u8,
-) -> Result<ForeignKey, KeyError> {
+) -> Result<EventualKey, KeyError> {
     let (table, partition_key) = (table.clone(), copies_partition(total.name));
-    Ok(ForeignKey { table, partition_key, row_key: total.copy_key(shard, home)? })
+    Ok(EventualKey { table, partition_key, row_key: total.copy_key(shard, home)? })
 }

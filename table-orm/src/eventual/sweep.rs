@@ -3,7 +3,7 @@
 //! Invariant: an intent that is not settled stays, and the report has it.
 
 use super::error::SettleError;
-use super::foreign_type::ForeignType;
+use super::eventual_type::EventualType;
 use super::intent::{self, Intent, Pending};
 use super::settle::settle;
 use super::unique::{TICKET, hand_over};
@@ -56,7 +56,7 @@ fn place(row_key: &str) -> String {
 #[derive(Debug, Clone)]
 pub(crate) struct Sweep {
     pub home: TableClient,
-    pub kind: ForeignType,
+    pub kind: EventualType,
     /// Younger intents are left.
     pub grace: Duration,
 }

@@ -1,4 +1,4 @@
-//! The right to write the foreign rows of one entity in one partition, once.
+//! The right to write the `eventual` rows of one entity in one partition, once.
 //!
 //! Invariant: the transaction that writes the rows deletes the ticket in the version that was known before
 //! the canonical row was read. So of all that know the ticket, one writes.

@@ -1,6 +1,6 @@
-//! The foreign rows that one ticket is for, and what becomes of an attempt to write them.
+//! The `eventual` rows that one ticket is for, and what becomes of an attempt to write them.
 
-use super::foreign_rows::{ForeignKey, ForeignRows};
+use super::eventual_rows::{EventualKey, EventualRows};
 use super::intent::DueEntry;
 use super::ticket::Ticket;
 use crate::error::Error;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// The most requests of one step at a time.
 const PARALLEL: usize = 16;
 
-/// The foreign rows of one entity in one partition: what one ticket is for.
+/// The `eventual` rows of one entity in one partition: what one ticket is for.
 #[derive(Debug)]
 pub(super) struct Share {
     /// The RowKey of the entity's canonical row.
@@ -32,7 +32,7 @@ pub(super) struct Ready<'s> {
     pub share: &'s mut Share,
     pub ticket: Ticket,
     /// The rows that its entity should have.
-    pub wanted: &'s ForeignRows,
+    pub wanted: &'s EventualRows,
 }
 
 /// Shares of one partition together, as many as one transaction takes, with so many rows beside a ticket.
@@ -83,7 +83,7 @@ impl Stop {
 pub(super) fn shares<'d>(due: impl IntoIterator<Item = &'d DueEntry>) -> Vec<Share> {
     let mut rows: BTreeMap<_, BTreeMap<String, &str>> = BTreeMap::new();
     for entry in due {
-        for (row, ForeignKey { table, partition_key, row_key }) in &entry.keys {
+        for (row, EventualKey { table, partition_key, row_key }) in &entry.keys {
             let place = (&entry.canonical, table, partition_key);
             rows.entry(place).or_default().insert(row_key.clone(), row);
         }
@@ -100,8 +100,8 @@ pub(super) fn shares<'d>(due: impl IntoIterator<Item = &'d DueEntry>) -> Vec<Sha
 }
 
 impl Share {
-    pub fn key(&self, row_key: &str) -> ForeignKey {
-        ForeignKey {
+    pub fn key(&self, row_key: &str) -> EventualKey {
+        EventualKey {
             table: self.table.clone(),
             partition_key: self.partition_key.clone(),
             row_key: row_key.to_owned(),
@@ -109,7 +109,7 @@ impl Share {
     }
 
     /// The operations that write the first rows of the share, at most that many.
-    pub fn operations(&self, wanted: &ForeignRows, most: usize) -> Vec<Operation> {
+    pub fn operations(&self, wanted: &EventualRows, most: usize) -> Vec<Operation> {
         let operation = |row_key: &String| {
             let body = wanted.body(&self.key(row_key));
             let delete = Action::Delete(IfMatch::Any);
@@ -120,7 +120,7 @@ impl Share {
     }
 
     /// Whether the partition gets a row of the entity.
-    pub fn gains(&self, wanted: &ForeignRows) -> bool {
+    pub fn gains(&self, wanted: &EventualRows) -> bool {
         self.row_keys.iter().any(|row_key| wanted.body(&self.key(row_key)).is_some())
     }
 }

@@ -2,8 +2,8 @@
 //! checked queries need.
 
 use super::error::SettleError;
-use super::foreign_rows::ForeignKey;
-use super::foreign_type::ForeignType;
+use super::eventual_rows::EventualKey;
+use super::eventual_type::EventualType;
 use super::intent::{DueEntry, Pending};
 use super::settle::Settler;
 use super::sweep::Sweep;
@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 /// Some rows may not be in step. Doing it again is safe.
 pub(crate) async fn settle_keys(
     home: &TableClient,
-    kind: ForeignType,
+    kind: EventualType,
     partition_key: &str,
     due: &[DueEntry],
 ) -> Result<(), SettleError> {
@@ -33,9 +33,9 @@ pub(crate) async fn settle_keys(
 /// intents that this version cannot read.
 pub(crate) async fn pending_keys(
     home: &TableClient,
-    kind: ForeignType,
+    kind: EventualType,
     partition_key: &str,
-) -> Result<BTreeSet<ForeignKey>> {
+) -> Result<BTreeSet<EventualKey>> {
     let partition = Span::Exact(partition_key.to_owned());
     let query = home.query(KeyRange { partition, row: Sweep::rows() });
     let mut pages = home.pages(RowQuery { metadata: Metadata::Minimal, ..query });

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::plan::{Decision, OptimisticWrite, Outcome, TableClient};
 
 /// Runs a write of one entity: reads the canonical row, and sends what `decide` returns for the entity, or for
-/// none, under the ETag that was read. Settles the rows elsewhere that it makes due.
+/// none, under the ETag that was read. Settles the rows in other partitions that it makes due.
 pub(crate) async fn run_and_settle<E: TableEntity, X: From<Error>>(
     write: &OptimisticWrite,
     client: &TableClient,

@@ -3,7 +3,7 @@
 use super::KeyFault;
 use crate::model::{MAX_KEY_UNITS, order};
 
-/// Whether the service forbids `c` in keys: `/`, `\`, `#`, `?` and control characters (service
+/// Returns whether the service forbids `c` in keys: `/`, `\`, `#`, `?` and control characters (service
 /// documentation, "Understanding the Table service data model").
 #[must_use]
 pub const fn is_forbidden(c: char) -> bool {

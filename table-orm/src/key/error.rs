@@ -1,5 +1,6 @@
 //! Why a key cannot hold a value, or a stored key cannot be read.
 
+use crate::model::MAX_KEY_UNITS;
 use std::fmt;
 
 /// What is wrong with the value of a key component.
@@ -27,7 +28,7 @@ pub enum KeyFault {
     OutOfRange,
     /// The whole key is longer than 512 UTF-16 units (1 KiB; service documentation, "Understanding
     /// the Table service data model").
-    #[error("makes the key {0} UTF-16 units long; the service allows 512")]
+    #[error("makes the key {0} UTF-16 units long; the service allows {MAX_KEY_UNITS}")]
     TooLong(usize),
     /// The range starts after it ends.
     #[error("is a range that starts after it ends; swap its bounds")]

@@ -46,7 +46,7 @@ impl Moves {
 }
 
 impl KeyTemplate<'_> {
-    /// Whether a key may exist that both templates [take](Self::takes). `false` is certain. `true` may be
+    /// Returns whether a key may exist that both templates [take](Self::takes). `false` is certain. `true` may be
     /// wrong for types that state no [shape](Shape), single characters, which count as text, codes and
     /// numbers that contain the separator after them, and templates of very many states.
     #[must_use]

@@ -31,7 +31,7 @@ pub enum Lower {}
 ///
 /// Implement it for a type of your own to write keys in another form, such as that of another
 /// program. Different values must have different texts, and [`decode`](Self::decode) must read what
-/// [`encode`](Self::encode) writes and reject all other text. (Exceptions are instants and times of
+/// [`encode`](Self::encode) writes and refuse all other text. (Exceptions are instants and times of
 /// day, which are rounded down to the service's ticks of 100 ns, and encoders that lose the value: they read
 /// their text as another value.)
 /// Implement [`Sorted`] too if the text sorts as the values do, and

@@ -15,7 +15,7 @@ pub enum Width {
 }
 
 impl Width {
-    /// Whether every value's text has the same length.
+    /// Returns whether every value's text has the same length.
     #[must_use]
     pub const fn is_fixed(self) -> bool {
         matches!(self, Self::Fixed(_))
@@ -80,7 +80,7 @@ impl Shape {
         }
     }
 
-    /// Whether every text starts with a digit.
+    /// Returns whether every text starts with a digit.
     #[must_use]
     pub fn starts_with_digit(self) -> bool {
         match self {
@@ -101,7 +101,7 @@ impl Shape {
         }
     }
 
-    /// Whether a component can have that text in a key with this treatment of text.
+    /// Returns whether a component can have that text in a key with this treatment of text.
     #[must_use]
     pub fn takes(self, text: &str, escape: Escape) -> bool {
         match self {

@@ -5,6 +5,7 @@
 //! the finalizer of SplitMix64, modulo the number of shards.
 
 use super::{Biased, Escape, KeyFault, KeyPart, KeyText, Plain, Shape, Width};
+use crate::sync::mix;
 
 /// The 64-bit FNV-1a hash. Stored values depend on it: it is the same in every version and on every
 /// machine.
@@ -109,10 +110,7 @@ impl<const N: u32> KeyPart<Plain> for Shard<N> {
 }
 
 fn hash(text: &str) -> u64 {
-    let fnv = fnv(text.as_bytes());
-    let mixed = (fnv ^ (fnv >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
+    mix(fnv(text.as_bytes()))
 }
 
 #[cfg(test)]

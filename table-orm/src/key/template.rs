@@ -31,7 +31,7 @@ impl TemplatePart {
         Self { name, shape, separator, max: None, field: name, coding: Coding::Value }
     }
 
-    /// The same component, whose field limits its text to that many UTF-16 units.
+    /// Returns the same component, whose field limits its text to that many UTF-16 units.
     #[must_use]
     pub const fn max(mut self, units: usize) -> Self {
         self.max = Some(units);
@@ -106,7 +106,7 @@ impl<'t> KeyTemplate<'t> {
         Self { start, parts: &[] }
     }
 
-    /// The same start with these components after it. Does not compile over 512 UTF-16 units, or
+    /// Returns the same start with these components after it. Does not compile over 512 UTF-16 units, or
     /// where a component has no end.
     #[must_use]
     #[track_caller]
@@ -150,7 +150,7 @@ impl<'t> KeyTemplate<'t> {
         all
     }
 
-    /// The same template, if the service accepts all keys of it and shows where each component ends.
+    /// Returns the same template, if the service accepts all keys of it and shows where each component ends.
     #[must_use]
     #[track_caller]
     pub const fn checked(self) -> Self {
@@ -218,7 +218,7 @@ impl<'t> KeyTemplate<'t> {
         rest.find_map(|(at, part)| (!part.sorts(at == last, escape)).then_some(part))
     }
 
-    /// Whether a key reads to its end as this template, each component in its shape.
+    /// Returns whether a key reads to its end as this template, each component in its shape.
     ///
     /// The text of a component without a fixed width ends where the literal after it occurs first:
     /// no value contains it.

@@ -1,6 +1,6 @@
 //! Settings of layers that are rejected.
 
-use crate::model::Printable;
+use crate::model::{MAX_NAME_CHARS, Printable};
 use std::time::Duration;
 
 /// A setting of a layer that is rejected.
@@ -49,7 +49,7 @@ pub enum LayerError {
     },
     /// Text that cannot name the property of the write id.
     #[error(
-        "`{}` cannot be the write id's property: a name has 1 to 255 letters, digits and `_`, does \
+        "`{}` cannot be the write id's property: a name has 1 to {MAX_NAME_CHARS} letters, digits and `_`, does \
          not start with a digit, and is not `PartitionKey`, `RowKey` or `Timestamp`",
         Printable(.0)
     )]

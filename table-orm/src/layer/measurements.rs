@@ -65,7 +65,7 @@ impl Measurements {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was counted until now, by the patterns' names.
+    /// Returns what was counted until now, by the patterns' names.
     pub fn patterns(&self) -> Vec<MeasuredPattern> {
         let tallies = self.tallies();
         let seconds = tallies.start.map_or(0.0, |start| start.elapsed().as_secs_f64());

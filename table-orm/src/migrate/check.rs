@@ -23,8 +23,8 @@ pub const fn check<E: Migrates>() {
     );
     assert!(
         is_plain::<E>() && is_plain::<E::Old>(),
-        "`migrate_from` moves rows of one partition: a type with rows elsewhere (`eventual`, `purge_index`), or a \
-         `unique(.., across)` cannot migrate, and cannot be migrated from; migrate without it, then add it"
+        "`migrate_from` moves rows of one partition: a type with rows in other partitions (`eventual`, `purge_index`), \
+         or a `unique(.., across)` cannot migrate, and cannot be migrated from; migrate without it, then add it"
     );
     assert!(
         !<E::Old>::MIGRATES,
@@ -78,7 +78,7 @@ pub const fn check<E: Migrates>() {
 }
 
 const fn is_plain<E: TableEntity>() -> bool {
-    let mut plain = E::FOREIGN.is_empty();
+    let mut plain = E::EVENTUAL.is_empty();
     let mut at = 0;
     while at < E::GUARDS.len() {
         plain = plain && !E::GUARDS[at].across;

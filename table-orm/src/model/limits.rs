@@ -36,3 +36,24 @@ pub(crate) fn property_size(name: &str, value: usize) -> usize {
 pub(crate) const fn entity_size(key_units: usize, properties: usize) -> usize {
     4 + 2 * key_units + properties
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Most of these texts are printed by the compiler, so they are literals.
+    #[test]
+    fn literal_texts_state_the_limits() {
+        let texts = [
+            include_str!("../key/template.rs"),
+            include_str!("../property/declared.rs"),
+            include_str!("../stress/error.rs"),
+        ];
+        let [key, properties, transaction] = texts;
+        assert!(key.contains(&format!("keys of more than {MAX_KEY_UNITS} UTF-16 units")));
+        assert!(properties.contains(&format!("more than {MAX_PROPERTIES} properties")));
+        assert!(
+            transaction.contains(&format!("the {} MiB of a request", MAX_TRANSACTION_BYTES >> 20))
+        );
+    }
+}

@@ -26,7 +26,7 @@ pub enum Bucket {
 }
 
 impl Bucket {
-    /// How many digits name a period: 4 to 10.
+    /// Returns how many digits name a period: 4 to 10.
     #[must_use]
     pub const fn digits(self) -> usize {
         match self {
@@ -104,7 +104,7 @@ impl Period {
         Some(Self { start, bucket })
     }
 
-    /// How long it is.
+    /// Returns how long it is.
     #[must_use]
     pub const fn bucket(self) -> Bucket {
         self.bucket
@@ -137,7 +137,7 @@ impl Period {
         Some(Self::of(self.bucket, before))
     }
 
-    /// The one that is so many periods earlier, or the first of all.
+    /// Returns the period that many periods earlier, or the first of all.
     #[must_use]
     pub fn back(self, periods: usize) -> Self {
         let back = i64::try_from(periods).unwrap_or(i64::MAX);

@@ -25,9 +25,9 @@ use std::time::Duration;
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 
 impl<E: TableEntity> Outbox<E> {
-    /// Hands on the events of one partition, of those that a [register](crate::Repo::register) names, or with a
-    /// [`ScanPermit`](crate::ScanPermit) of all, and removes those that the handler took. Returns when there are
-    /// no more.
+    /// Hands events on to a handler, and removes those that it took. Takes one partition, the partitions that a
+    /// [register](crate::Repo::register) names, or with a [`ScanPermit`](crate::ScanPermit) all of them. Returns
+    /// when there are no more events.
     ///
     /// - **At least once**: an event is removed after the handler took it. It may come again: after an error
     ///   of the store, and when a process ends before it removed the event. Events have numbers by which a

@@ -94,7 +94,7 @@ impl Event {
         self.after.as_deref()
     }
 
-    /// Whether the entity is an `E`.
+    /// Returns whether the entity is an `E`.
     #[must_use]
     pub fn is<E: TableEntity>(&self) -> bool {
         self.entity == E::NAME

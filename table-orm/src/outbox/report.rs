@@ -50,7 +50,7 @@ impl DispatchReport {
         self.lag = self.lag.max(Some(age));
     }
 
-    /// Adds what the store refused about a partition.
+    /// Adds what the store rejected about a partition.
     pub(super) fn failed(&mut self, partition_key: String, error: Error) {
         let failure = DispatchFailure { partition_key, number: None, error: error.into() };
         self.failures.push(failure);

@@ -25,9 +25,9 @@ pub struct Waiting {
 }
 
 impl<E: TableEntity> Outbox<E> {
-    /// Counts the events of one partition, of those that a [register](crate::Repo::register) names, or with a
-    /// [`ScanPermit`](crate::ScanPermit) of all, and returns the age of the oldest. It reads keys and timestamps
-    /// alone, in pages of 1,000 events.
+    /// Counts the events that wait, and returns the age of the oldest. Takes one partition, the partitions that a
+    /// [register](crate::Repo::register) names, or with a [`ScanPermit`](crate::ScanPermit) all of them. It
+    /// reads keys and timestamps alone, in pages of 1,000 events.
     ///
     /// # Errors
     /// Those of a query, or of a scan.

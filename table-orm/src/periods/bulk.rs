@@ -103,13 +103,13 @@ impl<E, T, I> fmt::Debug for PeriodsBulk<'_, E, T, I> {
 }
 
 impl<'a, E, T, I> PeriodsBulk<'a, E, T, I> {
-    /// As [`Bulk::parallelism`].
+    /// Sets how many requests are in flight at most, as [`Bulk::parallelism`] does.
     pub fn parallelism(mut self, requests: usize) -> Self {
         self.parallelism = requests;
         self
     }
 
-    /// As [`Bulk::continue_on_failure`].
+    /// Goes on after an entity that the store rejects, as [`Bulk::continue_on_failure`] does.
     pub fn continue_on_failure(mut self) -> Self {
         self.continues = true;
         self

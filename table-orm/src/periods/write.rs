@@ -8,42 +8,42 @@ use crate::repo::{Delete, InsertLoaded, Repo, Save, Write};
 /// A write of one entity goes to the table of its period. Each is the call of the same name of a [`Repo`]; the
 /// first write of a period takes three requests, because it creates the table.
 impl<E: Bucketed> Periods<E> {
-    /// As [`Repo::insert`].
+    /// Inserts an entity, as [`Repo::insert`] does.
     pub fn insert(&self, entity: &E) -> Write<E> {
         self.of(entity).insert(entity)
     }
 
-    /// As [`Repo::insert_loaded`].
+    /// Inserts an entity and returns it loaded, as [`Repo::insert_loaded`] does.
     pub fn insert_loaded(&self, entity: &E) -> InsertLoaded<E> {
         self.of(entity).insert_loaded(entity)
     }
 
-    /// As [`Repo::upsert`].
+    /// Inserts or replaces an entity, as [`Repo::upsert`] does.
     pub fn upsert(&self, entity: &E) -> Write<E> {
         self.of(entity).upsert(entity)
     }
 
-    /// As [`Repo::insert_or_merge`].
+    /// Inserts an entity, or sets the properties that have a value, as [`Repo::insert_or_merge`] does.
     pub fn insert_or_merge(&self, entity: &E) -> Write<E> {
         self.of(entity).insert_or_merge(entity)
     }
 
-    /// As [`Repo::replace`].
+    /// Replaces an entity in the version of the ETag, as [`Repo::replace`] does.
     pub fn replace(&self, entity: &E, etag: &ETag) -> Write<E> {
         self.of(entity).replace(entity, etag)
     }
 
-    /// As [`Repo::force_replace`].
+    /// Replaces an entity in any version, as [`Repo::force_replace`] does.
     pub fn force_replace(&self, entity: &E) -> Write<E> {
         self.of(entity).force_replace(entity)
     }
 
-    /// As [`Repo::force_delete`].
+    /// Deletes an entity in any version, as [`Repo::force_delete`] does.
     pub fn force_delete(&self, entity: &E) -> Write<E, ()> {
         self.of(entity).force_delete(entity)
     }
 
-    /// As [`Repo::save`], in the table where the entity is stored.
+    /// Saves a loaded entity in the table where it is stored, as [`Repo::save`] does.
     ///
     /// # Errors
     /// [`Error::OtherPeriod`](crate::Error::OtherPeriod) when the time was changed to that of another period.
@@ -75,7 +75,7 @@ impl<E: Bucketed> Periods<E> {
         self.of_stored(loaded.loaded()).save(loaded)
     }
 
-    /// As [`Repo::delete`], in the table where the entity is stored.
+    /// Deletes a loaded entity from the table where it is stored, as [`Repo::delete`] does.
     pub fn delete(&self, loaded: Loaded<E>) -> Delete<E> {
         self.of_stored(&loaded).delete(loaded)
     }

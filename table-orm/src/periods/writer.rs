@@ -44,8 +44,8 @@ impl<E: Bucketed + 'static> Periods<E> {
         self.writer_with(|writer| writer)
     }
 
-    /// The same with settings, such as `|writer| writer.every(Duration::from_secs(10)).upserts()`. They count for
-    /// each period by itself: the buffer is one for each of the [`OPEN_PERIODS`].
+    /// Starts a writer with settings, such as `|writer| writer.every(Duration::from_secs(10)).upserts()`. They count
+    /// for each period by itself: the buffer is one for each of the [`OPEN_PERIODS`].
     ///
     /// One [journal](OpenWriter::journal) keeps the entities of all periods. After a crash,
     /// [`recover`](PeriodsWriter::recover) writes what it has of any period.

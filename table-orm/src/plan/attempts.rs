@@ -16,7 +16,7 @@ use std::time::Duration;
 /// unless the call sets another time: 30 s.
 ///
 /// An attempt fails when another writer changes the entity between the read and the write. Calls of one
-/// [`Tables`](crate::Tables) and its clones wait for each other, so this takes writers elsewhere. The
+/// [`Tables`](crate::Tables) and its clones wait for each other, so this takes writers in other processes. The
 /// wait before the next attempt is spread at random, grows with each conflict from about twice the time
 /// of an attempt, and is at most 4.5 s.
 pub const CONFLICT_RETRY_TIME: Duration = Duration::from_secs(30);

@@ -139,14 +139,14 @@ fn action(
 }
 
 /// The most operations that the changes of one entity have: two for each row, guard row and large value, and those
-/// of the intent and the tickets of rows and values elsewhere.
+/// of the intent and the tickets of rows and values in other partitions.
 pub(crate) fn most_changes<E: TableEntity>() -> usize {
     if E::ROWS.iter().any(|row| row.each.is_some()) {
         return MAX_TRANSACTION_OPERATIONS;
     }
     let across = E::GUARDS.iter().filter(|guard| guard.across).count();
-    let elsewhere = usize::from(reaches_across::<E>());
-    2 * (E::ROWS.len() + E::GUARDS.len() - across + E::OVERFLOW.len() + elsewhere)
+    let others = usize::from(reaches_across::<E>());
+    2 * (E::ROWS.len() + E::GUARDS.len() - across + E::OVERFLOW.len() + others)
 }
 
 /// One operation for two of one transaction on the same row: a row that one entity gives up and another

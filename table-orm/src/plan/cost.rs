@@ -80,7 +80,7 @@ impl Bounds {
         Self { least, most: Some(most) }
     }
 
-    /// Whether the number is within the bounds.
+    /// Returns whether the number is within the bounds.
     #[must_use]
     pub fn contains(&self, number: u64) -> bool {
         number >= self.least && self.most.is_none_or(|most| number <= most)

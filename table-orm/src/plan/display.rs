@@ -111,19 +111,19 @@ impl fmt::Display for Step {
                 let requests = (partitions.len(), "make tickets for");
                 let if_any =
                     "a ticket in each of these partitions, and an intent in the transaction";
-                elsewhere(f, partitions, requests, if_any)
+                other_partitions(f, partitions, requests, if_any)
             }
             Self::SettleWithTickets { partitions, .. } => {
                 let requests = (partitions.len() + 1, "write the");
                 let if_any =
                     "a transaction in each of these partitions, and the delete of the intent";
-                elsewhere(f, partitions, requests, if_any)
+                other_partitions(f, partitions, requests, if_any)
             }
             Self::Settle { partitions, .. } => {
                 let requests = (2 * partitions.len() + 2, "write the");
                 let if_any = "an intent in the transaction, then a ticket and a transaction in each of \
                               these partitions, a point query, and the delete of the intent";
-                elsewhere(f, partitions, requests, if_any)
+                other_partitions(f, partitions, requests, if_any)
             }
             Self::Release { guards } => {
                 write!(
@@ -147,7 +147,7 @@ impl fmt::Display for Step {
 }
 
 /// Requests for rows in other partitions. `if_any` says what they are where the answer to a read decides.
-fn elsewhere(
+fn other_partitions(
     f: &mut fmt::Formatter<'_>,
     partitions: &[(TableName, String)],
     (requests, what): (usize, &str),

@@ -16,7 +16,7 @@ pub(crate) struct EntityContext {
     /// The name of the index row that a RowKey belongs to.
     index_row: fn(&str) -> Option<&'static str>,
     /// Whether its rows or guards name that table.
-    pub is_elsewhere: fn(&str) -> bool,
+    pub is_other_table: fn(&str) -> bool,
     /// The error of a transaction that is too large, where it writes a row for each element of a field.
     pub elements: Option<fn(&Batch, Excess) -> Option<TooManyElements>>,
 }
@@ -32,14 +32,14 @@ impl EntityContext {
             }
             index += 1;
         }
-        let (index_row, is_elsewhere) = (index_row::<E>, is_elsewhere::<E>);
-        Self { entity: E::NAME, guards: E::GUARDS, index_row, is_elsewhere, elements }
+        let (index_row, is_other_table) = (index_row::<E>, is_other_table::<E>);
+        Self { entity: E::NAME, guards: E::GUARDS, index_row, is_other_table, elements }
     }
 
     /// A type whose rows are not known.
     pub const fn untyped(entity: &'static str) -> Self {
-        let (index_row, is_elsewhere) = (|_: &_| None, |_: &_| false);
-        Self { entity, guards: &[], index_row, is_elsewhere, elements: None }
+        let (index_row, is_other_table) = (|_: &_| None, |_: &_| false);
+        Self { entity, guards: &[], index_row, is_other_table, elements: None }
     }
 
     /// The same type, for rows that a transaction may not name as elements.
@@ -60,8 +60,8 @@ fn index_row<E: TableEntity>(row_key: &str) -> Option<&'static str> {
     (index != canonical::<E>()).then_some(template.name)
 }
 
-fn is_elsewhere<E: TableEntity>(table: &str) -> bool {
-    let rows = E::FOREIGN.iter().filter_map(|row| row.table);
+fn is_other_table<E: TableEntity>(table: &str) -> bool {
+    let rows = E::EVENTUAL.iter().filter_map(|row| row.table);
     let mut tables = rows.chain(E::GUARDS.iter().filter_map(|guard| guard.table));
     // The names of tables have no case.
     tables.any(|name| name.eq_ignore_ascii_case(table))

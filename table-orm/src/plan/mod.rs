@@ -73,7 +73,7 @@ pub(crate) use expiry::{Expiry, MakeRoom};
 pub(crate) use measured_batch::MeasuredBatch;
 pub(crate) use optimistic::{Decision, OptimisticWrite, Outcome};
 pub(crate) use query_pages::QueryPages;
-pub(crate) use registers::{Cover, Next, Place, Pointer, Register};
+pub(crate) use registers::{Cover, Next, Pointer, Register, WorkPlace};
 pub(crate) use sums::total_row;
 pub(crate) use table_client::{Found, TableClient};
 pub(crate) use within::writing;

@@ -56,12 +56,12 @@ pub(crate) struct Register {
     pub home: TableName,
     /// The table of the pointers.
     pub table: TableName,
-    current: Mutex<BTreeMap<Place, Arc<Pointer>>>,
+    current: Mutex<BTreeMap<WorkPlace, Arc<Pointer>>>,
 }
 
 /// A partition with unfinished work of a kind.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct WorkPlace {
     pub kind: String,
     pub partition_key: String,
 }
@@ -69,7 +69,7 @@ pub(crate) struct Place {
 /// A row of the register that this process writes.
 #[derive(Debug)]
 pub(crate) struct Pointer {
-    pub place: Place,
+    pub place: WorkPlace,
     /// Its name. No two pointers have the same one.
     pub name: String,
     state: Mutex<State>,
@@ -108,7 +108,7 @@ impl Register {
     }
 
     /// Covers work by the current pointer, if it may.
-    pub fn join(&self, place: &Place, timer: Timer) -> Option<Cover> {
+    pub fn join(&self, place: &WorkPlace, timer: Timer) -> Option<Cover> {
         let current = lock(&self.current);
         let pointer = current.get(place)?;
         let mut state = lock(&pointer.state);
@@ -121,7 +121,7 @@ impl Register {
     }
 
     /// Covers work by the current pointer, or a new one with that name. It is still to be written.
-    pub fn claim(&self, place: &Place, name: String, timer: Timer) -> Cover {
+    pub fn claim(&self, place: &WorkPlace, name: String, timer: Timer) -> Cover {
         let current = lock(&self.current);
         let pointer = current.get(place).filter(|pointer| !lock(&pointer.state).is_left);
         let new = || Pointer { place: place.clone(), name, state: Mutex::default() };
@@ -160,7 +160,7 @@ impl Register {
         Self::forget(&mut current, pointer);
     }
 
-    fn forget(current: &mut BTreeMap<Place, Arc<Pointer>>, pointer: &Arc<Pointer>) {
+    fn forget(current: &mut BTreeMap<WorkPlace, Arc<Pointer>>, pointer: &Arc<Pointer>) {
         if current.get(&pointer.place).is_some_and(|other| Arc::ptr_eq(other, pointer)) {
             current.remove(&pointer.place);
         }
@@ -237,9 +237,9 @@ impl Eq for Cover {}
 mod tests {
     use super::*;
 
-    fn register() -> (Register, Place) {
+    fn register() -> (Register, WorkPlace) {
         let [home, table] = ["orders", "ordersDue"].map(TableName::checked);
-        let place = Place { kind: "Order".to_owned(), partition_key: "acme".to_owned() };
+        let place = WorkPlace { kind: "Order".to_owned(), partition_key: "acme".to_owned() };
         (Register { home, table, current: Mutex::default() }, place)
     }
 

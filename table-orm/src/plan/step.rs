@@ -173,7 +173,7 @@ pub enum Step {
     },
     /// The requests that bring rows in other partitions in step: a ticket in each partition, a read of the
     /// canonical row, a transaction in each partition, and the delete of the intent. Of no request if no row
-    /// elsewhere changes.
+    /// in another partition changes.
     Settle {
         /// The partitions, with their tables; none if the answer to a read decides.
         partitions: Vec<(TableName, String)>,

@@ -8,7 +8,7 @@ use super::step::Step;
 use super::within::writing;
 use crate::entity::{
     EntityRow, Excess, ExpiryProperty, LargeType, Loaded, ReadRow, ReportedType, Row, SummedType,
-    TableEntity, canonical, foreign_at, name_of,
+    TableEntity, canonical, eventual_at, name_of,
 };
 use crate::error::{Error, Rejection, Result};
 use crate::model::{DateTime, ETag, MAX_COMPARISONS, MAX_TRANSACTION_BYTES, Metadata, TableName};
@@ -93,10 +93,10 @@ impl TableClient {
         RowQuery::new(self.table.clone(), keys)
     }
 
-    /// A query for these keys in the table of rows of kind `R`, which is this one or that of rows elsewhere.
+    /// A query for these keys in the table of rows of kind `R`, which is this one or that of rows in other partitions.
     pub fn query_of<R: Row>(&self, keys: KeyRange) -> RowQuery {
-        let elsewhere = foreign_at::<R::Entity>(R::INDEX);
-        let table = elsewhere.map_or_else(|| self.table.clone(), |row| row.table_of(&self.table));
+        let eventual = eventual_at::<R::Entity>(R::INDEX);
+        let table = eventual.map_or_else(|| self.table.clone(), |row| row.table_of(&self.table));
         let mut query = RowQuery::new(table, keys);
         let is_canonical = R::INDEX == canonical::<R::Entity>();
         query.mark.entity = Some(<R::Entity as ReadRow>::NAME);
@@ -349,7 +349,7 @@ impl TableClient {
         (bytes > MAX_TRANSACTION_BYTES).then_some(Excess::Bytes(bytes))
     }
 
-    /// Fails where a store would refuse the transaction for its size. Nothing is sent.
+    /// Fails where a store would reject the transaction for its size. Nothing is sent.
     pub fn check_fits(&self, batch: &Batch) -> Result<()> {
         if batch.operations.len() > self.store().transaction_operations() {
             return Err(self.too_many(batch));
@@ -423,16 +423,16 @@ impl TableClient {
     /// The same client of another table, which has no canonical rows, so nothing there is added up
     /// or reported.
     pub fn in_table(&self, table: &TableName) -> Self {
-        if *table == self.table { self.clone() } else { self.elsewhere_with(table, self.context) }
+        if *table == self.table { self.clone() } else { self.in_table_with(table, self.context) }
     }
 
     /// A client for the rows of its entities in other partitions, in that table. They may have the RowKeys of
     /// entities, but are none: their writes change no totals, and add no events.
-    pub fn elsewhere(&self, table: &TableName) -> Self {
-        self.elsewhere_with(table, self.context.without_elements())
+    pub fn in_other_table(&self, table: &TableName) -> Self {
+        self.in_table_with(table, self.context.without_elements())
     }
 
-    fn elsewhere_with(&self, table: &TableName, context: EntityContext) -> Self {
+    fn in_table_with(&self, table: &TableName, context: EntityContext) -> Self {
         let connection = Arc::clone(&self.connection);
         Self { context, ..Self::untyped(connection, table.clone(), context.entity) }
     }
@@ -471,7 +471,7 @@ impl TableClient {
             row_key: row_key.to_owned(),
             index_row: None,
             operation,
-            is_elsewhere: (self.context.is_elsewhere)(self.table.as_str()),
+            is_other_table: (self.context.is_other_table)(self.table.as_str()),
             cause,
         }))
     }

@@ -185,7 +185,7 @@ impl<'a> Profile<'a> {
         self
     }
 
-    /// Lists so many of the largest partitions, 1 to [`MAX_TOP`]. Default: 10.
+    /// Sets how many of the largest partitions are listed, 1 to [`MAX_TOP`]. Default: 10.
     pub fn top(mut self, partitions: usize) -> Self {
         self.top = partitions.clamp(1, MAX_TOP);
         self

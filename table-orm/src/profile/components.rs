@@ -4,7 +4,7 @@
 //! memory is bounded by the templates of the types.
 
 use super::distinct::DistinctCount;
-use super::known_type::{KnownType, Place};
+use super::known_type::{KnownType, RowPlace};
 use super::report::{ComponentProfile, RowRole};
 use crate::key::TextTemplate;
 use crate::model::{PARTITION_KEY, ROW_KEY};
@@ -35,8 +35,8 @@ impl Components {
             }
             let name = Some(&*row.name);
             let partition = match &row.place {
-                Place::Home => own.clone(),
-                Place::Elsewhere { partition, .. } => {
+                RowPlace::Home => own.clone(),
+                RowPlace::Eventual { partition, .. } => {
                     self.key(known, name, PARTITION_KEY, partition)
                 }
             };

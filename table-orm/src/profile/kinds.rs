@@ -166,7 +166,7 @@ fn helper(start: &str) -> RowRole {
         "SUM:" => RowRole::Total,
         "SEQ:" => RowRole::Sequence,
         "MOV:" => RowRole::Moved,
-        "EXP:" => RowRole::Elsewhere,
+        "EXP:" => RowRole::Eventual,
         _ => RowRole::Guard,
     }
 }

@@ -4,7 +4,7 @@
 
 use super::report::RowRole;
 use crate::codec::RowContext;
-use crate::entity::{ForeignTemplate, GuardTemplate, RowTemplate, TableEntity, canonical};
+use crate::entity::{EventualTemplate, GuardTemplate, RowTemplate, TableEntity, canonical};
 use crate::key::{Escape, KeyTemplate, TextTemplate};
 use crate::model::{ACROSS_GUARD, TableName, reserved_start};
 
@@ -29,16 +29,16 @@ pub(crate) struct KnownRow {
     pub name: String,
     pub role: RowRole,
     pub key: TextTemplate,
-    pub place: Place,
+    pub place: RowPlace,
 }
 
 /// Where the rows of a template are.
 #[derive(Debug, Clone)]
-pub(crate) enum Place {
+pub(crate) enum RowPlace {
     /// In the partition of the entity.
     Home,
     /// In another one, of that table; without a name, of that of the entity.
-    Elsewhere { partition: TextTemplate, table: Option<String> },
+    Eventual { partition: TextTemplate, table: Option<String> },
 }
 
 impl KnownType {
@@ -46,7 +46,7 @@ impl KnownType {
         let role = |index| if index == canonical::<E>() { RowRole::Entity } else { RowRole::Copy };
         let rows = E::ROWS.iter().enumerate().map(|(index, row)| KnownRow::home(row, role(index)));
         let all = rows.chain(E::GUARDS.iter().map(KnownRow::guard));
-        let all = all.chain(E::FOREIGN.iter().map(KnownRow::foreign));
+        let all = all.chain(E::EVENTUAL.iter().map(KnownRow::eventual));
         Self {
             name: E::NAME.to_owned(),
             home: E::TABLE.to_owned(),
@@ -69,7 +69,7 @@ impl KnownType {
         self.home.eq_ignore_ascii_case(table.as_str()) || !self.declares(table)
     }
 
-    /// Whether the rows of a template are in the table.
+    /// Returns whether the rows of a template are in the table.
     pub fn is_in(&self, row: &KnownRow, table: &TableName) -> bool {
         match row.table() {
             Some(name) => name.eq_ignore_ascii_case(table.as_str()),
@@ -81,7 +81,7 @@ impl KnownType {
     pub fn find(&self, row: &RowContext<'_>, table: &TableName) -> Option<usize> {
         let known = |known: &KnownRow| self.is_in(known, table) && self.takes(known, row);
         let at = self.rows.iter().position(known)?;
-        let is_moved = matches!(self.rows[at].place, Place::Home) && row.moved_to.is_some();
+        let is_moved = matches!(self.rows[at].place, RowPlace::Home) && row.moved_to.is_some();
         Some(if is_moved { self.rows.len() } else { at })
     }
 
@@ -95,8 +95,8 @@ impl KnownType {
         let is_of_kind = || self.kind.as_deref().is_none_or(|kind| row.kind == kind);
         match &known.place {
             // A mark of a move has no kind: it may be any type's.
-            Place::Home => row.moved_to.is_some() || is_of_kind(),
-            Place::Elsewhere { partition, .. } => {
+            RowPlace::Home => row.moved_to.is_some() || is_of_kind(),
+            RowPlace::Eventual { partition, .. } => {
                 partition.takes(&row.partition_key, self.escape)
                     && (known.role == RowRole::Guard || is_of_kind())
             }
@@ -107,7 +107,7 @@ impl KnownType {
 impl KnownRow {
     fn home(row: &RowTemplate, role: RowRole) -> Self {
         let (name, key) = (row.name.to_owned(), row.template().into());
-        Self { name, role, key, place: Place::Home }
+        Self { name, role, key, place: RowPlace::Home }
     }
 
     fn guard(guard: &GuardTemplate) -> Self {
@@ -120,21 +120,21 @@ impl KnownRow {
 
     /// A guard of values that are unique over all partitions: the only row of the partition of those values.
     pub fn guard_across(name: &str, partition: TextTemplate, table: Option<&str>) -> Self {
-        let place = Place::Elsewhere { partition, table: table.map(str::to_owned) };
+        let place = RowPlace::Eventual { partition, table: table.map(str::to_owned) };
         let key = KeyTemplate::literal(ACROSS_GUARD).into();
         Self { name: name.to_owned(), role: RowRole::Guard, key, place }
     }
 
-    fn foreign(foreign: &ForeignTemplate) -> Self {
-        let partition = foreign.partition_key.into();
-        let table = foreign.table.map(str::to_owned);
-        let place = Place::Elsewhere { partition, table };
-        Self { place, ..Self::home(&foreign.row, RowRole::Elsewhere) }
+    fn eventual(template: &EventualTemplate) -> Self {
+        let partition = template.partition_key.into();
+        let table = template.table.map(str::to_owned);
+        let place = RowPlace::Eventual { partition, table };
+        Self { place, ..Self::home(&template.row, RowRole::Eventual) }
     }
 
-    /// The same rows of a type with that table, which need no name for it.
+    /// Returns the same rows of a type with that table, which need no name for it.
     pub fn of(mut self, home: &str) -> Self {
-        if let Place::Elsewhere { table, .. } = &mut self.place {
+        if let RowPlace::Eventual { table, .. } = &mut self.place {
             table.take_if(|name| name.eq_ignore_ascii_case(home));
         }
         self
@@ -143,8 +143,8 @@ impl KnownRow {
     /// The table that it is declared for.
     fn table(&self) -> Option<&str> {
         match &self.place {
-            Place::Home => None,
-            Place::Elsewhere { table, .. } => table.as_deref(),
+            RowPlace::Home => None,
+            RowPlace::Eventual { table, .. } => table.as_deref(),
         }
     }
 }

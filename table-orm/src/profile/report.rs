@@ -148,7 +148,8 @@ pub enum RowRole {
     /// An index row in the partition of its entity.
     Copy,
     /// A row that follows an entity of another partition or table.
-    Elsewhere,
+    #[serde(rename = "elsewhere")]
+    Eventual,
     /// The guard of a unique value.
     Guard,
     /// An intent: says what a write has still to do in other partitions.
@@ -175,7 +176,7 @@ impl RowRole {
     /// Returns whether such rows only serve the rows of entities.
     #[must_use]
     pub const fn is_helper(self) -> bool {
-        !matches!(self, Self::Entity | Self::Copy | Self::Elsewhere | Self::Other)
+        !matches!(self, Self::Entity | Self::Copy | Self::Eventual | Self::Other)
     }
 }
 
@@ -184,7 +185,7 @@ impl fmt::Display for RowRole {
         f.pad(match self {
             Self::Entity => "entity",
             Self::Copy => "index row",
-            Self::Elsewhere => "row elsewhere",
+            Self::Eventual => "eventual row",
             Self::Guard => "guard",
             Self::Intent => "intent",
             Self::Ticket => "ticket",
@@ -213,7 +214,7 @@ pub struct SizeProfile {
     pub histogram: Vec<SizeBucket>,
 }
 
-/// The rows of up to so many bytes, and of more than half as many.
+/// The rows of one range of sizes: up to [`at_most`](Self::at_most) bytes, and more than half as many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SizeBucket {

@@ -9,7 +9,7 @@ use super::report::{
 };
 use crate::figures::{bytes as size, grouped};
 use crate::layer::rate;
-use crate::model::{DateTime, MAX_ENTITY_BYTES};
+use crate::model::{DateTime, MAX_BINARY_BYTES, MAX_ENTITY_BYTES};
 use std::time::Duration;
 
 /// The fewest rows that show a habit.
@@ -194,7 +194,7 @@ fn write_order(report: &ProfileReport) -> Option<Advice> {
 }
 
 fn large_entities(report: &ProfileReport) -> Option<Advice> {
-    const LARGE: u64 = 64 * 1024;
+    const LARGE: u64 = MAX_BINARY_BYTES as u64;
     let sizes = report.sizes.as_ref()?;
     let large = sizes.histogram.iter().filter(|bucket| bucket.at_most > LARGE);
     let (rows, bytes) =
@@ -316,7 +316,7 @@ fn full_copies(report: &ProfileReport) -> Option<Advice> {
         kinds.fold((0, 0), |(rows, bytes), kind| (rows + kind.rows, bytes + kind.bytes))
     };
     let (entities, entity_bytes) = sum(|kind| kind.role == RowRole::Entity);
-    let (copies, copy_bytes) = sum(|kind| matches!(kind.role, RowRole::Copy | RowRole::Elsewhere));
+    let (copies, copy_bytes) = sum(|kind| matches!(kind.role, RowRole::Copy | RowRole::Eventual));
     let mean = |rows: u64, bytes: u64| bytes as f64 / rows.max(1) as f64;
     // Without types, a row is no copy of an entity.
     if entities == 0

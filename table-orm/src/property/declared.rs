@@ -42,7 +42,7 @@ pub enum Declared {
 }
 
 impl Declared {
-    /// The same property, whose field has a limit.
+    /// Returns the same property, whose field has a limit.
     #[must_use]
     pub const fn limit(self, limit: Limit) -> Self {
         match self {

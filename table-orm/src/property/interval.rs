@@ -26,15 +26,15 @@ pub trait Interval {
     /// `None` before 1970, and for numbers of rows over `u32::MAX`.
     ///
     /// ```
-    /// use table_orm::property::{Hours, Interval, Place};
+    /// use table_orm::property::{Hours, Interval, SlotPlace};
     /// // One row for each day, one slot for each hour.
     /// let at = "2026-11-23T18:30:00Z".parse()?;
-    /// assert_eq!(Hours::place::<24>(at), Some(Place { row: 20_780, slot: 18 }));
+    /// assert_eq!(Hours::place::<24>(at), Some(SlotPlace { row: 20_780, slot: 18 }));
     /// # Ok::<(), table_orm::model::DateTimeRangeError>(())
     /// ```
     #[must_use]
-    fn place<const SLOTS: usize>(at: Self::At) -> Option<Place> {
-        Place::of::<SLOTS>(Self::number(at))
+    fn place<const SLOTS: usize>(at: Self::At) -> Option<SlotPlace> {
+        SlotPlace::of::<SLOTS>(Self::number(at))
     }
 
     /// The places of the last `count` periods up to that of `now`, the oldest first: what rows to read, and the
@@ -49,8 +49,8 @@ pub trait Interval {
     /// # Ok::<(), table_orm::model::DateTimeRangeError>(())
     /// ```
     #[must_use]
-    fn last_places<const SLOTS: usize>(now: Self::At, count: u32) -> Vec<Place> {
-        numbers(Self::number(now), count).filter_map(Place::of::<SLOTS>).collect()
+    fn last_places<const SLOTS: usize>(now: Self::At, count: u32) -> Vec<SlotPlace> {
+        numbers(Self::number(now), count).filter_map(SlotPlace::of::<SLOTS>).collect()
     }
 }
 
@@ -61,14 +61,14 @@ pub(super) fn numbers(newest: i64, count: u32) -> impl DoubleEndedIterator<Item 
 
 /// Where a value of a series over several rows is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct SlotPlace {
     /// The number of the row, for its key.
     pub row: u32,
     /// The slot in the row.
     pub slot: usize,
 }
 
-impl Place {
+impl SlotPlace {
     fn of<const SLOTS: usize>(number: i64) -> Option<Self> {
         const { assert!(SLOTS > 0, "a row of a series has at least one slot") }
         let number = usize::try_from(number).ok()?;

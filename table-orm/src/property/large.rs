@@ -36,7 +36,7 @@ enum Content {
 }
 
 impl Large {
-    /// How many bytes it has.
+    /// Returns how many bytes it has.
     #[must_use]
     pub fn len(&self) -> u64 {
         match &self.0 {
@@ -45,7 +45,7 @@ impl Large {
         }
     }
 
-    /// Whether it has no bytes.
+    /// Returns whether it has no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -188,7 +188,7 @@ impl Reference {
         format!("{}{}", Self::owner(partition_key, row_key), Uuid::new_v4().simple())
     }
 
-    /// What the ids of an entity's values begin with.
+    /// Returns what the ids of an entity's values begin with.
     pub fn owner(partition_key: &str, row_key: &str) -> String {
         let mut digest = Digest::default();
         // The length shows where one key ends.
@@ -198,7 +198,7 @@ impl Reference {
         digits
     }
 
-    /// Whether it is a value of that entity.
+    /// Returns whether it is a value of that entity.
     pub fn is_of(&self, partition_key: &str, row_key: &str) -> bool {
         self.id.starts_with(&Self::owner(partition_key, row_key))
     }
@@ -230,7 +230,7 @@ impl Reference {
         chunk_key(&self.id, 0)
     }
 
-    /// How many rows there are. A blob has one besides the first, which is there until the blob is deleted.
+    /// Returns how many rows there are. A blob has one besides the first, which is there until the blob is deleted.
     pub const fn rows(&self) -> u64 {
         if self.in_blob { 2 } else { self.length.div_ceil(CHUNK_BYTES as u64) }
     }

@@ -39,7 +39,7 @@ pub use chunked::{Chunked, ChunkedJson};
 #[doc(hidden)]
 pub use declared::{Declared, ValueType, assert_aliases, assert_properties, metadata};
 pub use group::Properties;
-pub use interval::{Days, Every, Hours, Interval, Minutes, Numbered, Place};
+pub use interval::{Days, Every, Hours, Interval, Minutes, Numbered, SlotPlace};
 pub use json::Json;
 pub use large::{Large, Overflowing};
 pub use ordered::Ordered;

@@ -62,14 +62,14 @@ impl<T> Column<T> {
         Self { property, aliases: &[], default: None }
     }
 
-    /// The same property, which rows may store under these names.
+    /// Returns the same property, which rows may store under these names.
     #[doc(hidden)]
     #[must_use]
     pub const fn aliases(self, aliases: &'static [&'static str]) -> Self {
         Self { aliases, ..self }
     }
 
-    /// The same property, with the value that is read where a row lacks it.
+    /// Returns the same property, with the value that is read where a row lacks it.
     #[doc(hidden)]
     #[must_use]
     pub const fn or_default(self, default: fn() -> Option<T>) -> Self {

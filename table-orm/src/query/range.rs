@@ -92,7 +92,7 @@ impl Span {
         }
     }
 
-    /// Whether `key` lies in the range.
+    /// Returns whether `key` lies in the range.
     #[must_use]
     pub fn contains(&self, key: &str) -> bool {
         match self {

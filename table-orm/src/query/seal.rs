@@ -146,7 +146,7 @@ impl Seal {
         self.open_at(text, tenant, SystemTime::now())
     }
 
-    /// The same, at another time.
+    /// Opens a text as [`open`](Self::open) does, at another time.
     ///
     /// # Errors
     /// As [`open`](Self::open).

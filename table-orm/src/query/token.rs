@@ -72,12 +72,12 @@ const MANY: u8 = 4;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageToken {
     query: u64,
-    place: Place,
+    place: TokenPlace,
 }
 
 /// Where the page of a token is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Place {
+enum TokenPlace {
     One(PagePlace),
     Many(ManyPlace),
 }
@@ -105,18 +105,18 @@ pub enum TokenError {
 impl PageToken {
     /// The page of a query with this [`fingerprint`].
     pub(crate) const fn new(query: u64, place: PagePlace) -> Self {
-        Self { query, place: Place::One(place) }
+        Self { query, place: TokenPlace::One(place) }
     }
 
     /// The page of several queries with this [fingerprint](fingerprint_of_many).
     pub(crate) const fn of_many(queries: u64, place: ManyPlace) -> Self {
-        Self { query: queries, place: Place::Many(place) }
+        Self { query: queries, place: TokenPlace::Many(place) }
     }
 
     /// The page, if the token came from that query.
     pub(crate) fn open(self, query: &RowQuery) -> Result<PagePlace, TokenError> {
         match self.place {
-            Place::One(place) if self.query == fingerprint(query) => Ok(place),
+            TokenPlace::One(place) if self.query == fingerprint(query) => Ok(place),
             _ => Err(TokenError::OtherQuery),
         }
     }
@@ -124,20 +124,20 @@ impl PageToken {
     /// The page, if the token came from the queries with this [fingerprint](fingerprint_of_many).
     pub(crate) fn open_many(self, queries: u64) -> Result<ManyPlace, TokenError> {
         match self.place {
-            Place::Many(place) if self.query == queries => Ok(place),
+            TokenPlace::Many(place) if self.query == queries => Ok(place),
             _ => Err(TokenError::OtherQuery),
         }
     }
 
     pub(super) fn bytes(&self) -> Vec<u8> {
         let mut bytes = vec![match self.place {
-            Place::One(_) => ONE,
-            Place::Many(_) => MANY,
+            TokenPlace::One(_) => ONE,
+            TokenPlace::Many(_) => MANY,
         }];
         bytes.extend_from_slice(&self.query.to_be_bytes());
         match &self.place {
-            Place::One(place) => place.write(&mut bytes),
-            Place::Many(place) => place.write(&mut bytes),
+            TokenPlace::One(place) => place.write(&mut bytes),
+            TokenPlace::Many(place) => place.write(&mut bytes),
         }
         let check = fnv(&bytes) as u32;
         bytes.extend_from_slice(&check.to_be_bytes());
@@ -217,8 +217,8 @@ fn parse(bytes: &[u8]) -> Option<PageToken> {
     let (version, body) = body.split_first()?;
     let (query, place) = body.split_first_chunk::<8>()?;
     let place = match *version {
-        ONE => Place::One(PagePlace::read(place)?),
-        _ => Place::Many(ManyPlace::read(place)?),
+        ONE => TokenPlace::One(PagePlace::read(place)?),
+        _ => TokenPlace::Many(ManyPlace::read(place)?),
     };
     Some(PageToken { query: u64::from_be_bytes(*query), place })
 }

@@ -2,7 +2,9 @@
 
 use super::row;
 use crate::error::{Error, Result};
-use crate::plan::{CanonicalKey, Connection, Cover, Next, Place, Pointer, Register, TableClient};
+use crate::plan::{
+    CanonicalKey, Connection, Cover, Next, Pointer, Register, TableClient, WorkPlace,
+};
 use crate::store::{Action, Batch, IfMatch, Operation};
 use crate::sync::Timer;
 use std::sync::{Arc, Weak};
@@ -24,7 +26,7 @@ pub(crate) async fn cover(
 ) -> Result<Option<Cover>> {
     let connection = &client.connection;
     let Some(register) = connection.registers.of(&client.table) else { return Ok(None) };
-    let place = Place { kind: kind.to_owned(), partition_key: partition_key.to_owned() };
+    let place = WorkPlace { kind: kind.to_owned(), partition_key: partition_key.to_owned() };
     if let Some(cover) = register.join(&place, connection.timer) {
         return Ok(Some(cover));
     }
@@ -67,7 +69,7 @@ async fn send(
 ) -> Result<()> {
     let operations = vec![Operation { row_key: pointer.name.clone(), action }];
     let batch = Batch { partition_key: row::partition_key(&pointer.place), operations };
-    client.elsewhere(&register.table).send(batch).await.map(drop)
+    client.in_other_table(&register.table).send(batch).await.map(drop)
 }
 
 /// A pointer that is kept fresh until this is dropped: by the task that keeps it, or with the runtime of that task.

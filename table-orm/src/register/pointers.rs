@@ -62,7 +62,7 @@ pub(crate) async fn pointers(
 pub(crate) async fn remove(client: &TableClient, register: &TableName, found: Found) -> Result<()> {
     let Found { partition_key, name: row_key, etag, .. } = found;
     let operations = vec![Operation { row_key, action: Action::Delete(IfMatch::ETag(etag)) }];
-    match client.elsewhere(register).send(Batch { partition_key, operations }).await {
+    match client.in_other_table(register).send(Batch { partition_key, operations }).await {
         Ok(_) | Err(Error::NotFound(_) | Error::Conflict(_)) => Ok(()),
         Err(error) => Err(error),
     }

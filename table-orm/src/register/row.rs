@@ -3,7 +3,7 @@
 use crate::entity::DynamicEntity;
 use crate::key::fnv;
 use crate::model::{Edm, TableName};
-use crate::plan::Place;
+use crate::plan::WorkPlace;
 use crate::property::PropertyError;
 use bytes::Bytes;
 
@@ -15,7 +15,7 @@ const TABLE: &str = "Table";
 const PARTITION: &str = "Partition";
 
 /// The PartitionKey of the pointers to a partition. It spreads them; who reads them reads all.
-pub(super) fn partition_key(place: &Place) -> String {
+pub(super) fn partition_key(place: &WorkPlace) -> String {
     let hash = fnv(place.partition_key.as_bytes());
     // The lowest bits alone depend on the lowest bits of the bytes.
     let mixed = (hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
@@ -28,7 +28,11 @@ pub(super) fn numbered(number: u64) -> String {
 }
 
 /// The JSON object of a pointer to a partition of the table `home`.
-pub(super) fn body(place: &Place, home: &TableName, name: &str) -> Result<Bytes, PropertyError> {
+pub(super) fn body(
+    place: &WorkPlace,
+    home: &TableName,
+    name: &str,
+) -> Result<Bytes, PropertyError> {
     DynamicEntity::new(partition_key(place), name)
         .with(KIND, place.kind.clone())
         .with(TABLE, home.as_str().to_owned())
@@ -37,14 +41,14 @@ pub(super) fn body(place: &Place, home: &TableName, name: &str) -> Result<Bytes,
 }
 
 /// The partition of the table `home` that a row names; `None` for another table's.
-pub(super) fn place(row: &DynamicEntity, home: &TableName) -> Option<Place> {
+pub(super) fn place(row: &DynamicEntity, home: &TableName) -> Option<WorkPlace> {
     let text = |name: &str| match row.properties.get(name) {
         Some(Edm::String(text)) => Some(text.clone()),
         _ => None,
     };
     // The names of tables have no case.
     let is_of_home = text(TABLE)?.eq_ignore_ascii_case(home.as_str());
-    let place = Place { kind: text(KIND)?, partition_key: text(PARTITION)? };
+    let place = WorkPlace { kind: text(KIND)?, partition_key: text(PARTITION)? };
     is_of_home.then_some(place)
 }
 
@@ -53,8 +57,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    fn place_of(partition_key: String) -> Place {
-        Place { kind: "Order".to_owned(), partition_key }
+    fn place_of(partition_key: String) -> WorkPlace {
+        WorkPlace { kind: "Order".to_owned(), partition_key }
     }
 
     #[test]

@@ -86,14 +86,14 @@ impl<E: TableEntity> Repo<E> {
 }
 
 /// Puts a value into an entity, or returns the next one.
-type Place<'a, E> = Box<dyn FnMut(Option<&mut E>) -> Option<E> + Send + 'a>;
+type Placing<'a, E> = Box<dyn FnMut(Option<&mut E>) -> Option<E> + Send + 'a>;
 
 /// An append: `.await` sends it.
 #[must_use = "nothing is sent until this is awaited"]
 pub struct Append<'a, E> {
     repo: Repo<E>,
     rows: Result<KeyRange, KeyError>,
-    place: Place<'a, E>,
+    place: Placing<'a, E>,
     limits: RetryLimits,
 }
 
@@ -141,7 +141,7 @@ fn turn(rows: &KeyRange) -> CanonicalKey {
 async fn append<E: TableEntity + 'static>(
     repo: &Repo<E>,
     newest: Option<Loaded<E>>,
-    place: &mut Place<'_, E>,
+    place: &mut Placing<'_, E>,
 ) -> Result<Option<Loaded<E>>> {
     let Some(mut newest) = newest else {
         return match place(None) {

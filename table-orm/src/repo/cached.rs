@@ -8,8 +8,8 @@ impl<E> Repo<E> {
     /// it was read at most `time` ago, without a request. `#[table(cache = "30s")]` does the same for all
     /// repositories of a type.
     ///
-    /// What another process writes is seen after `time` at the latest. What this connection writes, through any
-    /// clone of its [`Tables`](crate::Tables), is seen at once. All other calls ask the store: `load`, lists,
+    /// A read sees the writes of another process after `time` at the latest. It sees those of this connection,
+    /// through any clone of its [`Tables`](crate::Tables), at once. All other calls ask the store: `load`, lists,
     /// projections, and whatever reads in order to write. Where the copy in another region answers, because of
     /// [`ReadFrom`](crate::layer::ReadFrom), an entity may be older, by as much as the copy is behind.
     ///

@@ -1,6 +1,6 @@
 //! Creates each table that a type has rows in.
 
-use super::delete_table::foreign_tables;
+use super::delete_table::other_tables;
 use super::{Repo, create_table_if_not_exists};
 use crate::entity::TableEntity;
 use crate::error::Result;
@@ -30,7 +30,7 @@ impl<E: TableEntity> Repo<E> {
     /// stay.
     pub async fn create_all_tables(&self) -> Result<()> {
         self.create_table_if_not_exists().await?;
-        for table in foreign_tables::<E>(self.table()) {
+        for table in other_tables::<E>(self.table()) {
             create_table_if_not_exists(&self.client.in_table(&table)).await?;
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Deletes of an entity by its key and version.
 
 use super::Repo;
-use crate::entity::{CanonicalKeyOf, CompleteKey, Loaded, Row, TableEntity, has_rows_elsewhere};
+use crate::entity::{CanonicalKeyOf, CompleteKey, Loaded, Row, TableEntity, has_eventual_rows};
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::Result;
@@ -80,7 +80,7 @@ enum Prepared {
 
 impl<E: TableEntity> DeleteIf<E> {
     fn has_one_row() -> bool {
-        E::ROWS.len() == 1 && E::GUARDS.is_empty() && !has_rows_elsewhere::<E>()
+        E::ROWS.len() == 1 && E::GUARDS.is_empty() && !has_eventual_rows::<E>()
     }
 
     /// Returns what it will send, without sending it.

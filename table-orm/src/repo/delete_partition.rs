@@ -146,8 +146,8 @@ struct Removal {
     batch: Batch,
     /// The canonical row as it is stored.
     canonical: EntityRow,
-    /// Whether its properties make its key. If not, what they name elsewhere belongs to the entity of the other
-    /// key; but the totals have counted it here.
+    /// Whether its properties make its key. If not, what they name in other partitions belongs to the entity of the
+    /// other key; but the totals have counted it here.
     is_own: bool,
 }
 
@@ -166,7 +166,7 @@ fn removal<E: TableEntity>(json: &[u8]) -> Result<Option<Removal>> {
     let is_own =
         made.as_ref().is_some_and(|made| made.stands_at(canonical, &partition_key, &row_key));
     let copies = made.into_iter().flat_map(|made| made.rows).filter(|row| row.index != canonical);
-    // Only foreign rows, unique values and large values follow from it.
+    // Only `eventual` rows, unique values and large values follow from it.
     let is_needed = reaches_across::<E>() || !E::OVERFLOW.is_empty();
     let body = if is_needed { Bytes::copy_from_slice(json) } else { Bytes::new() };
     let own = EntityRow { index: canonical, row_key, body };

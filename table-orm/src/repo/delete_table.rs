@@ -13,10 +13,10 @@ impl<E: TableEntity> Repo<E> {
     /// Deletes the table with all its rows, also those of other entity types: one request.
     ///
     /// An `eventual` row or a `unique(.., across)` with `table = ".."` has its rows in another table, which this
-    /// leaves. For such a type it fails, unless [`leave_foreign_rows`](DeleteTable::leave_foreign_rows) is set.
+    /// leaves. For such a type it fails, unless [`leave_rows_in_other_tables`](DeleteTable::leave_rows_in_other_tables) is set.
     ///
     /// # Errors
-    /// [`Error::TableNotFound`] when the table does not exist. [`Error::ForeignRows`] when `E` has rows in other
+    /// [`Error::TableNotFound`] when the table does not exist. [`Error::RowsInOtherTables`] when `E` has rows in other
     /// tables; nothing is deleted.
     ///
     /// ```
@@ -35,7 +35,7 @@ impl<E: TableEntity> Repo<E> {
     /// # }
     /// ```
     pub fn delete_table(&self) -> DeleteTable<E> {
-        DeleteTable { repo: self.clone(), leaves_foreign_rows: false, deletes_blobs: false }
+        DeleteTable { repo: self.clone(), leaves_rows_in_other_tables: false, deletes_blobs: false }
     }
 }
 
@@ -44,7 +44,7 @@ impl<E: TableEntity> Repo<E> {
 #[derive(Debug)]
 pub struct DeleteTable<E> {
     repo: Repo<E>,
-    leaves_foreign_rows: bool,
+    leaves_rows_in_other_tables: bool,
     deletes_blobs: bool,
 }
 
@@ -52,8 +52,8 @@ impl<E: TableEntity> DeleteTable<E> {
     /// Leaves the rows of the type in other tables. They then belong to no entity: queries return them, and a guard
     /// that is left blocks nobody from taking its value. Delete these tables too, or the rows by
     /// [`retire`](Repo::retire).
-    pub const fn leave_foreign_rows(mut self) -> Self {
-        self.leaves_foreign_rows = true;
+    pub const fn leave_rows_in_other_tables(mut self) -> Self {
+        self.leaves_rows_in_other_tables = true;
         self
     }
 
@@ -71,10 +71,10 @@ impl<E: TableEntity> DeleteTable<E> {
 
     async fn run(self) -> Result<()> {
         let table = self.repo.table();
-        let tables = foreign_tables::<E>(table);
-        if !(self.leaves_foreign_rows || tables.is_empty()) {
+        let tables = other_tables::<E>(table);
+        if !(self.leaves_rows_in_other_tables || tables.is_empty()) {
             let table = table.as_str().to_owned();
-            return Err(Error::ForeignRows { entity: E::NAME, table, tables });
+            return Err(Error::RowsInOtherTables { entity: E::NAME, table, tables });
         }
         let connection = &self.repo.client.connection;
         let blobs = match self.deletes_blobs {
@@ -103,8 +103,8 @@ pub(crate) fn is_gone(error: &Error) -> bool {
 }
 
 /// The other tables that hold rows of entities of the table `home`.
-pub(super) fn foreign_tables<E: TableEntity>(home: &TableName) -> Vec<TableName> {
-    let rows = E::FOREIGN.iter().map(|row| row.table_of(home));
+pub(super) fn other_tables<E: TableEntity>(home: &TableName) -> Vec<TableName> {
+    let rows = E::EVENTUAL.iter().map(|row| row.table_of(home));
     let guards = E::GUARDS.iter().map(|guard| guard.table_of(home));
     // The names of tables have no case.
     let key = |table: TableName| (table.as_str().to_ascii_lowercase(), table);

@@ -2,7 +2,7 @@
 
 use super::Repo;
 use crate::entity::{
-    CompleteKey, ForeignHead, FromRow, OwnRows, Query, ReadRow, Row, RowHead, RowOf, TableEntity,
+    CompleteKey, EventualHead, FromRow, OwnRows, Query, ReadRow, Row, RowHead, RowOf, TableEntity,
     has_own_table, read_own,
 };
 use crate::error::Result;
@@ -211,11 +211,11 @@ pub(super) fn reading<T: ReadRow>(query: RowQuery, own: &OwnRows) -> RowQuery {
     selecting(query, T::select(), T::METADATA, own)
 }
 
-/// The query of rows elsewhere, limited to what [`ForeignHead`] is read from. Rows in the table of their entities do
-/// not say its name.
+/// The query of rows in other partitions, limited to what [`EventualHead`] is read from. Rows in the table of
+/// their entities do not say its name.
 pub(super) fn reading_heads<R: Row>(query: RowQuery, own: &OwnRows) -> RowQuery {
     if const { has_own_table::<R::Entity>(R::INDEX) } {
-        reading::<ForeignHead>(query, own)
+        reading::<EventualHead>(query, own)
     } else {
         reading::<RowHead>(query, own)
     }

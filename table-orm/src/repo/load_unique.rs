@@ -3,7 +3,7 @@
 use super::Repo;
 use crate::entity::{Loaded, TableEntity, UniqueKey};
 use crate::error::Result;
-use crate::eventual::{ForeignType, GUARD_ROW, Guards, UniqueValue, unique_values};
+use crate::eventual::{EventualType, GUARD_ROW, Guards, UniqueValue, unique_values};
 use crate::key::KeyError;
 use crate::plan::{CanonicalKey, Plan, Step, TableClient};
 use futures_core::future::BoxFuture;
@@ -44,7 +44,7 @@ impl<E: TableEntity> Repo<E> {
     /// the value went to another entity during each of 8 reads.
     pub fn load_unique(&self, value: UniqueKey<E>) -> LoadUnique<E> {
         let UniqueKey { name, guard, .. } = value;
-        let value = guard.map(|key| ForeignType::of::<E>().value(name, &key));
+        let value = guard.map(|key| EventualType::of::<E>().value(name, &key));
         LoadUnique { client: self.client.clone(), value, entity: PhantomData }
     }
 }
@@ -65,7 +65,7 @@ impl<E: TableEntity> LoadUnique<E> {
     /// When a key cannot hold the value.
     pub fn plan(&self) -> Result<Plan> {
         let value = self.value.clone()?;
-        let guards = Guards { home: self.client.clone(), kind: ForeignType::of::<E>() };
+        let guards = Guards { home: self.client.clone(), kind: EventualType::of::<E>() };
         let key =
             CanonicalKey { partition_key: value.partition_key(), row_key: GUARD_ROW.to_owned() };
         let guard = Step::read(guards.client(&value).point(&key));
@@ -75,7 +75,7 @@ impl<E: TableEntity> LoadUnique<E> {
 
     async fn run(self) -> Result<Option<Loaded<E>>> {
         let (client, value) = (self.client, self.value?);
-        let guards = Guards { home: client.clone(), kind: ForeignType::of::<E>() };
+        let guards = Guards { home: client.clone(), kind: EventualType::of::<E>() };
         let mut guard = guards.get(&value).await?;
         for _ in 0..MAX_ROUNDS {
             let Some(found) = guard else { return Ok(None) };

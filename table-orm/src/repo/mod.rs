@@ -85,7 +85,7 @@ pub use maintenance::{
     MAX_KEPT_ROWS,
 };
 pub use maintenance::{
-    Elsewhere, Finding, Problem, Verify, VerifyEventual, VerifyGuards, VerifyReport,
+    Finding, Problem, RowLocation, Verify, VerifyEventual, VerifyGuards, VerifyReport,
 };
 pub(crate) use maintenance::{FormerMarks, FormerProperties};
 pub use maintenance::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};

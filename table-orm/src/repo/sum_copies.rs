@@ -10,7 +10,9 @@ use crate::entity::{
     read_row, read_row_in_context, split_page,
 };
 use crate::error::{Error, Result, SumError};
-use crate::eventual::{DueEntry, ForeignKey, ForeignType, SettleError, pending_keys, settle_keys};
+use crate::eventual::{
+    DueEntry, EventualKey, EventualType, SettleError, pending_keys, settle_keys,
+};
 use crate::plan::{Attempts, RetryLimits};
 use crate::query::Span;
 use crate::repo::Repo;
@@ -135,7 +137,7 @@ impl<E: TableEntity> Repo<E> {
         if sums.is_empty() {
             return Ok(Vec::new());
         }
-        let kind = ForeignType::of::<E>();
+        let kind = EventualType::of::<E>();
         let limits = RetryLimits { attempts: Some(MAX_COMPARISONS), ..RetryLimits::default() };
         let mut attempts = Attempts::begin(&self.client.connection, limits);
         loop {
@@ -225,7 +227,7 @@ impl<E: TableEntity> Repo<E> {
 fn problem(
     copies: &[Copy],
     stored: Option<&StoredTotal>,
-    pending: &BTreeSet<ForeignKey>,
+    pending: &BTreeSet<EventualKey>,
 ) -> Option<SumProblem> {
     let rows = stored.map(|stored| &stored.rows);
     let in_total = |copy: &Copy| {

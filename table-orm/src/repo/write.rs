@@ -243,7 +243,7 @@ impl<E: TableEntity> Repo<E> {
     fn blind<T>(&self, entity: &E, operations: impl FnOnce(EntityRows) -> Batch) -> Write<E, T> {
         let change = EntityRows::of_in(entity, &self.client.table).and_then(|rows| {
             let mut intents = Intents::default();
-            // Of a type with rows elsewhere, only an insert writes without a read.
+            // Of a type with rows in other partitions, only an insert writes without a read.
             intents.add::<E>(&self.client, &rows.partition_key, None, rows.canonical())?;
             Ok(Change::Blind { batch: operations(rows), intents })
         });

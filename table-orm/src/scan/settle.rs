@@ -3,7 +3,7 @@
 use super::Scan;
 use crate::entity::{DynamicEntity, TableEntity};
 use crate::error::Result;
-use crate::eventual::{ForeignType, PartitionScope, SETTLE_GRACE, Scope, SettleReport, Sweep};
+use crate::eventual::{EventualType, PartitionScope, SETTLE_GRACE, Scope, SettleReport, Sweep};
 use crate::plan::{Plan, Step};
 use crate::query::{ScanPermit, Span};
 use crate::register;
@@ -62,7 +62,7 @@ impl<E: TableEntity> Repo<E> {
     /// is in [`SettleReport::failures`]; so is a partition of the register that cannot be read.
     pub fn settle<S: PartitionScope<E>>(&self, scope: S) -> Settle<E> {
         let sweep =
-            Sweep { home: self.client.clone(), kind: ForeignType::of::<E>(), grace: SETTLE_GRACE };
+            Sweep { home: self.client.clone(), kind: EventualType::of::<E>(), grace: SETTLE_GRACE };
         Settle { sweep, scope: scope.scope(), entity: PhantomData }
     }
 }

@@ -98,11 +98,11 @@ fn keys<E: TableEntity>(schema: &Schema) -> Item {
 }
 
 fn row<E: TableEntity>(row: &RowSchema) -> Item {
-    let foreign = E::FOREIGN.iter().find(|other| other.row.name == row.name);
-    let mut rows = E::ROWS.iter().chain(foreign.map(|foreign| &foreign.row));
+    let eventual = E::EVENTUAL.iter().find(|other| other.row.name == row.name);
+    let mut rows = E::ROWS.iter().chain(eventual.map(|eventual| &eventual.row));
     let parts = rows.find(|other| other.name == row.name).map_or(&[][..], |row| row.parts);
     let item = components(Item::new("row", row.name).fact("template", row.key), parts);
-    let item = components(item, foreign.map_or(&[][..], |foreign| foreign.partition_key.parts));
+    let item = components(item, eventual.map_or(&[][..], |eventual| eventual.partition_key.parts));
     let item = match (row.canonical, row.eventual) {
         (true, _) => item.fact("place", "canonical"),
         (_, true) => item.fact("place", format_args!("{} on {}", row.partition, row.table)),

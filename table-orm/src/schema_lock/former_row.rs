@@ -10,7 +10,7 @@ impl FormerRow {
     ///
     /// # Errors
     /// [`FormerRowError::NotInLock`] when the text has no such row, [`FormerRowError::MalformedLock`] when it is no
-    /// lock, [`FormerRowError::Canonical`] and [`FormerRowError::Elsewhere`] for a row that is no index row of the
+    /// lock, [`FormerRowError::Canonical`] and [`FormerRowError::InOtherPartitions`] for a row that is no index row of the
     /// entity's partition.
     ///
     /// ```
@@ -47,7 +47,7 @@ impl FormerRow {
         match item.get("place") {
             Some("canonical") => return Err(FormerRowError::Canonical { entity, row }),
             Some("in the partition") => {}
-            _ => return Err(FormerRowError::Elsewhere { entity, row }),
+            _ => return Err(FormerRowError::InOtherPartitions { entity, row }),
         }
         let mut former = Self::with_key(row, template, item.template(template))?;
         if let Some(keys) = of_type.items("keys").next() {

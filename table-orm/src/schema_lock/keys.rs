@@ -10,7 +10,7 @@ impl Item {
         TextTemplate::parse(template, |component| self.shapes(component).next()?)
     }
 
-    /// The template of the partitions of a row elsewhere, whose components the item states last: the row may have
+    /// The template of the partitions of an `eventual` row, whose components the item states last: the row may have
     /// them in another shape.
     pub fn partition_template(&self, template: &str) -> Result<TextTemplate, TextTemplateFault> {
         TextTemplate::parse(template, |component| self.shapes(component).next_back()?)

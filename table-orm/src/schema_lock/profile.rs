@@ -7,7 +7,7 @@
 use super::text::{ENTITY, Entity, Item, parse};
 use crate::key::{TextTemplate, TextTemplateFault};
 use crate::model::{Bucket, Period, TableName};
-use crate::profile::{KnownRow, KnownType, Place, Profile, RowRole};
+use crate::profile::{KnownRow, KnownType, Profile, RowPlace, RowRole};
 
 /// Why a profile cannot know a type of a lock. Nothing was read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -136,12 +136,12 @@ fn names(entities: &[Entity]) -> Vec<String> {
 }
 
 /// Whether a table has rows of a type: it is the one that the type declares, that of a period, or that of a row or
-/// guard elsewhere.
+/// guard in other partitions.
 fn has_rows(entity: &Entity, table: &TableName) -> Result<bool, LockedTypeError> {
     let is_this = |name: &str| name.eq_ignore_ascii_case(table.as_str());
     let keys = keys(entity)?;
     let home = home(entity, keys)?;
-    let mut elsewhere = entity.items("row").filter_map(|row| row.get("place")?.rsplit_once(" on "));
+    let mut others = entity.items("row").filter_map(|row| row.get("place")?.rsplit_once(" on "));
     let mut guards = entity.items("unique").filter_map(|guard| guard.get("table"));
     let is_period = || {
         let bucket = keys.get("table for each")?.split(' ').next()?;
@@ -153,7 +153,7 @@ fn has_rows(entity: &Entity, table: &TableName) -> Result<bool, LockedTypeError>
     };
     Ok(is_this(home)
         || is_period().unwrap_or(false)
-        || elsewhere.any(|(_, name)| is_this(name))
+        || others.any(|(_, name)| is_this(name))
         || guards.any(is_this))
 }
 
@@ -175,10 +175,10 @@ fn known_type(entity: &Entity) -> Result<KnownType, LockedTypeError> {
     let guards = entity.items("unique").map(|item| guard(entity, item));
     let rows = rows.chain(guards).map(|row| Ok(row?.of(&table)));
     let mut rows = rows.collect::<Result<Vec<_>, _>>()?;
-    // The order of a type: rows in its partition, guards, and rows elsewhere.
+    // The order of a type: rows in its partition, guards, and rows in other partitions.
     rows.sort_by_key(|row| match row.role {
         RowRole::Guard => 1,
-        RowRole::Elsewhere => 2,
+        RowRole::Eventual => 2,
         _ => 0,
     });
     Ok(KnownType {
@@ -193,14 +193,14 @@ fn known_type(entity: &Entity) -> Result<KnownType, LockedTypeError> {
 
 fn row(entity: &Entity, item: &Item) -> Result<KnownRow, LockedTypeError> {
     let (role, place) = match item.get("place").unwrap_or_default() {
-        "canonical" => (RowRole::Entity, Place::Home),
-        "in the partition" => (RowRole::Copy, Place::Home),
-        elsewhere => {
-            let (partition, table) = elsewhere
+        "canonical" => (RowRole::Entity, RowPlace::Home),
+        "in the partition" => (RowRole::Copy, RowPlace::Home),
+        others => {
+            let (partition, table) = others
                 .rsplit_once(" on ")
                 .ok_or_else(|| fault(entity, &item.title(), "it has no place".to_owned()))?;
             let partition = read(entity, item, item.partition_template(partition))?;
-            (RowRole::Elsewhere, Place::Elsewhere { partition, table: Some(table.to_owned()) })
+            (RowRole::Eventual, RowPlace::Eventual { partition, table: Some(table.to_owned()) })
         }
     };
     Ok(KnownRow { name: item.name.clone(), role, key: template(entity, item)?, place })
@@ -210,7 +210,7 @@ fn guard(entity: &Entity, item: &Item) -> Result<KnownRow, LockedTypeError> {
     let key = template(entity, item)?;
     Ok(match item.get("scope") {
         Some("all partitions") => KnownRow::guard_across(&item.name, key, item.get("table")),
-        _ => KnownRow { name: item.name.clone(), role: RowRole::Guard, key, place: Place::Home },
+        _ => KnownRow { name: item.name.clone(), role: RowRole::Guard, key, place: RowPlace::Home },
     })
 }
 

@@ -7,7 +7,7 @@ use super::text::Item;
 use crate::codec::rename;
 use crate::entity::{
     DynamicEntity, EntityRows, Invalid, OwnRows, Sum, TableEntity, Total, across_keys, canonical,
-    first_foreign, foreign_rows, index_of, name_of, read_own, read_row,
+    eventual_rows, first_eventual, index_of, name_of, read_own, read_row,
 };
 use crate::model::Edm;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +36,7 @@ pub(super) fn stored<E: TableEntity>(samples: &[E]) -> Result<Item, LockError> {
             let row = row.to_json().map_err(|error| invalid::<E>(error.into()))?;
             item = item.fact(name_of::<E>(index), row);
         }
-        for (label, value) in elsewhere(sample).map_err(invalid::<E>)? {
+        for (label, value) in in_other_partitions(sample).map_err(invalid::<E>)? {
             item = item.fact(&label, value);
         }
     }
@@ -49,7 +49,7 @@ const ADDS: &str = "adds to ";
 pub(super) const TAKES: &str = "takes ";
 
 /// What an entity adds to each sum, and the values that it has of all partitions, as text.
-fn elsewhere<E: TableEntity>(entity: &E) -> Result<Vec<(String, String)>, Invalid> {
+fn in_other_partitions<E: TableEntity>(entity: &E) -> Result<Vec<(String, String)>, Invalid> {
     let guards = across_keys(entity)?.into_iter();
     let guards = guards.map(|(guard, key)| (format!("{TAKES}{}", guard.name), format!("{key:?}")));
     Ok(additions(entity).into_iter().chain(guards).collect())
@@ -70,12 +70,12 @@ pub(super) fn invalid<E: TableEntity>(error: Invalid) -> LockError {
     LockError::Sample { entity: E::NAME, error: Box::new(error) }
 }
 
-/// The rows of an entity, in its partition and elsewhere, with the indices of their templates.
+/// The rows of an entity, in its own and other partitions, with the indices of their templates.
 fn rows<E: TableEntity>(entity: &E) -> Result<Vec<(usize, DynamicEntity)>, Invalid> {
     let own = EntityRows::of(entity)?.rows.into_iter().map(|row| (row.index, row.body));
-    let elsewhere = foreign_rows(entity)?.into_iter().map(|row| (row.index, row.body));
+    let others = eventual_rows(entity)?.into_iter().map(|row| (row.index, row.body));
     let read = |(index, body): (usize, bytes::Bytes)| Ok((index, read_row(0, &body)?));
-    own.chain(elsewhere).map(read).collect()
+    own.chain(others).map(read).collect()
 }
 
 type Sample = (Vec<(usize, DynamicEntity)>, Vec<(String, String)>);
@@ -91,10 +91,10 @@ pub(super) struct Read {
 /// Reads the sample rows of earlier versions.
 pub(super) fn read<E: TableEntity>(stored: &Item) -> Read {
     let mut read = Read::default();
-    // The rows of the sample, as they are written now, and what it has elsewhere.
-    let (mut written, mut elsewhere) = (None, Vec::new());
+    // The rows of the sample, as they are written now, and what it has in other partitions.
+    let (mut written, mut others) = (None, Vec::new());
     for (name, json) in &stored.facts {
-        let now = elsewhere.iter().find(|(own, now)| own == name && now != json);
+        let now = others.iter().find(|(own, now)| own == name && now != json);
         let now = now.map(|(_, now)| now);
         if let Some(sum) = name.strip_prefix(ADDS) {
             let what = |now| format!("sum {sum}: a stored sample added {json}, and adds {now} now");
@@ -117,8 +117,8 @@ pub(super) fn read<E: TableEntity>(stored: &Item) -> Read {
             let sample = entity::<E>(&row).map_err(|reason| {
                 read.refuse::<E>(format!("a sample cannot be read: {reason}"), NEW_FIELD);
             });
-            (written, elsewhere) =
-                sample.map_or((None, Vec::new()), |(rows, elsewhere)| (Some(rows), elsewhere));
+            (written, others) =
+                sample.map_or((None, Vec::new()), |(rows, others)| (Some(rows), others));
         }
         if let Some(written) = &written {
             let rows = written.iter().filter(|(other, _)| *other == index);
@@ -131,7 +131,7 @@ pub(super) fn read<E: TableEntity>(stored: &Item) -> Read {
 /// The template of a stored row: the one of its name, or else the one that takes its key, because the name of
 /// a row may change.
 fn template<E: TableEntity>(name: &str, row: &DynamicEntity) -> Option<usize> {
-    let all = first_foreign::<E>() + E::FOREIGN.len();
+    let all = first_eventual::<E>() + E::EVENTUAL.len();
     let named = (0..all).find(|index| name_of::<E>(*index) == name);
     named.or_else(|| index_of::<E>(&row.row_key))
 }
@@ -181,14 +181,14 @@ impl Read {
     }
 }
 
-/// The rows of the entity that is read from a canonical row, and what it has elsewhere.
+/// The rows of the entity that is read from a canonical row, and what it has in other partitions.
 fn entity<E: TableEntity>(row: &DynamicEntity) -> Result<Sample, String> {
     let body = row.body().map_err(|error| error.to_string())?;
     let own = OwnRows::canonical::<E>();
     match read_own::<E>(&own, &body, None) {
         Ok(Some((entity, _))) => {
             let rows = rows(&entity).map_err(|error| error.to_string())?;
-            Ok((rows, elsewhere(&entity).map_err(|error| error.to_string())?))
+            Ok((rows, in_other_partitions(&entity).map_err(|error| error.to_string())?))
         }
         Ok(None) => Err(format!("the type has no row {:?}", row.row_key)),
         Err(_) => match read_row::<E>(own.index, &body) {

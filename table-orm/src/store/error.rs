@@ -141,20 +141,20 @@ impl StoreError {
         Self { status: 0, ..Self::new(ErrorCode::NO_ANSWER, message) }
     }
 
-    /// Whether the service rejected the request as not authorized: status 401 or 403, with one of its
+    /// Returns whether the service rejected the request as not authorized: status 401 or 403, with one of its
     /// codes. An answer without a code may come from something between, such as a proxy.
     #[must_use]
     pub fn is_unauthorized(&self) -> bool {
         matches!(self.status, 401 | 403) && self.code != ErrorCode::NO_ERROR_CODE
     }
 
-    /// Whether the service asks for a lower rate: status 429 or 503.
+    /// Returns whether the service asks for a lower rate: status 429 or 503.
     #[must_use]
     pub const fn is_throttling(&self) -> bool {
         matches!(self.status, 429 | 503)
     }
 
-    /// What is known of a write that may or may not have taken effect, if this is such an error.
+    /// Returns what is known of a write that may or may not have taken effect, if this is such an error.
     #[must_use]
     pub fn ambiguity(&self) -> Option<&Ambiguity> {
         self.source.as_deref()?.downcast_ref()
@@ -166,14 +166,14 @@ impl StoreError {
         lost.map_or(&self.code, |answer| &answer.code)
     }
 
-    /// The same error, of the operation with that index.
+    /// Returns the same error, of the operation with that index.
     #[must_use]
     pub fn at(mut self, operation: usize) -> Self {
         self.operation = Some(operation);
         self
     }
 
-    /// The same error, caused by `source`.
+    /// Returns the same error, caused by `source`.
     #[must_use]
     pub fn caused_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());

@@ -126,7 +126,7 @@ impl<'r> StoreRequest<'r> {
         Some((self.table?.as_str().to_ascii_lowercase(), self.partition_key?.to_owned()))
     }
 
-    /// Whether it changes rows or tables.
+    /// Returns whether it changes rows or tables.
     #[must_use]
     pub fn is_write(&self) -> bool {
         !matches!(self.operation, "get" | "query" | "list_tables")

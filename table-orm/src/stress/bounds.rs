@@ -4,7 +4,7 @@ use super::calls::{Calls, FIRST_CALLS};
 use super::climb::{HOLDS, RESTS};
 use super::error::StressError;
 use super::mix::rows_of_a_transaction;
-use super::report::Bounds;
+use super::report::StressBounds;
 use super::rows::READ_FRAME;
 use super::settings::Stress;
 use super::step::LAST_ANSWERS;
@@ -32,7 +32,7 @@ impl Stress {
     ///
     /// # Errors
     /// A setting is outside its limits.
-    pub fn bounds(&self) -> Result<Bounds, StressError> {
+    pub fn bounds(&self) -> Result<StressBounds, StressError> {
         self.check()?;
         // Rows count least where they are written, and have most bytes where they are read.
         let (least, most, growth) = match &self.calls {
@@ -67,7 +67,7 @@ impl Stress {
         let bytes = self.entity_bytes as f64;
         // Those between searches, and those that create and delete the table.
         let others = f64::from(FIRST_CALLS) + 2.0 * f64::from(RESTS) + 2.0;
-        Ok(Bounds {
+        Ok(StressBounds {
             requests: (calls + self.loading_requests() + others) as u64,
             gib_moved: bytes * (calls * most + loaded) / GIB,
             gib_stored: bytes * (calls * growth + loaded) / GIB,

@@ -8,7 +8,7 @@
 //! for. What it kept before is held then, and after that a fifth less each time.
 
 use super::meter::Meter;
-use super::report::{Ending, FirstRefusal, Phase, Step, StepKind, StepOutcome, Sustained};
+use super::report::{Ending, FirstRefusal, Phase, StepKind, StepOutcome, StressStep, Sustained};
 use super::settings::{OnStep, Search};
 use super::step::{Driven, Driver};
 use std::time::Duration;
@@ -137,7 +137,7 @@ impl Climb<'_> {
         phase: &'p mut Phase,
         kind: StepKind,
         offered: f64,
-    ) -> Result<&'p Step, Ending> {
+    ) -> Result<&'p StressStep, Ending> {
         let rate = offered / self.entities_per_call;
         let time = self.time(kind, rate);
         let planned = rate * time.as_secs_f64();
@@ -162,7 +162,7 @@ impl Climb<'_> {
         if outcome == StepOutcome::Failed {
             phase.first_error = phase.first_error.take().or(driven.first_error);
         }
-        let step = Step {
+        let step = StressStep {
             kind,
             at: at.as_secs_f64(),
             seconds,
@@ -205,9 +205,10 @@ fn outcome(driven: &Driven, planned: f64, time: Duration, is_refused: bool) -> S
 /// A search that ended before it found the rate: the store may keep more than it has kept so far.
 fn end_early(mut phase: Phase, ending: Ending) -> Phase {
     // What a later step did not take was a burst.
-    let is_kept = |(at, step): &(usize, &Step)| {
-        let is_lost =
-            |later: &&Step| !matches!(later.outcome, StepOutcome::Kept | StepOutcome::Stopped);
+    let is_kept = |(at, step): &(usize, &StressStep)| {
+        let is_lost = |later: &&StressStep| {
+            !matches!(later.outcome, StepOutcome::Kept | StepOutcome::Stopped)
+        };
         let mut later = phase.steps[*at..].iter().filter(is_lost);
         step.outcome == StepOutcome::Kept
             && later.all(|later| later.entities_per_second >= step.entities_per_second)
@@ -220,7 +221,7 @@ fn end_early(mut phase: Phase, ending: Ending) -> Phase {
     phase
 }
 
-fn sustained(step: &Step, is_at_least: bool) -> Sustained {
+fn sustained(step: &StressStep, is_at_least: bool) -> Sustained {
     Sustained {
         entities_per_second: step.entities_per_second,
         requests_per_second: step.requests_per_second,

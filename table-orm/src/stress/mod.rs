@@ -1,7 +1,7 @@
 //! Finds the rate that one partition sustains, and that many sustain together.
 //!
 //! [`Stress`] creates a table of its own, loads it, and sends calls at a rate that rises step by step, until
-//! the store refuses or fails 1 % of them or falls behind. It then holds the highest rate that the store
+//! the store rejects or fails 1 % of them or falls behind. It then holds the highest rate that the store
 //! keeps. [`StressReport`] has the figures of each step, compares what was sustained with the service's
 //! targets, and says over how many partitions a load has to be spread.
 //!
@@ -49,8 +49,8 @@ pub use calls::Call;
 pub use error::StressError;
 pub use mix::Mix;
 pub use report::{
-    Bounds, Ending, FirstRefusal, Phase, Shards, Step, StepKind, StepOutcome, StressReport,
-    Sustained, Target, TargetScope, Verdict,
+    Ending, FirstRefusal, Phase, Shards, StepKind, StepOutcome, StressBounds, StressReport,
+    StressStep, StressTarget, Sustained, TargetScope, Verdict,
 };
 pub use settings::Stress;
 #[cfg(feature = "embedded")]

@@ -3,7 +3,7 @@
 use super::calls::{Call, Calls, Load};
 use super::error::{StressError, within};
 use super::mix::Mix;
-use super::report::{DEFAULT_TARGETS, Step, Target, TargetScope};
+use super::report::{DEFAULT_TARGETS, StressStep, StressTarget, TargetScope};
 use super::step::Stop;
 use crate::entity::TableEntity;
 use crate::error::Error;
@@ -26,7 +26,7 @@ const ENTITY_BYTES: (f64, f64) = (256.0, 262_144.0);
 const FIRST: f64 = 1.0 / 16.0;
 
 /// Called after each step, with the number of partitions.
-pub(super) type OnStep = dyn Fn(u32, &Step) + Send + Sync;
+pub(super) type OnStep = dyn Fn(u32, &StressStep) + Send + Sync;
 type AddLayer = Box<dyn FnOnce(Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError> + Send>;
 
 /// A stress test. `run` carries it out.
@@ -76,7 +76,7 @@ pub struct Stress {
     pub(super) in_flight: usize,
     pub(super) most_requests: u64,
     pub(super) most_time: Duration,
-    pub(super) targets: Vec<Target>,
+    pub(super) targets: Vec<StressTarget>,
     pub(super) expected: f64,
     pub(super) keeps_table: bool,
     pub(super) stop: Stop,
@@ -93,7 +93,7 @@ impl Stress {
     /// Starts a test of a store. Give it the bare store of an account, such as
     /// [`AzureStore`](crate::azure::AzureStore): a layer that retries or waits hides what the service does.
     pub fn new(store: impl Store + 'static) -> Self {
-        let of = |(name, rate, scope): (&str, u32, TargetScope)| Target {
+        let of = |(name, rate, scope): (&str, u32, TargetScope)| StressTarget {
             name: name.to_owned(),
             entities_per_second: rate.into(),
             scope,
@@ -287,7 +287,7 @@ impl Stress {
         scope: TargetScope,
     ) -> Self {
         let entities_per_second = entities_per_second.into();
-        self.targets.push(Target { name: name.into(), entities_per_second, scope });
+        self.targets.push(StressTarget { name: name.into(), entities_per_second, scope });
         self
     }
 
@@ -311,7 +311,7 @@ impl Stress {
     }
 
     /// Calls a function after each step, with the number of partitions.
-    pub fn on_step(mut self, report: impl Fn(u32, &Step) + Send + Sync + 'static) -> Self {
+    pub fn on_step(mut self, report: impl Fn(u32, &StressStep) + Send + Sync + 'static) -> Self {
         self.on_step = Box::new(report);
         self
     }

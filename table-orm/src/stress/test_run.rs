@@ -5,7 +5,9 @@ use super::climb::Climb;
 use super::error::StressError;
 use super::meter::Meter;
 use super::mix::{Mix, rows_of_a_transaction};
-use super::report::{Bounds, Ending, Phase, Shards, StressReport, Target, TargetScope, Verdict};
+use super::report::{
+    Ending, Phase, Shards, StressBounds, StressReport, StressTarget, TargetScope, Verdict,
+};
 use super::rows::Rows;
 use super::settings::Stress;
 use super::step::Driver;
@@ -84,7 +86,11 @@ struct Started {
 }
 
 impl Run {
-    async fn measure(self, stress: Stress, bounds: Bounds) -> Result<StressReport, StressError> {
+    async fn measure(
+        self,
+        stress: Stress,
+        bounds: StressBounds,
+    ) -> Result<StressReport, StressError> {
         let (searches, loaded) = (stress.phases(), stress.loaded_rows());
         let Stress { calls, load, entity_bytes, partitions, stop, rest, .. } = stress;
         let start = async {
@@ -140,7 +146,7 @@ impl Run {
             }
         }
         let tested = |scope: TargetScope| phases.iter().find(|phase| scope.is_of(phase.partitions));
-        let verdict = |target: Target| {
+        let verdict = |target: StressTarget| {
             let phase = tested(target.scope);
             Verdict::new(target, phase)
         };

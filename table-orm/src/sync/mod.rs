@@ -14,7 +14,7 @@ pub(crate) use backoff::{Backoff, jitter};
 pub(crate) use flight::{Flight, held};
 pub(crate) use keyed_lock::{KeyedLock, Permit};
 pub(crate) use pace::Pace;
-pub(crate) use random::{Random, SplitMix64};
+pub(crate) use random::{Random, SplitMix64, mix};
 pub(crate) use timer::Timer;
 pub(crate) use token_bucket::TokenBucket;
 pub(crate) use wall_clock::WallClock;

@@ -16,9 +16,7 @@ impl SplitMix64 {
     /// 64 random bits.
     pub(crate) const fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        mix(self.0)
     }
 
     /// A number from 0 up to, not including, 1.
@@ -26,6 +24,13 @@ impl SplitMix64 {
         // The upper 53 bits: as many as a double holds.
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
+}
+
+/// The finalizer of SplitMix64: each bit of the result depends on all bits. Stored shards depend on it.
+pub(crate) const fn mix(bits: u64) -> u64 {
+    let mixed = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
 }
 
 /// A generator that calls which run at once share.

@@ -55,7 +55,7 @@ impl KeySet {
         self.row_keys.len()
     }
 
-    /// Whether the set holds no rows.
+    /// Returns whether the set holds no rows.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0

@@ -66,7 +66,7 @@ impl<E: TableEntity + 'static> Destination for Repo<E> {
         let read = read_entity::<E::Canonical, E>(&body, None);
         match read.map_err(|error: ReadBackError| Error::from(error))? {
             Some((entity, _)) => Ok(entity),
-            None => Err(TransferError::Foreign(E::NAME).into()),
+            None => Err(TransferError::NotCanonical(E::NAME).into()),
         }
     }
 

@@ -31,7 +31,7 @@ impl Cuts {
         ReplyBody::Cut { length, half: Some(whole.slice(..length / 2)), sent: false }
     }
 
-    /// The next number of SplitMix64, from 0 up to, not including, 1.
+    /// The next number of SplitMix64, from 0 up to, not including, 1. That of `table-orm` is private to it.
     fn unit(&self) -> f64 {
         const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
         let state = self.state.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);

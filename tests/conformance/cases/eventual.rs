@@ -147,7 +147,7 @@ async fn in_room(members: &Repo<Member>, room: &str) -> Vec<Member> {
     members.list(Member::by_room(room)).collect().await.unwrap()
 }
 
-pub async fn rows_elsewhere_follow_their_entity(subject: Subject) {
+pub async fn eventual_rows_follow_their_entity(subject: Subject) {
     let members = subject.tables().repo_in::<Member>(subject.table.clone());
     let ann = member("ann", 1, "kitchen");
     assert!(members.insert(&ann).report_settled().await.unwrap().settled.get());
@@ -178,7 +178,7 @@ pub async fn rows_elsewhere_follow_their_entity(subject: Subject) {
     assert_eq!(subject.dynamic().scan(ScanPermit::because("test")).count().await.unwrap().rows, 0);
 }
 
-pub async fn rows_elsewhere_are_settled_after_their_writer_ended(subject: Subject) {
+pub async fn eventual_rows_are_settled_after_their_writer_ended(subject: Subject) {
     let reject = Fault::Rejected(ErrorCode::OUT_OF_RANGE_INPUT);
     let ending =
         Faults::seeded(1).on("insert", 1, reject).store(Arc::clone(&subject.store)).unwrap();
@@ -240,7 +240,7 @@ struct Desk {
     number: u32,
 }
 
-/// Between signs and desks are rows elsewhere, intents and tickets.
+/// Between signs and desks are rows in other partitions, intents and tickets.
 #[derive(Debug, Clone, PartialEq, TableUnion)]
 enum Furniture {
     Sign(Sign),
@@ -248,7 +248,7 @@ enum Furniture {
     Member(Member),
 }
 
-pub async fn rows_elsewhere_and_helper_rows_are_in_no_union(subject: Subject) {
+pub async fn eventual_rows_and_helper_rows_are_in_no_union(subject: Subject) {
     let tables = subject.tables();
     let members = tables.repo_in::<Member>(subject.table.clone());
     let (sign, desk) =

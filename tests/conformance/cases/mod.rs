@@ -100,9 +100,9 @@ cases! {
     eventual: tickets_are_consumed_together_with_upserts_and_deletes,
         a_refused_transaction_names_the_ticket_or_the_row_that_is_not_there,
         transactions_of_deletes_and_upserts_name_what_refused_them,
-        the_etag_of_a_row_never_returns, rows_elsewhere_follow_their_entity,
-        rows_elsewhere_are_settled_after_their_writer_ended,
-        rows_elsewhere_and_helper_rows_are_in_no_union,
+        the_etag_of_a_row_never_returns, eventual_rows_follow_their_entity,
+        eventual_rows_are_settled_after_their_writer_ended,
+        eventual_rows_and_helper_rows_are_in_no_union,
         what_an_ended_writer_left_is_named_in_the_register,
         a_joined_verify_finds_what_point_queries_find,
         tickets_that_a_late_insert_left_are_found_and_deleted_when_old;

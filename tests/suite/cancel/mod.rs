@@ -1,7 +1,7 @@
 //! A call that is dropped at any await writes everything or nothing, and leaves no lock behind.
 
-mod elsewhere;
 mod maintenance;
+mod other_partitions;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Rows for each element of a field: written, changed, found and mended with the entity.
 
-mod elsewhere;
+mod eventual;
 mod limits;
 mod model;
 mod reads;

@@ -1,4 +1,4 @@
-//! The table of some rows elsewhere does not exist.
+//! The table of some rows in other partitions does not exist.
 
 use super::{Order, Shop, order};
 use std::time::Duration;

@@ -29,7 +29,7 @@ fn visit(number: u32, room: &str) -> Visit {
 }
 
 #[tokio::test]
-async fn rows_elsewhere_are_not_added_up() {
+async fn eventual_rows_are_not_added_up() {
     let tables = Tables::in_memory().unwrap();
     let visits = tables.repo::<Visit>();
     visits.create_table().await.unwrap();
@@ -46,7 +46,7 @@ async fn rows_elsewhere_are_not_added_up() {
     let left = tables.table(rooms);
     for partition in ["hall__ann", "attic__ann"] {
         let rows = left.list(partition, ..).collect().await.unwrap();
-        assert_eq!(rows, [], "a partition elsewhere has no totals");
+        assert_eq!(rows, [], "a partition of other rows has no totals");
     }
     assert_eq!(visits.sum(Visit::partition("ann"), &Visit::COUNT).await.unwrap(), 3);
 }
@@ -107,7 +107,7 @@ async fn an_intent_may_spell_a_table_in_another_case() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deadline_while_rows_elsewhere_follow_leaves_the_saved_entity_with_its_new_version() {
+async fn a_deadline_while_eventual_rows_follow_leaves_the_saved_entity_with_its_new_version() {
     let shop = Shop::open().await;
     let network = Arc::new(Faults::seeded(1).store(shop.store.clone()).unwrap());
     let orders = Tables::new(network.clone()).repo::<Order>();
@@ -117,13 +117,13 @@ async fn a_deadline_while_rows_elsewhere_follow_leaves_the_saved_entity_with_its
     loaded.cents = 7;
     let commit = orders.transaction(&acme).save(&mut loaded).commit();
     let late = tokio::time::timeout(Duration::from_millis(10), commit).await;
-    assert!(late.is_err(), "the rows elsewhere cannot be written");
+    assert!(late.is_err(), "the rows in other partitions cannot be written");
     let stored = shop.orders.load(acme.by_number().number(1)).await.unwrap().one().unwrap();
     assert_eq!((stored.cents, stored.etag()), (7, loaded.etag()));
 }
 
 #[tokio::test]
-async fn the_room_of_a_transaction_counts_what_lists_its_rows_elsewhere() {
+async fn the_room_of_a_transaction_counts_what_lists_its_eventual_rows() {
     let shop = Shop::empty().await;
     let order = order("acme", 1);
     let rows = EntityRows::of(&order).unwrap().rows.into_iter();

@@ -108,7 +108,7 @@ async fn a_stream_of_checked_entities_reads_page_after_page() {
 }
 
 #[tokio::test]
-async fn a_list_yields_versions_through_rows_elsewhere() {
+async fn a_list_yields_versions_through_eventual_rows() {
     let Shop { orders, record, .. } = stale().await;
     let day = || orders.list(Order::by_date("2026-11-23"));
     let loaded = day().filter(|row| row.cents.ge(1_000)).loaded().collect().await.unwrap();

@@ -1,4 +1,4 @@
-//! The requests that rows elsewhere and values unique over all partitions take, whatever others do meanwhile.
+//! The requests that rows in other partitions and values unique over all partitions take, whatever others do meanwhile.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -9,12 +9,12 @@ fn permit() -> ScanPermit {
     ScanPermit::because("test")
 }
 
-/// What happened to an order, as by programs that know nothing of rows elsewhere.
+/// What happened to an order, as by programs that know nothing of rows in other partitions.
 #[derive(Debug, Clone, Copy)]
 enum Happened {
     /// Nothing.
     Written,
-    /// Its rows elsewhere are not there.
+    /// Its rows in other partitions are not there.
     Lost,
     /// They have other values.
     Changed,
@@ -114,7 +114,7 @@ async fn a_joined_verify_reads_each_side_once() {
     // Eleven orders are large. The index rows are not there: the orders were written without them.
     assert_eq!((report.entities, sent().0), (20, 20 + 20 + 11));
     assert_eq!(verify().join(permit()).await.unwrap().entities, 20);
-    // The three kinds of rows elsewhere, and the entities.
+    // The three kinds of rows in other partitions, and the entities.
     assert_eq!(sent(), (0, 3 + 1));
     assert_eq!(verify().join(permit()).plan().unwrap().steps.len(), 4);
 

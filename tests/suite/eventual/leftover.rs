@@ -4,7 +4,7 @@ use super::{Order, OrderByCourier, OrderByDate, Shop, order};
 use std::sync::Arc;
 use support::clock::{Clock, with_clock};
 use table_orm::embedded::EmbeddedStore;
-use table_orm::repo::{Elsewhere, Finding, Problem, SkipReason};
+use table_orm::repo::{Finding, Problem, RowLocation, SkipReason};
 use table_orm::store::Store;
 use table_orm::{DynamicEntity, EntityKeys as _, ScanPermit, TableName};
 
@@ -17,7 +17,7 @@ fn permit() -> ScanPermit {
     ScanPermit::because("test")
 }
 
-/// An order, and a ticket of it in each partition elsewhere: their inserts were sent twice.
+/// An order, and a ticket of it in each other partition: their inserts were sent twice.
 async fn shop_with_tickets() -> (Shop, Clock) {
     let store = Arc::new(EmbeddedStore::in_memory().unwrap());
     let (front, clock) = with_clock(Arc::clone(&store) as Arc<dyn Store>);
@@ -35,7 +35,7 @@ impl Shop {
         self.tables.table(TableName::new(table).unwrap()).insert(&ticket).await.unwrap();
     }
 
-    /// The tickets in the tables of rows elsewhere.
+    /// The tickets in the tables of rows in other partitions.
     async fn tickets(&self) -> usize {
         let mut found = 0;
         for table in ["orders", "couriers"] {
@@ -70,7 +70,7 @@ async fn a_ticket_is_found_with_its_entity_and_its_age_and_deleted_after_a_day()
     assert_eq!((requests.queries.len(), requests.gets), (1, 1), "no further request");
     let Problem::Leftover { seconds: 200..=260 } = found.problem else { panic!("{found}") };
     assert_eq!((&*found.row, &*found.row_key), ("ticket", TICKET));
-    assert_eq!(found.elsewhere, Some(Elsewhere::new("orders", "acme")));
+    assert_eq!(found.location, Some(RowLocation::new("orders", "acme")));
     assert_eq!(found.canonical.as_deref(), Some("NUM:00000001"));
     let text = serde_json::to_string(&found).unwrap();
     assert_eq!(serde_json::from_str::<Finding>(&text).unwrap(), found);
@@ -97,7 +97,7 @@ async fn tickets_in_other_tables_are_found_by_the_rows_of_that_table() {
         .findings
         .iter()
         .chain(&by_courier.findings)
-        .map(|found| (&*found.elsewhere.as_ref().unwrap().table, &*found.partition_key))
+        .map(|found| (&*found.location.as_ref().unwrap().table, &*found.partition_key))
         .collect();
     assert_eq!(places, [("orders", "2026-11-23"), ("couriers", "C:Ann")]);
     assert_eq!((by_date.entities, by_courier.entities), (1, 1));
@@ -150,8 +150,8 @@ async fn a_row_that_is_no_ticket_of_the_type_is_neither_found_nor_deleted() {
     }
     let wrong = Finding { row_key: "ORD:00000001__acme".into(), ..right.clone() };
     assert_eq!(shop.skips(wrong).await, Some(SkipReason::NotOurs));
-    let elsewhere = Some(Elsewhere::new("lines", "acme"));
-    let wrong = Finding { elsewhere, ..right.clone() };
+    let location = Some(RowLocation::new("lines", "acme"));
+    let wrong = Finding { location, ..right.clone() };
     assert_eq!(shop.skips(wrong).await, Some(SkipReason::NotOurs));
     // A query of one row reads that row.
     let one = Order::by_date("2026-11-23").number(1).customer("acme");

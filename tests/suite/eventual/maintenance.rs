@@ -1,7 +1,7 @@
-//! Finding and repairing rows elsewhere that are out of step.
+//! Finding and repairing rows in other partitions that are out of step.
 
 use super::{Order, OrderByDate, Shop, numbers, order};
-use table_orm::repo::{Elsewhere, Finding, Problem, SkipReason};
+use table_orm::repo::{Finding, Problem, RowLocation, SkipReason};
 use table_orm::{DynamicEntity, ScanPermit};
 
 /// The row and the problem of each finding.
@@ -10,16 +10,16 @@ fn found(findings: &[Finding]) -> Vec<(&str, &str, &Problem)> {
 }
 
 #[tokio::test]
-async fn verify_finds_rows_elsewhere_that_are_missing_or_stale() {
+async fn verify_finds_eventual_rows_that_are_missing_or_stale() {
     let shop = Shop::open().await;
     let acme = || shop.orders.verify(Order::partition("acme"));
     let report = acme().await.unwrap();
     assert_eq!((report.entities, report.findings.len()), (2, 0));
-    // Written as by a client that knows nothing of rows elsewhere.
+    // Written as by a client that knows nothing of rows in other partitions.
     shop.canonical(&order("acme", 9)).await;
     shop.canonical(&Order { cents: 7_000, ..order("acme", 1) }).await;
     let findings = acme().await.unwrap().findings;
-    let findings: Vec<_> = findings.into_iter().filter(|one| one.elsewhere.is_some()).collect();
+    let findings: Vec<_> = findings.into_iter().filter(|one| one.location.is_some()).collect();
     let stale = || Problem::Stale { properties: vec!["Cents".into()] };
     assert_eq!(
         found(&findings),
@@ -30,20 +30,20 @@ async fn verify_finds_rows_elsewhere_that_are_missing_or_stale() {
             ("by_courier", "ORD:4294967286__acme", &Problem::Missing),
         ]
     );
-    assert_eq!(findings[1].elsewhere, Some(Elsewhere::new("couriers", "acme")));
+    assert_eq!(findings[1].location, Some(RowLocation::new("couriers", "acme")));
     assert_eq!(findings[1].canonical.as_deref(), Some("NUM:00000001"));
     let text = serde_json::to_string(&findings).unwrap();
     assert_eq!(serde_json::from_str::<Vec<Finding>>(&text).unwrap(), findings);
 
     assert_eq!(shop.orders.repair(findings).await.all().unwrap(), 4);
     let left = acme().await.unwrap().findings;
-    assert!(left.iter().all(|one| one.elsewhere.is_none()), "{left:?}");
+    assert!(left.iter().all(|one| one.location.is_none()), "{left:?}");
     let day = shop.orders.list(Order::by_date("2026-11-23").number_in(..=9));
     assert_eq!(numbers(&day.collect().await.unwrap()), [1, 2, 3, 9]);
 }
 
 #[tokio::test]
-async fn verify_of_rows_elsewhere_finds_those_whose_entity_is_gone_or_differs() {
+async fn verify_of_eventual_rows_finds_those_whose_entity_is_gone_or_differs() {
     let shop = Shop::open().await;
     shop.canonical(&Order { day: "2026-11-24".into(), ..order("acme", 9) }).await;
     shop.elsewhere(&order("acme", 9)).await;
@@ -73,7 +73,7 @@ async fn verify_of_rows_elsewhere_finds_those_whose_entity_is_gone_or_differs() 
 }
 
 #[tokio::test]
-async fn a_wrong_finding_about_a_row_elsewhere_does_no_harm() {
+async fn a_wrong_finding_about_a_eventual_row_does_no_harm() {
     let shop = Shop::open().await;
     shop.elsewhere(&order("gone", 10)).await;
     let report = shop.orders.verify_eventual(Order::by_date("2026-11-23")).await.unwrap();
@@ -105,7 +105,7 @@ async fn what_an_intent_lists_is_pending_and_not_wrong() {
     shop.tables.table(shop.orders.table().clone()).insert(&intent).await.unwrap();
     let report = shop.orders.verify(Order::partition("acme")).await.unwrap();
     let findings: Vec<_> =
-        report.findings.into_iter().filter(|one| one.elsewhere.is_some()).collect();
+        report.findings.into_iter().filter(|one| one.location.is_some()).collect();
     assert_eq!(
         found(&findings),
         [
@@ -130,7 +130,7 @@ async fn a_checked_query_settles_what_it_leaves_out() {
 }
 
 #[tokio::test]
-async fn a_backfill_writes_the_rows_elsewhere_that_entities_lack() {
+async fn a_backfill_writes_the_eventual_rows_that_entities_lack() {
     let shop = Shop::empty().await;
     for number in 1..=9 {
         shop.canonical(&order("acme", number)).await;

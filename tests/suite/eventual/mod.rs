@@ -25,7 +25,7 @@ mod writes;
 use std::sync::Arc;
 use support::recorder::{Record, recorded_around};
 use table_orm::embedded::EmbeddedStore;
-use table_orm::entity::{EntityRows, foreign_rows};
+use table_orm::entity::{EntityRows, eventual_rows};
 use table_orm::store::{Action, Operation, Store};
 use table_orm::{Projection, Repo, TableEntity, TableName, Tables};
 
@@ -129,7 +129,7 @@ impl Shop {
         }
     }
 
-    /// Writes the order's rows elsewhere alone.
+    /// Writes the order's rows in other partitions alone.
     async fn elsewhere(&self, order: &Order) {
         for table in ["orders", "couriers", "archive"] {
             self.elsewhere_in(table, order).await;
@@ -138,7 +138,7 @@ impl Shop {
 
     /// Writes those of one table alone.
     async fn elsewhere_in(&self, table: &str, order: &Order) {
-        let rows = foreign_rows(order).unwrap().into_iter();
+        let rows = eventual_rows(order).unwrap().into_iter();
         for row in rows.filter(|row| row.table.unwrap_or("orders") == table) {
             self.put(table, &row.partition_key, row.row_key, row.body).await;
         }

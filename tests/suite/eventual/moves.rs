@@ -1,4 +1,4 @@
-//! An entity that moves from one partition elsewhere to another is rather seen twice than not at all.
+//! An entity that moves from one partition of other rows to another is rather seen twice than not at all.
 
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -105,7 +105,7 @@ async fn entities_that_exchange_or_pass_on_a_key_keep_their_rows_with_tickets_fi
     rooms([&[3], &[2]]).await;
 }
 
-/// Before each transaction in a partition elsewhere, whatever `read` returns is all there. Returns how often
+/// Before each transaction in another partition, whatever `read` returns is all there. Returns how often
 /// that was looked at.
 fn watch<F>(stops: &Stops, read: impl Fn() -> F + Send + 'static) -> Arc<AtomicUsize>
 where

@@ -1,11 +1,11 @@
-//! Queries of rows elsewhere, as of any row.
+//! Queries of rows in other partitions, as of any row.
 
 use super::{Delivery, Order, Shop, numbers, order};
 use table_orm::query::QueryClass;
 use table_orm::{DynamicEntity, TableEntity};
 
 #[tokio::test]
-async fn a_query_of_rows_elsewhere_is_built_and_sent_as_any_other() {
+async fn a_query_of_eventual_rows_is_built_and_sent_as_any_other() {
     let Shop { orders, record, .. } = Shop::open().await;
     let day = || Order::by_date("2026-11-23");
     assert_eq!(numbers(&orders.list(day()).collect().await.unwrap()), [1, 2, 3]);
@@ -52,7 +52,7 @@ async fn a_query_goes_to_the_table_of_the_row() {
 }
 
 #[tokio::test]
-async fn a_token_resumes_a_query_of_rows_elsewhere_and_no_other() {
+async fn a_token_resumes_a_query_of_eventual_rows_and_no_other() {
     let Shop { orders, .. } = Shop::open().await;
     let day = || orders.list(Order::by_date("2026-11-23"));
     let mut pages = day().pages(2);
@@ -66,7 +66,7 @@ async fn a_token_resumes_a_query_of_rows_elsewhere_and_no_other() {
 }
 
 #[tokio::test]
-async fn load_through_a_row_elsewhere_reads_the_canonical_row() {
+async fn load_through_a_eventual_row_reads_the_canonical_row() {
     let Shop { orders, record, .. } = Shop::open().await;
     record.take();
     let loaded = orders.load(Order::by_date("2026-11-23").number_in(..3)).await.unwrap();
@@ -102,6 +102,6 @@ async fn rows_of_others_in_a_foreign_partition_are_left_out() {
     assert_eq!(numbers(&day().collect().await.unwrap()), [1, 2, 3]);
     assert_eq!(day().count().await.unwrap(), 3);
     let entity = order("acme", 1);
-    assert_eq!(Order::FOREIGN[0].table_of(shop.orders.table()), *shop.orders.table());
+    assert_eq!(Order::EVENTUAL[0].table_of(shop.orders.table()), *shop.orders.table());
     assert_eq!(entity.day, "2026-11-23");
 }

@@ -50,7 +50,7 @@ async fn a_register_costs_2_requests_a_minute_whatever_writes() {
         orders.insert(&order).await.unwrap();
         shop.sent()
     };
-    // A row elsewhere takes 5 requests, and the pointer one.
+    // A row in another partition takes 5 requests, and the pointer one.
     assert_eq!((insert(1).await, insert(2).await, insert(3).await), (6, 5, 5));
     let acme = tables.transaction(Order::partition("acme")).insert(&order("acme", 4));
     acme.commit().await.unwrap();
@@ -61,7 +61,7 @@ async fn a_register_costs_2_requests_a_minute_whatever_writes() {
     tokio::time::sleep(Duration::from_secs(61)).await;
     assert_eq!(shop.sent(), 1);
     assert_eq!(shop.pointers().await.len(), 0);
-    // What changes no row elsewhere registers nothing.
+    // What changes no row in another partition registers nothing.
     orders.update(key!(5), |_| {}).await.unwrap();
     assert_eq!(shop.pointers().await.len(), 0);
 }
@@ -173,12 +173,12 @@ async fn a_table_whose_entities_have_rows_in_others_is_deleted_only_where_these_
     let shop = Shop::open().await;
     let refused = shop.orders.delete_table().await.unwrap_err();
     assert!(
-        matches!(&refused, Error::ForeignRows { tables, .. } if tables.len() == 2),
+        matches!(&refused, Error::RowsInOtherTables { tables, .. } if tables.len() == 2),
         "{refused}"
     );
     assert!(refused.to_string().contains("in `archive` and `couriers` may be left"), "{refused}");
     assert_eq!(shop.orders.list(Order::partition("acme").by_number()).count().await.unwrap(), 2);
-    shop.orders.delete_table().leave_foreign_rows().await.unwrap();
+    shop.orders.delete_table().leave_rows_in_other_tables().await.unwrap();
     assert_eq!(shop.orders.list(Order::by_courier("C:Ann")).count().await.unwrap(), 0);
     assert_eq!(shop.orders.list(Order::by_courier("Ann")).count().await.unwrap(), 2);
     // In the table of the first, no row is elsewhere.

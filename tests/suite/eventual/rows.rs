@@ -2,15 +2,15 @@
 
 use super::{Order, order};
 use table_orm::TableEntity;
-use table_orm::entity::{EntityKeys, ForeignRow, foreign_rows};
+use table_orm::entity::{EntityKeys, EventualRow, eventual_rows};
 
-fn keys(row: &ForeignRow) -> (Option<&str>, &str, &str) {
+fn keys(row: &EventualRow) -> (Option<&str>, &str, &str) {
     (row.table, &row.partition_key, &row.row_key)
 }
 
 #[test]
-fn rows_elsewhere_are_those_that_the_entity_declares() {
-    let small = foreign_rows(&order("acme", 7)).unwrap();
+fn eventual_rows_are_those_that_the_entity_declares() {
+    let small = eventual_rows(&order("acme", 7)).unwrap();
     let expected = [
         (None, "2026-11-23", "ORD:00000007__acme"),
         (Some("couriers"), "C:Ann", "ORD:4294967288__acme"),
@@ -19,13 +19,13 @@ fn rows_elsewhere_are_those_that_the_entity_declares() {
     let large = Order { cents: 100_000, courier: None, ..order("acme", 7) };
     let expected =
         [(None, "2026-11-23", "ORD:00000007__acme"), (Some("archive"), "acme", "BIG:00000007")];
-    assert_eq!(foreign_rows(&large).unwrap().iter().map(keys).collect::<Vec<_>>(), expected);
+    assert_eq!(eventual_rows(&large).unwrap().iter().map(keys).collect::<Vec<_>>(), expected);
 }
 
 #[test]
-fn a_row_elsewhere_stores_what_it_includes() {
-    let rows = foreign_rows(&order("acme", 7)).unwrap();
-    let text = |row: &ForeignRow| String::from_utf8(row.body.to_vec()).unwrap();
+fn a_eventual_row_stores_what_it_includes() {
+    let rows = eventual_rows(&order("acme", 7)).unwrap();
+    let text = |row: &EventualRow| String::from_utf8(row.body.to_vec()).unwrap();
     assert_eq!(
         rows.iter().map(text).collect::<Vec<_>>(),
         [
@@ -36,21 +36,21 @@ fn a_row_elsewhere_stores_what_it_includes() {
 }
 
 #[test]
-fn rows_elsewhere_have_indices_behind_rows_and_guards() {
-    assert_eq!((Order::ROWS.len(), Order::FOREIGN.len()), (2, 3));
-    let indices = foreign_rows(&order("acme", 7)).unwrap();
+fn eventual_rows_have_indices_behind_rows_and_guards() {
+    assert_eq!((Order::ROWS.len(), Order::EVENTUAL.len()), (2, 3));
+    let indices = eventual_rows(&order("acme", 7)).unwrap();
     assert_eq!(indices.iter().map(|row| row.index).collect::<Vec<_>>(), [2, 3]);
-    assert_eq!(Order::FOREIGN[2].partition, "{customer}");
+    assert_eq!(Order::EVENTUAL[2].partition, "{customer}");
 }
 
 #[test]
-fn a_type_without_rows_elsewhere_has_none() {
+fn a_type_without_eventual_rows_has_none() {
     use support::reference::Registration;
-    assert!(Registration::FOREIGN.is_empty());
+    assert!(Registration::EVENTUAL.is_empty());
 }
 
 #[test]
-fn an_entity_names_the_keys_of_its_rows_elsewhere() {
+fn an_entity_names_the_keys_of_its_eventual_rows() {
     let sparse = Order { courier: None, ..order("acme", 7) };
     let by_date = sparse.key_in::<super::OrderByDate>().unwrap().into_texts().unwrap();
     assert_eq!(by_date, ("2026-11-23".into(), "ORD:00000007__acme".into()));

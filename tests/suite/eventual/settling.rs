@@ -1,11 +1,11 @@
-//! Rows elsewhere follow each kind of write.
+//! Rows in other partitions follow each kind of write.
 
 use super::{Order, Shop, order};
 use futures_util::TryStreamExt as _;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use table_orm::DynamicEntity;
-use table_orm::entity::foreign_rows;
+use table_orm::entity::eventual_rows;
 use table_orm::layer::{Fault, Faults, Retry};
 use table_orm::model::Edm;
 use table_orm::plan::Step;
@@ -20,7 +20,7 @@ fn refused() -> Fault {
 }
 
 impl Shop {
-    /// The rows elsewhere, and how many helper rows there are.
+    /// The rows in other partitions, and how many helper rows there are.
     async fn stored(&self) -> (BTreeMap<Key, DynamicEntity>, usize) {
         let (mut rows, mut helpers) = (BTreeMap::new(), 0);
         for table in ["orders", "couriers", "archive"] {
@@ -38,12 +38,12 @@ impl Shop {
         (rows, helpers)
     }
 
-    /// Checks that the rows elsewhere are exactly those of the orders, and that nothing is left to settle.
+    /// Checks that the rows in other partitions are exactly those of the orders, and that nothing is left to settle.
     #[track_caller]
     fn assert_settled(&self, orders: &[Order]) -> impl Future<Output = ()> {
         let expected: Vec<Key> = orders
             .iter()
-            .flat_map(|order| foreign_rows(order).unwrap())
+            .flat_map(|order| eventual_rows(order).unwrap())
             .map(|row| (row.table.unwrap_or("orders").to_owned(), row.partition_key, row.row_key))
             .collect();
         let cents: Vec<_> = orders.iter().map(|order| i64::from(order.cents)).collect();
@@ -74,7 +74,7 @@ macro_rules! key {
 }
 
 #[tokio::test]
-async fn each_write_of_an_entity_takes_its_rows_elsewhere_along() {
+async fn each_write_of_an_entity_takes_its_eventual_rows_along() {
     let shop = Shop::empty().await;
     let first = order("acme", 1);
     shop.orders.insert(&first).await.unwrap();
@@ -123,7 +123,7 @@ struct Member {
 }
 
 #[tokio::test]
-async fn a_patch_of_an_entity_with_one_row_at_home_takes_its_row_elsewhere_along() {
+async fn a_patch_of_an_entity_with_one_row_at_home_takes_its_eventual_row_along() {
     let members = Tables::in_memory().unwrap().repo::<Member>();
     members.create_table().await.unwrap();
     let ann = Member { user: "ann".into(), room: "kitchen".into(), admin: false };
@@ -144,7 +144,7 @@ async fn a_patch_of_an_entity_with_one_row_at_home_takes_its_row_elsewhere_along
 }
 
 #[tokio::test]
-async fn an_entity_whose_canonical_key_changes_moves_its_rows_elsewhere() {
+async fn an_entity_whose_canonical_key_changes_moves_its_eventual_rows() {
     let shop = Shop::empty().await;
     shop.orders.insert(&order("acme", 1)).await.unwrap();
     let mut loaded = shop.orders.load(key!(1)).await.unwrap().one().unwrap();
@@ -210,7 +210,7 @@ async fn bulk_writes_settle_what_they_write() {
 }
 
 #[tokio::test]
-async fn an_update_that_no_row_elsewhere_stores_is_as_cheap_as_without_them() {
+async fn an_update_that_no_eventual_row_stores_is_as_cheap_as_without_them() {
     let shop = Shop::empty().await;
     let bare = order("acme", 1);
     shop.requests();
@@ -276,7 +276,7 @@ async fn a_call_that_settles_later_returns_before_its_rows_follow() {
 }
 
 #[tokio::test]
-async fn a_bulk_write_tells_how_many_rows_elsewhere_have_still_to_follow() {
+async fn a_bulk_write_tells_how_many_eventual_rows_have_still_to_follow() {
     let shop = Shop::empty().await;
     let many = |first: u32| (first..first + 200).map(|number| order("acme", number));
     let mut most = 0;
@@ -301,7 +301,7 @@ async fn a_bulk_write_tells_how_many_rows_elsewhere_have_still_to_follow() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_dropped_while_rows_elsewhere_follow_settles_in_the_background() {
+async fn a_call_that_is_dropped_while_eventual_rows_follow_settles_in_the_background() {
     let shop = Shop::empty().await;
     let slow = Faults::seeded(1).slow(1.0).slowest(Duration::from_millis(100));
     let orders = Tables::new(slow.store(shop.store.clone()).unwrap()).repo::<Order>();

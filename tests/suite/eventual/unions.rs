@@ -108,7 +108,7 @@ struct Fan {
 
 const BLOGGERS: [&str; 2] = ["ann", "bob"];
 
-/// A store in which rows elsewhere do not follow: nobody can make the ticket of an entity.
+/// A store in which rows in other partitions do not follow: nobody can make the ticket of an entity.
 #[derive(Debug)]
 struct Unsettled(Arc<EmbeddedStore>);
 
@@ -227,7 +227,7 @@ async fn check(tables: &Tables, stored: &Stored, seed: u64) {
     }
 }
 
-/// The projections of rows elsewhere, once these have followed.
+/// The projections of rows in other partitions, once these have followed.
 async fn check_projections(tables: &Tables, stored: &Stored, seed: u64) {
     for reader in BLOGGERS {
         let shown = |entity: &All| match entity {
@@ -257,7 +257,7 @@ async fn check_projections(tables: &Tables, stored: &Stored, seed: u64) {
 }
 
 #[tokio::test]
-async fn a_union_returns_the_entities_of_its_types_among_rows_elsewhere_and_helper_rows() {
+async fn a_union_returns_the_entities_of_its_types_among_eventual_rows_and_helper_rows() {
     let (mut seen, mut shown) = (BTreeMap::<String, usize>::new(), 0);
     for seed in 0..12 {
         let memory = Arc::new(EmbeddedStore::in_memory().unwrap());

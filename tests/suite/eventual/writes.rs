@@ -1,4 +1,4 @@
-//! Writes of entities with rows elsewhere: every query finds them afterwards.
+//! Writes of entities with rows in other partitions: every query finds them afterwards.
 
 use super::{Order, Shop, numbers, order};
 use table_orm::{EntityKeys, Repo, TableEntity, Tables};
@@ -9,7 +9,7 @@ async fn days(orders: &Repo<Order>) -> [Vec<u32>; 2] {
 }
 
 #[tokio::test]
-async fn rows_elsewhere_follow_each_kind_of_write() {
+async fn eventual_rows_follow_each_kind_of_write() {
     let Shop { orders, tables, .. } = Shop::empty().await;
     for number in 1..=3 {
         orders.insert(&order("acme", number)).await.unwrap();
@@ -50,7 +50,7 @@ async fn clean(orders: &Repo<Order>, tables: &Tables) {
 }
 
 #[tokio::test]
-async fn a_transaction_carries_its_rows_elsewhere() {
+async fn a_transaction_carries_its_eventual_rows() {
     let Shop { orders, tables, .. } = Shop::empty().await;
     let acme = Order::partition("acme");
     let two = tables.transaction(&acme).insert(&order("acme", 1)).insert(&order("acme", 2));

@@ -85,7 +85,7 @@ async fn a_purge_shares_requests_among_entities() {
     carts.insert(&plain(1)).await.unwrap();
     clock.pass(Duration::seconds(1));
     let one = carts.purge().await.unwrap();
-    // 16 queries; get, delete and clear; of the row of the index and the other row elsewhere a ticket and a
+    // 16 queries; get, delete and clear; of the row of the index and the other row in another partition a ticket and a
     // transaction each; and a reading of home.
     assert_eq!((one.purged, one.requests), (1, 16 + 8), "{one:?}");
     for id in 0..300 {

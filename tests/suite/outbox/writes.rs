@@ -333,7 +333,7 @@ async fn types_that_their_kind_tells_apart_report_their_own_writes() {
     assert_eq!(said(&orders).await, one(Deleted, "K:00001"));
 }
 
-/// An entity that is added up, has a row elsewhere, and is reported.
+/// An entity that is added up, has a row in another partition, and is reported.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "orders", partition = "{customer}", sums = Parcel::SUMS, outbox(before))]
 #[row(by_number, key = "PAR:{number:05}")]
@@ -351,7 +351,7 @@ impl Parcel {
 }
 
 #[tokio::test]
-async fn totals_rows_elsewhere_and_events_follow_the_same_write() {
+async fn totals_eventual_rows_and_events_follow_the_same_write() {
     let tables = Tables::in_memory().unwrap();
     let orders = orders_in(&tables).await;
     let parcels = tables.repo::<Parcel>();
@@ -369,7 +369,7 @@ async fn totals_rows_elsewhere_and_events_follow_the_same_write() {
     let said: Vec<_> = events.iter().map(|event| event.change).collect();
     assert_eq!(said, [Inserted, Updated, Deleted]);
     assert_eq!(events[1].before::<Parcel>().unwrap(), Some(parcel));
-    // No event tells of rows elsewhere.
+    // No event tells of rows in other partitions.
     assert_eq!(outbox_rows(&tables, "P:south").await, []);
 }
 

@@ -12,7 +12,7 @@ struct Team {
     name: String,
 }
 
-/// A trainer, whose row elsewhere is in another table.
+/// A trainer, whose row in another partition is in another table.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "trainers", partition = "{race}", row = "TRN:{name}")]
 #[row(by_city, table = "runners", partition = "CITY:{city}", key = "TRN:{name}__{race}", eventual)]
@@ -36,7 +36,7 @@ async fn every_row_of_a_type_is_of_the_template_that_wrote_it() {
     assert_eq!(kinds(&report, RowRole::Entity), [("by_bib", 12)]);
     assert_eq!(kinds(&report, RowRole::Copy), [("by_age", 12)]);
     assert_eq!(kinds(&report, RowRole::Guard), [("chip", 12), ("email", 12)]);
-    assert_eq!(kinds(&report, RowRole::Elsewhere), [("by_team", 6)]);
+    assert_eq!(kinds(&report, RowRole::Eventual), [("by_team", 6)]);
     assert_eq!(kinds(&report, RowRole::Total), [("SUM:", 2)]);
     // Twelve events, and in each partition the row with the number of the next one.
     assert_eq!(kinds(&report, RowRole::Event), [("OUT:", 12)]);
@@ -120,11 +120,11 @@ async fn rows_of_a_type_of_another_table_are_known_where_they_are() {
     let ann = Trainer { race: "Boston".into(), name: "Ann".into(), city: "Rome".into() };
     trainers.insert(&ann).await.unwrap();
     let report = runners.profile(because()).with_type::<Trainer>().await.unwrap();
-    assert_eq!(kinds(&report, RowRole::Elsewhere), [("by_team", 0), ("by_city", 1)]);
+    assert_eq!(kinds(&report, RowRole::Eventual), [("by_team", 0), ("by_city", 1)]);
     assert_eq!(report.rows, 1);
     let home = trainers.profile(because()).await.unwrap();
     assert_eq!((home.rows, kinds(&home, RowRole::Entity)), (1, vec![("row", 1)]));
-    assert_eq!(kinds(&home, RowRole::Elsewhere), []);
+    assert_eq!(kinds(&home, RowRole::Eventual), []);
 }
 
 #[tokio::test]

@@ -127,7 +127,7 @@ async fn rows_are_told_apart_by_a_lock_as_by_the_types() -> table_orm::Result<()
     let twice = rows.profile(because()).with_type::<Member>().with_type::<Runner>();
     let twice = twice.with_lock(&lock).unwrap().with_type_of_lock(&lock, "Runner").unwrap();
     assert_eq!(shown(twice.await?), shown(by_lock.clone()));
-    assert_eq!(kinds(&by_lock, RowRole::Elsewhere), [("by_shirt", 12), ("by_team", 6)]);
+    assert_eq!(kinds(&by_lock, RowRole::Eventual), [("by_shirt", 12), ("by_team", 6)]);
     assert_eq!(kinds(&by_lock, RowRole::Entity), [("by_card", 12), ("by_bib", 12)]);
     assert_eq!(kinds(&by_lock, RowRole::Moved), [("moved", 1)]);
     let others = kinds(&by_lock, RowRole::Other);

@@ -9,7 +9,7 @@ mod tables;
 use table_orm::profile::{KindProfile, ProfileReport, RowRole};
 use table_orm::{ScanPermit, TableEntity};
 
-/// A runner, with copies, guards of both kinds, a row elsewhere, totals and events.
+/// A runner, with copies, guards of both kinds, a row in another partition, totals and events.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(
     name = "runners",

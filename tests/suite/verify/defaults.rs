@@ -192,7 +192,7 @@ async fn backfill_and_repair_leave_rows_without_defaults() {
         partition_key: "chess".into(),
         row_key: "AGE:040__0001".into(),
         canonical: Some("ID:0001".into()),
-        elsewhere: None,
+        location: None,
         etag: None,
         problem: Problem::Stale { properties: vec!["Tier".into()] },
     };

@@ -237,7 +237,7 @@ async fn what_cannot_be_looked_for_is_refused_before_anything_is_sent() {
     assert_eq!(line, FormerRowError::MalformedLock(1));
     let elsewhere = lock.replace("in the partition", "{state} on runners");
     let elsewhere = FormerRow::in_lock(&elsewhere, "Runner", "by_state").unwrap_err();
-    assert!(matches!(elsewhere, FormerRowError::Elsewhere { .. }));
+    assert!(matches!(elsewhere, FormerRowError::InOtherPartitions { .. }));
 }
 
 #[tokio::test]

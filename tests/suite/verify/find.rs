@@ -57,7 +57,7 @@ async fn a_finding_names_entity_row_keys_and_version_and_survives_json() {
         partition_key: "A".to_owned(),
         row_key: "AGE:030__00001".to_owned(),
         canonical: Some("BIB:00001".to_owned()),
-        elsewhere: None,
+        location: None,
         etag: Some(etag.as_str().to_owned()),
         problem: Problem::WrongProjection { lacking: vec![], extra, differing: vec![] },
     };

@@ -103,7 +103,7 @@ async fn an_orphan_that_an_entity_refers_to_now_is_kept() {
         partition_key: "A".to_owned(),
         row_key: row_key.to_owned(),
         canonical: None,
-        elsewhere: None,
+        location: None,
         etag: None,
         problem: Problem::Orphan,
     };

@@ -5,7 +5,7 @@
 
 use super::super::Answer;
 use super::super::merge::{self, AccountPage, Merged};
-use super::super::position::{Position, Token, foreign};
+use super::super::position::{Position, Token, not_of_query};
 use super::fence::is_reserved;
 use super::map::{Map, Slot};
 use super::map_row::Seen;
@@ -63,7 +63,7 @@ impl Growing {
         let token = Token::of(query)?;
         // One of fixed accounts does not say after which row.
         if token.as_ref().is_some_and(|token| token.version == 0) {
-            return Err(foreign());
+            return Err(not_of_query());
         }
         for _ in 0..ROUNDS {
             let seen = self.map.current().await?;

@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime};
 use tokio::time::timeout;
 
 /// Signs with the account's key: `SharedKeyLite`, or `SharedKey` for blobs (service documentation, "Authorize with
-/// Shared Key"). Each try has a new date, because the service refuses one that is 15 minutes old.
+/// Shared Key"). Each try has a new date, because the service rejects one that is 15 minutes old.
 #[derive(Debug)]
 pub(crate) struct SignSharedKey {
     pub(crate) key: SharedKey,

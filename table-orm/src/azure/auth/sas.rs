@@ -132,7 +132,7 @@ impl TableSas {
     }
 
     /// Grants access from `start` on. Clocks differ, so leave it out for access from now on. The
-    /// service refuses a signature whose stored policy states a start too.
+    /// service rejects a signature whose stored policy states a start too.
     #[must_use]
     pub const fn starting(mut self, start: OffsetDateTime) -> Self {
         self.start = Some(start);

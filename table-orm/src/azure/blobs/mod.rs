@@ -14,6 +14,7 @@ use super::endpoint::{AccountService, parse_endpoint};
 use super::error::ConnectError;
 use super::options::ConnectOptions;
 use super::protocol::API_VERSION;
+use crate::azure::client_fault::code;
 use crate::blobs::{BlobError, BlobNames, Blobs, check_container, check_part};
 use async_trait::async_trait;
 use azure_storage_blob::models::{
@@ -22,7 +23,7 @@ use azure_storage_blob::models::{
 };
 use azure_storage_blob::{BlobClient, BlobContainerClient, BlobContainerClientOptions};
 use bytes::Bytes;
-use fault::{code, fault, unreadable};
+use fault::{fault, unreadable};
 use futures_util::StreamExt as _;
 use std::fmt;
 use std::num::NonZero;

@@ -74,7 +74,7 @@ impl TableService {
     /// Builds a point query.
     ///
     /// # Errors
-    /// Fails when the service would refuse a key or name.
+    /// Fails when the service would reject a key or name.
     pub fn get(
         &self,
         table: &TableName,
@@ -96,7 +96,7 @@ impl TableService {
     /// Builds the request for one page of a query.
     ///
     /// # Errors
-    /// Fails when the service would refuse a property name or the page size, or when the
+    /// Fails when the service would reject a property name or the page size, or when the
     /// continuation is not from this service.
     pub fn query(&self, query: &RowQuery) -> Result<WireRequest, StoreError> {
         let mut target = format!("/{}()", query.table);
@@ -139,7 +139,7 @@ impl TableService {
     /// Builds the write of one row.
     ///
     /// # Errors
-    /// Fails when the service would refuse the key, ETag or body.
+    /// Fails when the service would reject the key, ETag or body.
     pub fn write(
         &self,
         table: &TableName,
@@ -192,7 +192,7 @@ impl TableService {
     /// operation adds as many beside others as alone.
     ///
     /// # Errors
-    /// Fails when the service would refuse a RowKey, ETag or body.
+    /// Fails when the service would reject a RowKey, ETag or body.
     pub fn commit_bytes(
         &self,
         table: &TableName,

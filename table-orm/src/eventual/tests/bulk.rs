@@ -6,8 +6,8 @@ use crate::dose::dose;
 use crate::embedded::EmbeddedStore;
 use crate::entity::{DynamicEntity, read_row, split_page};
 use crate::eventual::{
-    DueEntry, ForeignKey, ForeignType, Gathered, Group, Intent, MAX_ENTITIES, MAX_WAITING, Pending,
-    Settled, Settling,
+    DueEntry, EventualKey, EventualType, Gathered, Group, Intent, MAX_ENTITIES, MAX_WAITING,
+    Pending, Settled, Settling,
 };
 use crate::model::{ETag, Edm, Metadata, TableName};
 use crate::plan::{MAX_IN_BACKGROUND, TableClient};
@@ -127,7 +127,7 @@ fn room(room: u32) -> Room {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_bulk_write_whose_rows_elsewhere_cannot_follow_waits_for_them() {
+async fn a_bulk_write_whose_eventual_rows_cannot_follow_waits_for_them() {
     let gate = Gate::new("copies").await;
     let rooms = Tables::new(Arc::clone(&gate)).on_virtual_time(1).repo::<Room>();
     let read = AtomicUsize::new(0);
@@ -162,7 +162,7 @@ async fn what_a_dropped_bulk_write_wrote_is_settled_in_the_background() {
 fn intent(client: &TableClient, partition_key: &str, entities: usize) -> Vec<Group> {
     let key = |row: usize| {
         let (partition_key, row_key) = ("p".to_owned(), format!("FULL:{row}:0"));
-        let key = ForeignKey { table: table("copies"), partition_key, row_key };
+        let key = EventualKey { table: table("copies"), partition_key, row_key };
         ("by_key".to_owned(), key)
     };
     let entry = |entity| DueEntry {
@@ -244,7 +244,7 @@ fn posts() -> impl Strategy<Value = Vec<Post>> {
     })
 }
 
-/// Inserts posts of one blog, whose rows elsewhere never follow. Checks the intents.
+/// Inserts posts of one blog, whose rows in other partitions never follow. Checks the intents.
 async fn check_intents(posts: Vec<Post>) {
     let gate = Gate::new("copies").await;
     let repo = Tables::new(Arc::clone(&gate)).repo::<Post>();
@@ -263,7 +263,7 @@ async fn check_intents(posts: Vec<Post>) {
             _ => None,
         });
         let units = texts.sum();
-        let pending = Pending::read(row, &table("things"), ForeignType::of::<Post>()).unwrap();
+        let pending = Pending::read(row, &table("things"), EventualType::of::<Post>()).unwrap();
         let due = pending.unwrap().intent.due;
         intents.push((units, due.iter().map(DueEntry::len).sum()));
     }

@@ -60,7 +60,7 @@ async fn a_move_takes_both_partitions() {
 }
 
 #[tokio::test]
-async fn an_update_that_no_row_elsewhere_stores_is_one_request() {
+async fn an_update_that_no_eventual_row_stores_is_one_request() {
     let counting = Counting::new().await;
     counting.write("E:0", Some(State::new("copies p1 REF:a:0", "1"))).await;
     assert_eq!(counting.write("E:0", Some(State::new("copies p1 REF:a:0", "2"))).await, 1);
@@ -124,7 +124,7 @@ async fn many_entities_of_one_intent_share_the_requests_of_a_partition() {
     assert_eq!(report.settled, 0);
 }
 
-/// One row at home, one elsewhere.
+/// One row at home, one in another partition.
 #[derive(Debug, Clone, PartialEq, Eq, TableEntity)]
 #[table(name = "members", partition = "{room}", row = "USER:{user:05}", crate = table_orm)]
 #[row(by_day, partition = "{day}", key = "DAY:{user:05}__{room}", eventual)]

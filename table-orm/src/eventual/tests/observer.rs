@@ -2,20 +2,20 @@
 
 use super::chaos::{self, Invariants};
 use crate::entity::{DynamicEntity, read_row};
-use crate::eventual::{DueEntry, ForeignKey, ForeignType, Pending, SettleReport};
+use crate::eventual::{DueEntry, EventualKey, EventualType, Pending, SettleReport};
 use crate::model::TableName;
 use crate::store::StoredRow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A type whose rows elsewhere are observed.
+/// A type whose rows in other partitions are observed.
 pub(super) trait Observed: fmt::Debug + Default + 'static {
     /// Its tables, first that of its entities.
     const TABLES: &'static [&'static str];
-    const KIND: ForeignType;
+    const KIND: EventualType;
 
-    /// Whether a row of an entity's partition is neither canonical nor elsewhere.
+    /// Whether a row of an entity's partition is neither canonical nor `eventual`.
     fn is_beside(row_key: &str) -> bool;
 }
 
@@ -26,26 +26,26 @@ pub(super) type Observer<W> = chaos::Observer<Seen<W>>;
 pub(super) struct Seen<W> {
     /// What each entity told of, one state after the other; of nothing where it is not there.
     history: BTreeMap<Entity, Vec<Shown>>,
-    /// Each foreign row that a state has told of: whose it is, and the earliest state that it can show now.
-    shown: BTreeMap<ForeignKey, (Entity, usize)>,
+    /// Each `eventual` row that a state has told of: whose it is, and the earliest state that it can show now.
+    shown: BTreeMap<EventualKey, (Entity, usize)>,
     of: PhantomData<W>,
 }
 
 /// PartitionKey and RowKey of a canonical row.
 pub(super) type Entity = (String, String);
 
-/// What foreign rows show.
-pub(super) type Shown = BTreeMap<ForeignKey, String>;
+/// What `eventual` rows show.
+pub(super) type Shown = BTreeMap<EventualKey, String>;
 
 /// All rows of the store.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Snapshot {
-    /// The foreign rows that each entity tells of.
+    /// The `eventual` rows that each entity tells of.
     pub entities: BTreeMap<Entity, Shown>,
-    pub foreign: Shown,
+    pub eventual: Shown,
     /// By PartitionKey and RowKey.
     pub intents: BTreeMap<(String, String), Pending>,
-    pub tickets: BTreeSet<ForeignKey>,
+    pub tickets: BTreeSet<EventualKey>,
 }
 
 impl Snapshot {
@@ -54,19 +54,19 @@ impl Snapshot {
         if !self.intents.is_empty() || !report.failures.is_empty() {
             return Err(format!("a sweeper alone does not end: {self:?}, {report:?}"));
         }
-        if self.foreign != self.wanted() {
+        if self.eventual != self.wanted() {
             return Err(format!("wrong at the end: {self:?}"));
         }
         Ok(())
     }
 
-    /// The foreign rows that there should be.
+    /// The `eventual` rows that there should be.
     fn wanted(&self) -> Shown {
         self.entities.values().flatten().map(|(key, shown)| (key.clone(), shown.clone())).collect()
     }
 
     /// Whether an intent in the partition of the entity tells of that row of it.
-    fn is_due(&self, (home, canonical): &Entity, key: &ForeignKey) -> bool {
+    fn is_due(&self, (home, canonical): &Entity, key: &EventualKey) -> bool {
         let intents = self.intents.iter().filter(|((partition_key, _), _)| partition_key == home);
         let mut due = intents.flat_map(|(_, pending)| &pending.intent.due);
         due.any(|DueEntry { canonical: of, keys, .. }| {
@@ -110,12 +110,12 @@ impl<W: Observed> Seen<W> {
 
     /// A row that differs has an intent.
     fn check_intents(&self, now: &Snapshot) -> Result<(), String> {
-        if let Some(key) = now.foreign.keys().find(|key| !self.shown.contains_key(key)) {
+        if let Some(key) = now.eventual.keys().find(|key| !self.shown.contains_key(key)) {
             return Err(format!("no entity ever told of {key:?}"));
         }
         for (key, (entity, _)) in &self.shown {
             let want = now.entities.get(entity).and_then(|rows| rows.get(key));
-            let is = now.foreign.get(key);
+            let is = now.eventual.get(key);
             if want != is && !now.is_due(entity, key) {
                 return Err(format!("{key:?} is {is:?}, not {want:?}, and no intent tells of it"));
             }
@@ -134,7 +134,7 @@ impl<W: Observed + Send> Invariants for Seen<W> {
         let entity = (row.partition_key.clone(), row.row_key.clone());
         let key = || {
             let (partition_key, row_key) = entity.clone();
-            ForeignKey { table: table.clone(), partition_key, row_key }
+            EventualKey { table: table.clone(), partition_key, row_key }
         };
         if row.row_key.starts_with("DUE:") {
             let pending = Pending::read(row, table, W::KIND).unwrap();
@@ -147,7 +147,7 @@ impl<W: Observed + Send> Invariants for Seen<W> {
             let rows = rows.map(|(key, row)| (key, shown(read_row(0, &row.body).unwrap())));
             snapshot.entities.insert(entity, rows.collect());
         } else if !Self::is_beside(table, &row.row_key) {
-            snapshot.foreign.insert(key(), shown(row));
+            snapshot.eventual.insert(key(), shown(row));
         }
     }
 
@@ -157,10 +157,10 @@ impl<W: Observed + Send> Invariants for Seen<W> {
         if Self::is_canonical(table, &row_key) {
             snapshot.entities.remove(&entity);
         } else {
-            let key = ForeignKey { table: table.clone(), partition_key, row_key };
+            let key = EventualKey { table: table.clone(), partition_key, row_key };
             snapshot.intents.remove(&entity);
             snapshot.tickets.remove(&key);
-            snapshot.foreign.remove(&key);
+            snapshot.eventual.remove(&key);
         }
     }
 
@@ -168,7 +168,7 @@ impl<W: Observed + Send> Invariants for Seen<W> {
         self.remember(now);
         self.check_intents(now)?;
         for (key, (entity, earliest)) in &mut self.shown {
-            let (shown, states) = (now.foreign.get(key), &self.history[entity]);
+            let (shown, states) = (now.eventual.get(key), &self.history[entity]);
             let shows = |state: &Shown| state.get(key) == shown;
             let Some(later) = states[*earliest..].iter().position(shows) else {
                 return Err(format!(

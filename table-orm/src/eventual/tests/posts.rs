@@ -1,4 +1,4 @@
-//! A derived type with rows elsewhere of every kind, and every write that a process makes of it.
+//! A derived type with rows in other partitions of every kind, and every write that a process makes of it.
 
 // Several rows are `eventual`; clippy takes the repeated word for a repeated attribute (rust-clippy issue
 // 13238).
@@ -9,7 +9,7 @@ use super::observer::Observed;
 use super::process::{Process, Written};
 use crate as table_orm;
 use crate::entity::EntityKey;
-use crate::eventual::ForeignType;
+use crate::eventual::EventualType;
 use crate::{EntityKeys as _, Result, TableEntity};
 use std::time::Duration;
 
@@ -85,7 +85,7 @@ fn key(post: &Post) -> EntityKey<<Post as TableEntity>::Canonical> {
 
 impl Observed for Post {
     const TABLES: &'static [&'static str] = &["posts", "topics"];
-    const KIND: ForeignType = ForeignType::of::<Self>();
+    const KIND: EventualType = EventualType::of::<Self>();
 
     fn is_beside(row_key: &str) -> bool {
         row_key.starts_with("TITLE:")
@@ -132,7 +132,7 @@ async fn of_what_was_read(Process { repo, dice, .. }: &Process<Post>) -> Result<
         1 => repo.delete_if(key(&post), loaded.etag()).await,
         2 => repo.replace(&post, loaded.etag()).await.map(drop),
         3 => {
-            // It becomes another entity, with other rows elsewhere.
+            // It becomes another entity, with other rows in other partitions.
             *loaded = Post { number: Post::drawn_number(dice), ..post };
             repo.save(&mut loaded).await.map(drop)
         }

@@ -125,7 +125,7 @@ async fn run(seed: u64, left_out: Option<LeftOut>) -> Result<usize, String> {
     let rows = last.tables.table(table).scan(ScanPermit::because("test"));
     let rows = rows.collect().await.unwrap();
     if rows.iter().filter(|row| row.row_key.starts_with("P:")).count() != cities {
-        return Err(format!("a row elsewhere is left over: {rows:?}"));
+        return Err(format!("a row in another partition is left over: {rows:?}"));
     }
     observer.result()
 }

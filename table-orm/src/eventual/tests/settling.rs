@@ -5,7 +5,7 @@ use super::world::{Change, HOME, KIND, State, Thing, client, create, read, table
 use crate::embedded::EmbeddedStore;
 use crate::error::Error;
 use crate::eventual::{
-    DueEntry, ForeignKey, ForeignType, Intent, Pending, SettleError, SettleReport, Settled,
+    DueEntry, EventualKey, EventualType, Intent, Pending, SettleError, SettleReport, Settled,
     Settling, Sweep, settle,
 };
 use crate::layer::Faults;
@@ -40,11 +40,11 @@ async fn more_rows_than_a_transaction_takes_are_written_in_several() {
     let (observer, client) = world().await;
     let pending = write(&client, Some(rows(250, "1"))).await;
     settle(&client, KIND, &pending).await.unwrap();
-    assert_eq!(observer.snapshot().await.foreign.len(), 250);
+    assert_eq!(observer.snapshot().await.eventual.len(), 250);
     let pending = write(&client, None).await;
     settle(&client, KIND, &pending).await.unwrap();
     let end = observer.snapshot().await;
-    assert_eq!((end.foreign.len(), end.tickets.len(), end.intents.len()), (0, 0, 0));
+    assert_eq!((end.eventual.len(), end.tickets.len(), end.intents.len()), (0, 0, 0));
     assert_eq!(observer.violation(), None);
 }
 
@@ -54,7 +54,7 @@ async fn rows_that_are_too_large_together_are_written_in_several_transactions() 
     let stamp = "x".repeat(MAX_STRING_UNITS);
     let pending = write(&client, Some(rows(99, &stamp))).await;
     settle(&client, KIND, &pending).await.unwrap();
-    assert_eq!(observer.snapshot().await.foreign.len(), 99);
+    assert_eq!(observer.snapshot().await.eventual.len(), 99);
     assert_eq!(observer.violation(), None);
 }
 
@@ -71,7 +71,7 @@ async fn an_intent_over_a_mebibyte_is_refused_before_it_is_sent() {
     let (_, client) = world().await;
     let key = |row: usize| {
         let (partition_key, row_key) = ("p".repeat(500), format!("{row:0500}"));
-        ("by_key".to_owned(), ForeignKey { table: table("copies"), partition_key, row_key })
+        ("by_key".to_owned(), EventualKey { table: table("copies"), partition_key, row_key })
     };
     let intent = |rows| {
         let due = DueEntry {
@@ -91,7 +91,7 @@ async fn an_intent_over_a_mebibyte_is_refused_before_it_is_sent() {
 async fn an_intent_of_a_newer_version_is_left_and_reported() {
     let (observer, client) = world().await;
     let newer = write(&client, Some(State::new("copies p1 FULL:a:0", "1"))).await;
-    let older = ForeignType { table: |_, _, _| None, ..KIND };
+    let older = EventualType { table: |_, _, _| None, ..KIND };
     let sweep = |kind| Sweep { home: client.clone(), kind, grace: Duration::ZERO };
     let mut report = SettleReport::default();
     sweep(older).partition(HOME, &mut report).await.unwrap();
@@ -101,12 +101,12 @@ async fn an_intent_of_a_newer_version_is_left_and_reported() {
     assert_eq!(failure.row_key, newer.intent.row_key);
     // One of another type is not this type's.
     let mut other = SettleReport::default();
-    sweep(ForeignType { entity: "Other", ..KIND }).partition(HOME, &mut other).await.unwrap();
+    sweep(EventualType { entity: "Other", ..KIND }).partition(HOME, &mut other).await.unwrap();
     assert_eq!((other.settled, other.failures.len()), (0, 0));
     assert_eq!(observer.snapshot().await.intents.len(), 1);
     sweep(KIND).partition(HOME, &mut report).await.unwrap();
     assert_eq!(report.settled, 1);
-    assert_eq!(observer.snapshot().await.foreign.len(), 1);
+    assert_eq!(observer.snapshot().await.eventual.len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -129,7 +129,7 @@ async fn what_fails_in_a_live_process_is_tried_again_in_the_background() {
 }
 
 #[tokio::test]
-async fn a_foreign_table_that_is_not_there_leaves_the_intent_and_is_named() {
+async fn an_absent_table_of_eventual_rows_that_is_not_there_leaves_the_intent_and_is_named() {
     let (observer, client) = world().await;
     let pending = write(&client, Some(State::new("nowhere p1 FULL:a:0", "1"))).await;
     let failed = settle(&client, KIND, &pending).await.unwrap_err();

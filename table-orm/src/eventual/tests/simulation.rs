@@ -231,16 +231,16 @@ impl Actor {
 }
 
 #[test]
-fn rows_elsewhere_follow_whatever_is_lost_or_late_or_ends() {
+fn eventual_rows_follow_whatever_is_lost_or_late_or_ends() {
     all_hold(dose(200, 10_000), |seed| simulate(seed, BUSY, None));
 }
 
 #[test]
-fn rows_elsewhere_follow_writers_that_make_their_tickets_first() {
+fn eventual_rows_follow_writers_that_make_their_tickets_first() {
     all_hold(dose(200, 10_000), |seed| simulate(seed, TICKETS_FIRST, None));
 }
 
 #[test]
-fn rows_elsewhere_follow_bulk_writes_that_settle_together() {
+fn eventual_rows_follow_bulk_writes_that_settle_together() {
     all_hold(dose(60, 1_000), |seed| simulate(seed, BULK, None));
 }

@@ -11,7 +11,7 @@ use crate as table_orm;
 use crate::dose::dose;
 use crate::embedded::EmbeddedStore;
 use crate::entity::{DynamicEntity, read_row};
-use crate::eventual::{ForeignType, Pending};
+use crate::eventual::{EventualType, Pending};
 use crate::layer::FaultStore;
 use crate::model::{ETag, Edm, TableName};
 use crate::repo::SumProblem;
@@ -87,7 +87,7 @@ impl Invariants for Seen {
         } else if let Some(copy) = copy_of(&key.0, &key.1) {
             snapshot.wanted.insert(copy, total);
         } else if key.1.starts_with("DUE:") {
-            let pending = Pending::read(row, table, ForeignType::of::<Order>()).unwrap().unwrap();
+            let pending = Pending::read(row, table, EventualType::of::<Order>()).unwrap().unwrap();
             let keys = pending.intent.due.into_iter().flat_map(|entry| entry.keys);
             let keys = keys.map(|(_, key)| (key.partition_key, key.row_key)).collect();
             snapshot.listed.insert(key, keys);

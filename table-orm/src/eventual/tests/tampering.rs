@@ -3,7 +3,7 @@
 use super::chaos::version_of_nothing;
 use super::observer::{Entity, Observed, shown};
 use crate::entity::read_row;
-use crate::eventual::ForeignType;
+use crate::eventual::EventualType;
 use crate::model::{ETag, Metadata, TableName};
 use crate::store::{Action, Batch, IfMatch, Middleware, Operation, Store, StoreError, StoredRow};
 use bytes::Bytes;
@@ -43,7 +43,7 @@ pub(super) struct Tampering {
     client: u64,
     /// The table of the entities.
     home: TableName,
-    kind: ForeignType,
+    kind: EventualType,
     /// Readings of canonical rows that come instead of the true ones.
     readings: Mutex<BTreeMap<Entity, Option<StoredRow>>>,
 }
@@ -102,7 +102,7 @@ impl Tampering {
     }
 
     /// The transaction that consumes tickets.
-    async fn elsewhere(&self, table: &TableName, mut batch: Batch) -> Answer {
+    async fn in_other_table(&self, table: &TableName, mut batch: Batch) -> Answer {
         let count = batch.operations.len();
         let tickets = batch.operations.iter().filter(|row| is_ticket(row)).count();
         if self.leaves_out(LeftOut::RightRows) {
@@ -215,7 +215,7 @@ impl Middleware for Tampering {
 
     async fn commit(&self, table: &TableName, batch: Batch) -> Answer {
         if batch.operations.first().is_some_and(is_ticket) {
-            self.elsewhere(table, batch).await
+            self.in_other_table(table, batch).await
         } else {
             self.readings.lock().unwrap().clear();
             self.home(table, batch).await

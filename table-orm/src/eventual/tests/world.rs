@@ -1,6 +1,6 @@
 //! A type with rows in other partitions, and a client that writes its entities.
 //!
-//! The canonical row of an entity has two properties. `Keys` lists its foreign rows, such as
+//! The canonical row of an entity has two properties. `Keys` lists its `eventual` rows, such as
 //! `copies p1 FULL:a;copies p2 REF:a`: table, PartitionKey, RowKey. `Stamp` is the content: a row that begins
 //! with `FULL:` holds it, a row that begins with `REF:` does not, so it stays as it is when only the stamp
 //! changes.
@@ -8,9 +8,11 @@
 use super::observer::Observed;
 use crate::entity::{DynamicEntity, read_row};
 use crate::error::Result;
-use crate::eventual::foreign_rows::ForeignContent;
+use crate::eventual::eventual_rows::EventualContent;
 use crate::eventual::settle::Settler;
-use crate::eventual::{DueEntry, ForeignKey, ForeignRows, ForeignType, Intent, Pending, Prepared};
+use crate::eventual::{
+    DueEntry, EventualKey, EventualRows, EventualType, Intent, Pending, Prepared,
+};
 use crate::model::{ETag, Edm, Metadata, TableName};
 use crate::plan::{CanonicalKey, Connection, TableClient};
 use crate::store::{Action, Batch, IfMatch, Operation, Store, StoredRow};
@@ -27,14 +29,14 @@ pub(super) struct Thing;
 
 impl Observed for Thing {
     const TABLES: &'static [&'static str] = &["things", "copies"];
-    const KIND: ForeignType = KIND;
+    const KIND: EventualType = KIND;
 
     fn is_beside(_: &str) -> bool {
         false
     }
 }
 
-pub(super) const KIND: ForeignType = ForeignType {
+pub(super) const KIND: EventualType = EventualType {
     entity: "Thing",
     metadata: Metadata::Minimal,
     is_canonical: |row_key| row_key.starts_with(ENTITY),
@@ -48,10 +50,10 @@ pub(super) fn table(name: &str) -> TableName {
     TableName::new(name).unwrap()
 }
 
-fn rows(_: &TableName, row: StoredRow) -> Result<ForeignRows> {
+fn rows(_: &TableName, row: StoredRow) -> Result<EventualRows> {
     let thing: DynamicEntity = read_row(0, &row.body)?;
     let is_own = thing.row_key.starts_with(ENTITY);
-    Ok(if is_own { State::of(&thing).rows() } else { ForeignRows::default() })
+    Ok(if is_own { State::of(&thing).rows() } else { EventualRows::default() })
 }
 
 /// What a canonical row says.
@@ -83,24 +85,24 @@ impl State {
             .with("Stamp", self.stamp.clone())
     }
 
-    /// The rows elsewhere, each with what it shows.
-    pub fn shown(&self) -> impl Iterator<Item = (ForeignKey, &str)> {
+    /// The rows in other partitions, each with what it shows.
+    pub fn shown(&self) -> impl Iterator<Item = (EventualKey, &str)> {
         self.keys.split(';').filter(|key| !key.is_empty()).map(|key| {
             let [name, partition_key, row_key] =
                 <[&str; 3]>::try_from(key.split(' ').collect::<Vec<_>>()).unwrap();
             let stamp = if row_key.starts_with("REF:") { "" } else { &*self.stamp };
             let (partition_key, row_key) = (partition_key.to_owned(), row_key.to_owned());
-            (ForeignKey { table: table(name), partition_key, row_key }, stamp)
+            (EventualKey { table: table(name), partition_key, row_key }, stamp)
         })
     }
 
-    pub fn rows(&self) -> ForeignRows {
-        let content = |(key, stamp): (ForeignKey, &str)| {
+    pub fn rows(&self) -> EventualRows {
+        let content = |(key, stamp): (EventualKey, &str)| {
             let row = DynamicEntity::new(&key.partition_key, &key.row_key)
                 .with("Stamp", stamp.to_owned());
-            (key, ForeignContent { row: "by_key", body: row.body().unwrap() })
+            (key, EventualContent { row: "by_key", body: row.body().unwrap() })
         };
-        ForeignRows(self.shown().map(content).collect())
+        EventualRows(self.shown().map(content).collect())
     }
 }
 
@@ -135,8 +137,8 @@ pub(super) async fn read(client: &TableClient, entity: &str) -> Result<Option<Re
 pub(super) struct Change {
     pub batch: Batch,
     pub intent: Option<Intent>,
-    /// The rows elsewhere as they will be.
-    pub rows: BTreeMap<String, ForeignRows>,
+    /// The rows in other partitions as they will be.
+    pub rows: BTreeMap<String, EventualRows>,
 }
 
 impl Change {
@@ -171,7 +173,7 @@ impl Change {
         Ok(Self { batch: Batch { partition_key: HOME.to_owned(), operations }, intent, rows })
     }
 
-    /// Makes the tickets of what it will write elsewhere.
+    /// Makes the tickets of what it will write in other partitions.
     pub async fn prepare(&self, client: &TableClient) -> Option<Prepared> {
         let settler = Settler { home: client, kind: KIND, partition_key: HOME };
         settler.prepare(self.intent.as_ref()?, &self.rows).await

@@ -2,7 +2,7 @@
 
 use crate::entity::{DynamicEntity, read_row};
 use crate::error::{Error, Holder, Rejection, Result};
-use crate::eventual::foreign_type::ForeignType;
+use crate::eventual::eventual_type::EventualType;
 use crate::eventual::unique_value::UniqueValue;
 use crate::model::{ACROSS_GUARD, ETag, Edm, ROW_KEY, TableName};
 use crate::plan::{CanonicalKey, TableClient};
@@ -67,7 +67,7 @@ pub(crate) fn guard_row(partition_key: &str, entity: &Home, ticket: &str) -> Dyn
 pub(crate) struct Guards {
     /// The table of the entities.
     pub home: TableClient,
-    pub kind: ForeignType,
+    pub kind: EventualType,
 }
 
 impl Guards {
@@ -170,7 +170,7 @@ impl Guards {
                 row_key: GUARD_ROW.to_owned(),
                 index_row: None,
                 operation: None,
-                is_elsewhere: false,
+                is_other_table: false,
                 cause,
             }),
         }

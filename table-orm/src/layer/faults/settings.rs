@@ -166,13 +166,13 @@ impl Faults {
         self
     }
 
-    /// How long a partition stays offline; 10 s by default. Its requests fail with 503 or 500.
+    /// Sets how long a partition stays offline; 10 s by default. Its requests fail with 503 or 500.
     pub const fn offline_time(mut self, time: Duration) -> Self {
         self.offline_time = time;
         self
     }
 
-    /// How long a deleted table answers 409 `TableBeingDeleted`; 40 s by default, the shortest time
+    /// Sets how long a deleted table answers 409 `TableBeingDeleted`; 40 s by default, the shortest time
     /// that the service takes (service documentation, "Delete Table").
     pub const fn deletion_time(mut self, time: Duration) -> Self {
         self.deletion_time = time;

@@ -66,7 +66,7 @@ impl FaultStore {
         self.shared.injector.disable(false);
     }
 
-    /// How many requests got a fault so far; slow replies and short or empty pages do not count.
+    /// Returns how many requests got a fault so far; slow replies and short or empty pages do not count.
     #[must_use]
     pub fn injected(&self) -> u64 {
         self.shared.injector.injected()

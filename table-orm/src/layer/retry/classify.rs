@@ -3,7 +3,7 @@
 
 use crate::store::{ErrorCode, StoreError};
 
-/// Whether the same request may succeed later: after transport faults and the statuses 408, 429, 500,
+/// Returns whether the same request may succeed later: after transport faults and the statuses 408, 429, 500,
 /// 502, 503 and 504. A single operation of a transaction can fail with these too (Cosmos DB answers
 /// 429 there), but its 408 is a rejection. A credential that returned no token has already retried by
 /// itself. An answer that is too long would be as long again, and a write without an ETag has taken effect.
@@ -27,7 +27,7 @@ pub fn is_transient(error: &StoreError) -> bool {
 ///
 /// After no answer and after most server errors it may. It has not if it was rejected, never sent,
 /// throttled (the service rejects such a request before it does anything), is not implemented by the
-/// service, or the embedded store refuses it because it lost earlier ones.
+/// service, or the embedded store rejects it because it lost earlier ones.
 pub(crate) fn is_ambiguous(error: &StoreError) -> bool {
     match error.status {
         0 => !is_unsent(error),

@@ -2,7 +2,7 @@
 
 use crate::codec::{MembersByName, members_by_name, write_object};
 use crate::layer::LayerError;
-use crate::model::{ETag, TYPE_ANNOTATION, is_system_property};
+use crate::model::{ETag, MAX_NAME_CHARS, TYPE_ANNOTATION, is_system_property};
 use crate::store::{Action, ErrorCode, IfMatch, Operation, StoreError};
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -19,7 +19,7 @@ impl WriteIdProperty {
     pub(super) fn new(name: Cow<'static, str>) -> Result<Self, LayerError> {
         let starts = name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic());
         let valid = starts
-            && name.len() <= 255
+            && name.len() <= MAX_NAME_CHARS
             && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
             && !is_system_property(&name);
         if valid { Ok(Self(name)) } else { Err(LayerError::WriteIdName(name.into_owned())) }

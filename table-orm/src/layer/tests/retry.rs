@@ -310,7 +310,7 @@ async fn a_write_without_evidence_is_ambiguous_with_all_that_is_known() {
         row_key: "r".into(),
         index_row: None,
         operation: None,
-        is_elsewhere: false,
+        is_other_table: false,
         cause: error,
     };
     let error = Error::rejected(rejection);

@@ -2,7 +2,7 @@
 
 use super::chunk::Chunk;
 use crate::entity::{
-    EntityRows, Invalid, OtherPeriod, TableEntity, check_period, has_across, has_rows_elsewhere,
+    EntityRows, Invalid, OtherPeriod, TableEntity, check_period, has_across, has_eventual_rows,
     reaches_across, writes_blind,
 };
 use crate::error::Result;
@@ -21,13 +21,13 @@ pub(in crate::repo) struct BatchPolicy<E> {
     /// Whether an entity belongs in the table.
     place: fn(&E, &TableName) -> Result<(), OtherPeriod>,
     /// For types with rows or values in other partitions.
-    pub due: Option<Elsewhere<E>>,
+    pub due: Option<OtherPartitions<E>>,
     /// How each entity is sent by itself, when its operations depend on what is stored.
     pub individually: Option<Individually<E>>,
 }
 
 /// What the writes of a type need for other partitions.
-pub(in crate::repo) struct Elsewhere<E> {
+pub(in crate::repo) struct OtherPartitions<E> {
     /// Adds what the write of an entity makes due.
     add: Due<E>,
     /// The operations that a transaction has for it at most.
@@ -62,27 +62,24 @@ impl<E> BatchPolicy<E> {
     /// The same, where the writes of entities of type `T` make rows in other partitions due.
     pub fn due<T: TableEntity>(self, due: Due<E>) -> Self {
         // An intent for rows, and a ticket, or the same intent, for values.
-        let operations = usize::from(has_rows_elsewhere::<T>()) + usize::from(has_across::<T>());
-        let elsewhere = Elsewhere { add: due, operations };
-        Self {
-            due: (reaches_across::<T>() || !T::OVERFLOW.is_empty()).then_some(elsewhere),
-            ..self
-        }
+        let operations = usize::from(has_eventual_rows::<T>()) + usize::from(has_across::<T>());
+        let others = OtherPartitions { add: due, operations };
+        Self { due: (reaches_across::<T>() || !T::OVERFLOW.is_empty()).then_some(others), ..self }
     }
 
     /// The transaction that writes an entity, measured together with what it adds to an intent.
     pub fn measured(&self, client: &TableClient, entity: &E) -> Result<MeasuredBatch> {
         (self.place)(entity, &client.table).map_err(Invalid::from)?;
         let operations = (self.operations)(entity)?;
-        let Some(elsewhere) = &self.due else { return Ok(client.measure(operations)) };
+        let Some(others) = &self.due else { return Ok(client.measure(operations)) };
         let mut intents = Intents::default();
-        (elsewhere.add)(client, entity, &mut intents)?;
+        (others.add)(client, entity, &mut intents)?;
         let measured = intents.sender(client).measure(operations);
         let mut intent = Batch { operations: Vec::new(), ..measured.batch.clone() };
         intents.append_to(client, &mut intent)?;
         // The intent is shared: its frame counts for each entity, which leaves room to spare.
         let bytes = measured.bytes + client.measure(intent).bytes;
-        let most = measured.most - elsewhere.operations;
+        let most = measured.most - others.operations;
         let (units, units_room) = (intents.units(), intents.units_room());
         Ok(MeasuredBatch { bytes, most, units, units_room, ..measured })
     }
@@ -90,7 +87,7 @@ impl<E> BatchPolicy<E> {
     /// The intents of a transaction that writes these entities.
     pub fn intents(&self, client: &TableClient, entities: &[E]) -> Result<Intents, Invalid> {
         let mut intents = Intents::default();
-        if let Some(Elsewhere { add, .. }) = &self.due {
+        if let Some(OtherPartitions { add, .. }) = &self.due {
             entities.iter().try_for_each(|entity| add(client, entity, &mut intents))?;
         }
         Ok(intents)

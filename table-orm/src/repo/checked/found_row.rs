@@ -1,7 +1,7 @@
 //! The rows of a page as a checked query reads them: what each says about its entity.
 
 use crate::entity::{
-    ForeignHead, Loaded, OwnRows, ReadBackError, Row, RowHead, SkipUnreadable, TableEntity,
+    EventualHead, Loaded, OwnRows, ReadBackError, Row, RowHead, SkipUnreadable, TableEntity,
     canonical, home_key, is_alive, partition_key, read_entity, read_rows, row_key, split_page,
 };
 use crate::error::Result;
@@ -12,20 +12,20 @@ use bytes::Bytes;
 #[derive(Debug, Clone)]
 pub struct FoundRow {
     pub keys: RowHead,
-    /// The table of the entity, in a row elsewhere that says it.
+    /// The table of the entity, in a row in another partition that says it.
     pub home_table: Option<String>,
     pub home: CanonicalKey,
 }
 
 /// Reads rows in another partition by their keys and the table of their entities alone.
-pub fn read_elsewhere<R: Row>(
+pub fn read_eventual<R: Row>(
     own: &OwnRows,
     page: &[u8],
     skip: Option<&SkipUnreadable>,
     most: usize,
 ) -> Result<(Vec<FoundRow>, bool)> {
-    let (heads, whole) = read_rows::<ForeignHead>(own, page, skip, most)?;
-    let found = heads.into_iter().filter_map(|ForeignHead { keys, home_table }| {
+    let (heads, whole) = read_rows::<EventualHead>(own, page, skip, most)?;
+    let found = heads.into_iter().filter_map(|EventualHead { keys, home_table }| {
         let home = home_key::<R::Entity>(R::INDEX, &keys.partition_key, &keys.row_key);
         let (partition_key, row_key) = home?;
         Some(FoundRow { keys, home_table, home: CanonicalKey { partition_key, row_key } })

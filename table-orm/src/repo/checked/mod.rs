@@ -13,7 +13,7 @@ pub use pages::CheckedPages;
 use super::list::List;
 use super::listing::{Listing, only};
 use super::pages::RowStream;
-use crate::entity::{FromRow, Loaded, Row, TableEntity, canonical, foreign_at};
+use crate::entity::{FromRow, Loaded, Row, TableEntity, canonical, eventual_at};
 use crate::error::{Error, Result};
 use crate::plan::{Plan, Step};
 use futures_util::{TryStreamExt as _, stream};
@@ -53,7 +53,7 @@ impl<R: Row, C, T> List<R, C, T> {
     pub fn checked(self) -> Checked<R> {
         const {
             assert!(
-                foreign_at::<R::Entity>(R::INDEX).is_some(),
+                eventual_at::<R::Entity>(R::INDEX).is_some(),
                 "`checked` is for rows in other partitions, declared `eventual`; rows of the entity's \
                  own partition are always in step with it"
             );
@@ -111,9 +111,9 @@ impl<E: TableEntity, R: Row<Entity = E>, C> List<R, C, E> {
 
     /// The same. The rows store whole entities.
     pub(super) fn by_canonical_rows(self) -> Checked<R, Loaded<E>> {
-        let source = match foreign_at::<E>(R::INDEX) {
+        let source = match eventual_at::<E>(R::INDEX) {
             _ if Checked::<R>::IS_CANONICAL => Source::canonical,
-            Some(_) => Source::entity_elsewhere,
+            Some(_) => Source::eventual_entity,
             None => Source::entity,
         };
         Checked { listing: self.listing, source, give: identity }

@@ -1,6 +1,6 @@
 //! The pages of a checked query, whatever rows it reads.
 
-use super::found_row::{read_canonical, read_copies, read_elsewhere, read_point};
+use super::found_row::{read_canonical, read_copies, read_eventual, read_point};
 use super::other_rows::OtherRows;
 use crate::entity::{Loaded, OwnRows, Row, TableEntity};
 use crate::error::Result;
@@ -32,17 +32,17 @@ impl<R: Row> Source<R> {
 
     /// Rows in another partition, which it brings in step: an entity for each row.
     pub fn checked_row(listing: Listing, size: Option<usize>) -> Self {
-        Self::Other(Box::new(elsewhere(listing, size).settling()))
+        Self::Other(Box::new(eventual(listing, size).settling()))
     }
 
     /// The same: each entity once.
     pub fn checked_entity(listing: Listing, size: Option<usize>) -> Self {
-        Self::Other(Box::new(elsewhere(listing, size).settling().once()))
+        Self::Other(Box::new(eventual(listing, size).settling().once()))
     }
 
     /// Rows in another partition: each entity once.
-    pub fn entity_elsewhere(listing: Listing, size: Option<usize>) -> Self {
-        Self::Other(Box::new(elsewhere(listing, size).once()))
+    pub fn eventual_entity(listing: Listing, size: Option<usize>) -> Self {
+        Self::Other(Box::new(eventual(listing, size).once()))
     }
 
     /// Full copies in the entity's own partition: each entity once.
@@ -57,9 +57,9 @@ fn whole<E: TableEntity>(query: RowQuery) -> RowQuery {
     RowQuery { metadata: E::METADATA, ..query }
 }
 
-fn elsewhere<R: Row>(listing: Listing, size: Option<usize>) -> OtherRows<R> {
+fn eventual<R: Row>(listing: Listing, size: Option<usize>) -> OtherRows<R> {
     let own = const { OwnRows::of::<R>() };
-    let reader = PageReader::of(own, read_elsewhere::<R>);
+    let reader = PageReader::of(own, read_eventual::<R>);
     OtherRows::new(listing, size, reader, |query| reading_heads::<R>(query, &own))
 }
 

@@ -2,12 +2,12 @@
 
 use crate::entity::TableEntity;
 use crate::error::{Error, Result};
-use crate::eventual::{ForeignType, Guards, UniqueValue};
+use crate::eventual::{EventualType, Guards, UniqueValue};
 use crate::plan::{CanonicalKey, TableClient};
 
 /// The guards of a type.
 pub(crate) fn guards_of<E: TableEntity>(client: &TableClient) -> Guards {
-    Guards { home: client.clone(), kind: ForeignType::of::<E>() }
+    Guards { home: client.clone(), kind: EventualType::of::<E>() }
 }
 
 /// Makes the guard of a value right: the entity gets it if it has the value, and loses it if it does not. `false` where another entity has the value.

@@ -7,11 +7,11 @@ mod backfill;
 mod canonical_pages;
 mod deletes;
 mod drop_row;
+pub(super) mod eventual_rows;
 mod guards;
 pub(super) mod repair;
 mod retire;
 mod rewrite;
-pub(super) mod rows_elsewhere;
 pub(super) mod verify;
 
 pub use backfill::{Backfill, BackfillProgress, BackfillReport};
@@ -22,8 +22,10 @@ pub use drop_row::{
     MAX_KEPT_ROWS,
 };
 pub(crate) use drop_row::{FormerMarks, FormerProperties};
+pub(super) use eventual_rows::{EventualRowKeys, settle};
 pub use repair::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use retire::Retire;
 pub use rewrite::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
-pub(super) use rows_elsewhere::{RowElsewhere, settle};
-pub use verify::{Elsewhere, Finding, Problem, Verify, VerifyEventual, VerifyGuards, VerifyReport};
+pub use verify::{
+    Finding, Problem, RowLocation, Verify, VerifyEventual, VerifyGuards, VerifyReport,
+};

@@ -3,7 +3,7 @@
 //! Invariant: only rows whose keys read as those of the kind are deleted, and of several tables only those of one.
 
 use crate::entity::{
-    ForeignHead, OwnRows, Row, RowHead, RowOf, TableEntity, foreign_at, is_of_table, read_rows,
+    EventualHead, OwnRows, Row, RowHead, RowOf, TableEntity, eventual_at, is_of_table, read_rows,
     row_span,
 };
 use crate::error::Result;
@@ -66,7 +66,7 @@ impl<E: TableEntity> Repo<E> {
     pub fn retire<R: RowOf<E>>(&self, permit: ScanPermit) -> Retire<R> {
         const {
             assert!(
-                foreign_at::<E>(R::INDEX).is_some(),
+                eventual_at::<E>(R::INDEX).is_some(),
                 "`retire` is for rows in other partitions, declared `eventual`"
             );
         }
@@ -74,7 +74,8 @@ impl<E: TableEntity> Repo<E> {
         let query = self.client.query_of::<R>(keys);
         let query = reading_heads::<R>(query, &OwnRows::of::<R>());
         let query = RowQuery { metadata: Metadata::None, ..query };
-        let (client, reason) = (self.client.elsewhere(&query.table), permit.reason().to_owned());
+        let (client, reason) =
+            (self.client.in_other_table(&query.table), permit.reason().to_owned());
         let home = self.client.table.clone();
         Retire { client, home, query, reason, row: PhantomData }
     }
@@ -96,8 +97,8 @@ impl<R: Row> Retire<R> {
         let mut deleted = 0;
         let mut pages = client.pages(query);
         while let Some(page) = pages.next().await? {
-            let (rows, _) = read_rows::<ForeignHead>(&own, &page, None, usize::MAX)?;
-            let of_table = |row: ForeignHead| {
+            let (rows, _) = read_rows::<EventualHead>(&own, &page, None, usize::MAX)?;
+            let of_table = |row: EventualHead| {
                 let is = is_of_table::<R::Entity>(R::INDEX, &home, row.home_table.as_deref());
                 is.then_some(row.keys)
             };

@@ -77,7 +77,7 @@ impl<E: TableEntity> Purge<E> {
         self
     }
 
-    /// Deletes at most so many entities. The next purge goes on with the others.
+    /// Sets how many entities it deletes at most. The next purge goes on with the others.
     pub const fn limit(mut self, entities: u64) -> Self {
         self.limit = Some(entities);
         self

@@ -12,7 +12,7 @@ use crate::model::DateTime;
 use crate::plan::{CanonicalKey, Connection, TableClient};
 use crate::query::RowQuery;
 use crate::repo::get::MAX_PARALLEL_GETS;
-use crate::repo::maintenance::{RowElsewhere, settle};
+use crate::repo::maintenance::{EventualRowKeys, settle};
 use crate::repo::{BulkReport, Repo};
 use crate::sync::Pace;
 use futures_core::future::BoxFuture;
@@ -93,14 +93,15 @@ impl<E: TableEntity + 'static> PurgeRun<E> {
     async fn page(&mut self, client: &TableClient, heads: &[RowHead]) -> Result<()> {
         let Some(index) = expiry_row::<E>() else { return Ok(()) };
         let rows = heads.iter().filter_map(|head| {
-            RowElsewhere::of::<E>(client, index, (&head.partition_key, &head.row_key))
+            EventualRowKeys::of::<E>(client, index, (&head.partition_key, &head.row_key))
         });
         let rows: Vec<_> = rows.collect();
         let keys: Vec<_> = rows.iter().map(|row| row.home.clone()).collect();
         let read = stream::iter(keys).map(|key| async move { client.load::<E>(&key).await });
         // An entity that cannot be read is a failure of its own.
         let read: Vec<_> = read.buffered(MAX_PARALLEL_GETS).collect().await;
-        let (mut expired, mut stale) = (Vec::new(), BTreeMap::<String, Vec<RowElsewhere>>::new());
+        let (mut expired, mut stale) =
+            (Vec::new(), BTreeMap::<String, Vec<EventualRowKeys>>::new());
         for (row, loaded) in rows.into_iter().zip(read) {
             match loaded {
                 Ok(Some(loaded)) if self.is_due(&loaded, index, &row)? => expired.push(loaded),
@@ -113,7 +114,7 @@ impl<E: TableEntity + 'static> PurgeRun<E> {
     }
 
     /// Whether the entity has expired, and has this row of the index.
-    fn is_due(&self, loaded: &Loaded<E>, index: usize, row: &RowElsewhere) -> Result<bool> {
+    fn is_due(&self, loaded: &Loaded<E>, index: usize, row: &EventualRowKeys) -> Result<bool> {
         let keys = (&*row.key.partition_key, &*row.key.row_key);
         Ok(!is_alive::<E>(loaded.stored(), Some(self.until)) && has_row(&**loaded, index, keys)?)
     }
@@ -141,7 +142,7 @@ impl<E: TableEntity + 'static> PurgeRun<E> {
     async fn settle(
         &mut self,
         client: &TableClient,
-        stale: BTreeMap<String, Vec<RowElsewhere>>,
+        stale: BTreeMap<String, Vec<EventualRowKeys>>,
     ) -> Result<()> {
         let settled = stream::iter(stale)
             .map(|(home, rows)| async move {

@@ -21,7 +21,7 @@ impl<'a> Writes<'a> {
     pub fn rows<E: TableEntity>(&mut self, entity: &E, operations: fn(EntityRows) -> Batch) {
         match EntityRows::of_in(entity, &self.client.table) {
             Ok(rows) => {
-                // Of a type with rows elsewhere, only an insert writes without a read.
+                // Of a type with rows in other partitions, only an insert writes without a read.
                 self.due(|intents, client| {
                     intents.add::<E>(client, &rows.partition_key, None, rows.canonical())
                 });

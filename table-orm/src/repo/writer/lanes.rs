@@ -65,10 +65,10 @@ type Due = (Duration, u64);
 
 struct Lane<E> {
     waiting: VecDeque<Load<E>>,
-    place: Place,
+    place: LaneState,
 }
 
-enum Place {
+enum LaneState {
     Idle(Due),
     Ready,
     InFlight,
@@ -95,7 +95,7 @@ impl<E> Lanes<E> {
             self.begun += 1;
             let turn = (due, self.begun);
             self.idle.insert(turn, partition_key.clone());
-            Lane { waiting: VecDeque::new(), place: Place::Idle(turn) }
+            Lane { waiting: VecDeque::new(), place: LaneState::Idle(turn) }
         });
         match lane.waiting.back_mut() {
             Some(load) if !load.closed && load.chunk.takes(&measured) => {
@@ -114,11 +114,11 @@ impl<E> Lanes<E> {
         if let Some(load) = lane.waiting.back_mut() {
             load.closed |= load.chunk.is_full();
         }
-        if let (Place::Idle(turn), Some(Load { closed: true, .. })) =
+        if let (LaneState::Idle(turn), Some(Load { closed: true, .. })) =
             (&lane.place, lane.waiting.front())
         {
             self.idle.remove(turn);
-            lane.place = Place::Ready;
+            lane.place = LaneState::Ready;
             self.ready.push_back(partition_key);
         }
     }
@@ -133,7 +133,7 @@ impl<E> Lanes<E> {
             self.release_oldest();
         }
         let lane = self.lanes.get_mut(&self.ready.pop_front()?)?;
-        lane.place = Place::InFlight;
+        lane.place = LaneState::InFlight;
         lane.waiting.pop_front()
     }
 
@@ -148,7 +148,7 @@ impl<E> Lanes<E> {
     fn release_oldest(&mut self) {
         if let Some((_, partition_key)) = self.idle.pop_first() {
             if let Some(lane) = self.lanes.get_mut(&partition_key) {
-                lane.place = Place::Ready;
+                lane.place = LaneState::Ready;
             }
             self.ready.push_back(partition_key);
         }
@@ -165,12 +165,12 @@ impl<E> Lanes<E> {
             return;
         };
         if first.closed || first.due <= now || first.epoch() < self.flushed {
-            lane.place = Place::Ready;
+            lane.place = LaneState::Ready;
             self.ready.push_back(partition_key.to_owned());
         } else {
             self.begun += 1;
             let turn = (first.due, self.begun);
-            lane.place = Place::Idle(turn);
+            lane.place = LaneState::Idle(turn);
             self.idle.insert(turn, partition_key.to_owned());
         }
     }

@@ -47,7 +47,7 @@ impl<R: Row, C, T: FromRow<R>> List<R, C, T> {
         // The query is of one partition, so nobody needs to permit it.
         let permit = ScanPermit::because("a query of one partition");
         let store = Arc::clone(&client.connection.store);
-        // That of rows elsewhere may be another one.
+        // That of rows in other partitions may be another one.
         let table = query.as_ref().map_or(&client.table, |query| &query.table).clone();
         let mut scan = Scan::<T, R>::with(store, table, rows, Span::All, &permit);
         scan.query =

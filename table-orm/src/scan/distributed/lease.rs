@@ -55,7 +55,7 @@ pub(super) enum Claim<'a> {
     Postponed,
     Poisoned,
     /// It is not a message of a scan, or belongs to another scan that is running.
-    Foreign,
+    NotOfScan,
 }
 
 impl Control {
@@ -69,7 +69,7 @@ impl Control {
             if survivable(sent)?.is_some() {
                 self.forget(&message.receipt).await?;
             }
-            return Ok(Claim::Foreign);
+            return Ok(Claim::NotOfScan);
         };
         let owner = self.new_id();
         let renewal = Instant::now() + LEASE / 2;
@@ -91,7 +91,7 @@ impl Control {
             }
             if target.scan != self.scan {
                 // It is visible again after its time-out, for a worker of that scan.
-                return Ok(Claim::Foreign);
+                return Ok(Claim::NotOfScan);
             }
             let poisoned = row.stalls >= MOST_STALLS;
             if poisoned {

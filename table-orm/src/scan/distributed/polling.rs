@@ -58,7 +58,7 @@ impl Polling {
             Claim::Duplicate => Polled::Duplicate,
             Claim::Poisoned => Polled::Poisoned,
             Claim::Postponed => Polled::Nothing,
-            Claim::Foreign => {
+            Claim::NotOfScan => {
                 self.wait = self.backoff.next(&control.random);
                 Polled::Nothing
             }

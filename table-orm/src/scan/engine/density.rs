@@ -4,7 +4,7 @@
 //! Behind that prefix a page read earlier measures, one that shares fewer characters. So the pages
 //! are kept as a staircase: each shares more characters than the one below it.
 
-use super::key_line::{KeyLine, Place};
+use super::key_line::{KeyLine, LinePlace};
 
 /// A page that holds less than this share of a full one measures little.
 pub(super) const POOR_PAGE: f64 = 0.25;
@@ -27,7 +27,7 @@ struct MeasuredPage {
 /// Keys ahead that one page measures.
 struct Stretch {
     /// Where they end; `None` is the end of the line.
-    end: Option<Place>,
+    end: Option<LinePlace>,
     /// The distance that a page of them spans.
     page: f64,
 }

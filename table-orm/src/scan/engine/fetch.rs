@@ -111,7 +111,7 @@ fn error<T>(shared: &Shared<T>, request: &RowQuery, cause: StoreError) -> Error 
         row_key: String::new(),
         index_row: None,
         operation: None,
-        is_elsewhere: false,
+        is_other_table: false,
         cause,
     })
 }

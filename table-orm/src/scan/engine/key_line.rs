@@ -58,7 +58,7 @@ struct Alphabet {
 
 /// A place on a line. Its digits are those of the line's positions.
 #[derive(Debug, Clone, PartialEq, PartialOrd)]
-pub(super) struct Place(Vec<u64>);
+pub(super) struct LinePlace(Vec<u64>);
 
 impl KeyLine {
     /// Notes a key's characters.
@@ -94,14 +94,14 @@ impl KeyLine {
     }
 
     /// The place of a key.
-    pub fn place(&self, key: &str) -> Place {
+    pub fn place(&self, key: &str) -> LinePlace {
         let mut chars = key.chars();
-        Place(self.positions.iter().map(|at| chars.next().map_or(0, |c| at.digit(c))).collect())
+        LinePlace(self.positions.iter().map(|at| chars.next().map_or(0, |c| at.digit(c))).collect())
     }
 
     /// The first place after all keys that start with `prefix`.
-    pub fn behind(&self, prefix: &str) -> Place {
-        let Place(mut digits) = self.place(prefix);
+    pub fn behind(&self, prefix: &str) -> LinePlace {
+        let LinePlace(mut digits) = self.place(prefix);
         let last = prefix.chars().take(digits.len()).count().saturating_sub(1);
         if prefix.is_empty() {
             if let Some(first) = digits.first_mut() {
@@ -114,13 +114,13 @@ impl KeyLine {
     }
 
     /// How far `to` lies after `from`; negative if it lies before.
-    pub fn distance(&self, from: &Place, to: &Place) -> f64 {
+    pub fn distance(&self, from: &LinePlace, to: &LinePlace) -> f64 {
         let digits = self.positions.iter().zip(from.0.iter().zip(&to.0));
         digits.map(|(at, (from, to))| (*to as f64 - *from as f64) * at.weight).sum()
     }
 
     /// The place that far after another.
-    pub fn forward(&self, from: &Place, distance: f64) -> Place {
+    pub fn forward(&self, from: &LinePlace, distance: f64) -> LinePlace {
         let mut rest = distance.max(0.0);
         let mut digits = from.0.clone();
         for (digit, at) in digits.iter_mut().zip(&self.positions) {
@@ -132,7 +132,7 @@ impl KeyLine {
     }
 
     /// The same place, where only the first digit may be larger than its alphabet.
-    fn carried(&self, mut digits: Vec<u64>) -> Place {
+    fn carried(&self, mut digits: Vec<u64>) -> LinePlace {
         let mut carry = 0;
         for (position, (digit, at)) in digits.iter_mut().zip(&self.positions).enumerate().rev() {
             *digit = digit.saturating_add(carry);
@@ -142,11 +142,11 @@ impl KeyLine {
                 *digit %= base;
             }
         }
-        Place(digits)
+        LinePlace(digits)
     }
 
     /// A short key near a place, strictly between two keys; `None` if there is none.
-    pub fn key(&self, place: &Place, lo: &str, hi: Option<&str>) -> Option<String> {
+    pub fn key(&self, place: &LinePlace, lo: &str, hi: Option<&str>) -> Option<String> {
         let chars: Option<Vec<char>> =
             self.positions.iter().zip(&place.0).map(|(at, digit)| at.char(*digit)).collect();
         let chars = chars?;

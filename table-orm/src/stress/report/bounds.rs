@@ -8,7 +8,7 @@ use std::fmt;
 /// What a stress test can send at most: it ends before it would send more.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Bounds {
+pub struct StressBounds {
     /// Requests. An account bills each as a transaction.
     pub requests: u64,
     /// GiB of rows that are sent or returned.
@@ -21,7 +21,7 @@ pub struct Bounds {
     pub seconds_if_prompt: f64,
 }
 
-impl Bounds {
+impl StressBounds {
     /// Returns what an account charges at most for the requests, and for the rows while the test runs, in the currency
     /// of the prices. Traffic out of the region and the time of loading come on top.
     ///
@@ -45,7 +45,7 @@ impl Bounds {
     }
 }
 
-impl fmt::Display for Bounds {
+impl fmt::Display for StressBounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { requests, gib_moved, gib_stored, seconds, seconds_if_prompt } = self;
         let minutes = |seconds: &f64| (seconds / 60.0).ceil();

@@ -1,8 +1,8 @@
 //! Plots of a phase, as SVG.
 
-use super::figures::{Phase, Step};
+use super::figures::{Phase, StressStep};
 use super::format::number;
-use super::verdict::Target;
+use super::verdict::StressTarget;
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{Ranged, ValueFormatter};
 use plotters::coord::types::RangedCoordf64;
@@ -26,7 +26,7 @@ type Area<'s> = DrawingArea<SVGBackend<'s>, Shift>;
 type Plot<'p, 's, Y> = ChartContext<'p, SVGBackend<'s>, Cartesian2d<RangedCoordf64, Y>>;
 
 /// Entities a second over time: what was sent, what the store took, targets, and the first 503.
-pub(super) fn rates(phase: &Phase, targets: &[&Target]) -> Result<String, PlotError> {
+pub(super) fn rates(phase: &Phase, targets: &[&StressTarget]) -> Result<String, PlotError> {
     drawn(|area| {
         let rates = phase.steps.iter().flat_map(|step| [step.offered, step.entities_per_second]);
         let top = 1.15 * rates.fold(1.0, f64::max);
@@ -142,7 +142,7 @@ fn time(phase: &Phase) -> Range<f64> {
 }
 
 /// A value over time that is constant in each step.
-fn levels(phase: &Phase, value: impl Fn(&Step) -> f64) -> Vec<(f64, f64)> {
-    let ends = |step: &Step| [(step.at, value(step)), (step.at + step.seconds, value(step))];
+fn levels(phase: &Phase, value: impl Fn(&StressStep) -> f64) -> Vec<(f64, f64)> {
+    let ends = |step: &StressStep| [(step.at, value(step)), (step.at + step.seconds, value(step))];
     phase.steps.iter().flat_map(ends).collect()
 }

@@ -11,7 +11,7 @@ pub struct Phase {
     /// How many partitions shared the load.
     pub partitions: u32,
     /// In order of time.
-    pub steps: Vec<Step>,
+    pub steps: Vec<StressStep>,
     /// The first 429 or 503.
     pub first_refusal: Option<FirstRefusal>,
     /// The first error of a step in which calls failed for other reasons.
@@ -25,7 +25,7 @@ pub struct Phase {
 /// Some seconds at one rate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Step {
+pub struct StressStep {
     /// Whether the rate rose or was held.
     pub kind: StepKind,
     /// How many seconds after the start of the test it began.
@@ -40,7 +40,7 @@ pub struct Step {
     pub requests_per_second: f64,
     /// Calls that were sent.
     pub calls: u64,
-    /// Calls that failed, refused ones among them.
+    /// Calls that failed, rejected ones among them.
     pub failed: u64,
     /// Calls that were due and not sent, as too many others were in flight.
     pub unsent: u64,
@@ -79,7 +79,7 @@ pub enum StepKind {
 pub enum StepOutcome {
     /// At most 1 % of the calls failed, and the answers came in time.
     Kept,
-    /// More than 1 % failed, and requests were refused with 429 or 503.
+    /// More than 1 % failed, and requests were rejected with 429 or 503.
     Throttled,
     /// More than 1 % failed, for other reasons.
     Failed,

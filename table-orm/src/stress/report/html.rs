@@ -1,7 +1,7 @@
 //! The report as one page, which loads nothing.
 
 use super::chart;
-use super::figures::{Phase, Step};
+use super::figures::{Phase, StressStep};
 use super::format::number;
 use super::stress_report::StressReport;
 use crate::figures::{bytes, escaped, grouped};
@@ -98,7 +98,7 @@ const COLUMNS: [&str; 17] = [
     "outcome",
 ];
 
-fn cells(step: &Step) -> [String; 17] {
+fn cells(step: &StressStep) -> [String; 17] {
     let [p50, p90, p99, p999, most] = step.latencies().map(|millis| format!("{millis:.1}"));
     let errors: Vec<_> =
         step.errors.iter().map(|(code, count)| format!("{count} {code}")).collect();

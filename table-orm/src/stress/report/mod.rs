@@ -9,9 +9,9 @@ mod stress_report;
 mod text;
 mod verdict;
 
-pub use bounds::Bounds;
-pub use figures::{Ending, FirstRefusal, Phase, Step, StepKind, StepOutcome, Sustained};
+pub use bounds::StressBounds;
+pub use figures::{Ending, FirstRefusal, Phase, StepKind, StepOutcome, StressStep, Sustained};
 pub use stress_report::StressReport;
-pub use verdict::{Shards, Target, TargetScope, Verdict};
+pub use verdict::{Shards, StressTarget, TargetScope, Verdict};
 
 pub(super) use verdict::DEFAULT_TARGETS;

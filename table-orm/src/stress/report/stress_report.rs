@@ -1,6 +1,6 @@
 //! The whole of a stress test.
 
-use super::bounds::Bounds;
+use super::bounds::StressBounds;
 use super::figures::{Phase, Sustained};
 use super::verdict::{Shards, TargetScope, Verdict};
 use serde::Serialize;
@@ -29,7 +29,7 @@ pub struct StressReport {
     /// Over how many partitions a load has to be spread, if one partition sustained a rate.
     pub shards: Option<Shards>,
     /// What the test could have sent at most.
-    pub bounds: Bounds,
+    pub bounds: StressBounds,
     /// Requests of all steps. An account bills each as a transaction.
     pub requests: u64,
     /// How many seconds the test took, without loading the table.

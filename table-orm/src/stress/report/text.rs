@@ -1,6 +1,6 @@
 //! The report for a terminal.
 
-use super::figures::{Ending, Phase, Step, StepKind, StepOutcome};
+use super::figures::{Ending, Phase, StepKind, StepOutcome, StressStep};
 use super::format::number;
 use super::stress_report::StressReport;
 use super::verdict::{Shards, Verdict};
@@ -109,7 +109,7 @@ impl Phase {
 const HEAD: &str = "         entities a second  requests  failed                            latency in ms
   step     sent     took       /s      %  refused  retries     p50     p90     p99   p99.9     max         up       down";
 
-impl fmt::Display for Step {
+impl fmt::Display for StressStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -140,7 +140,7 @@ impl fmt::Display for Step {
     }
 }
 
-impl Step {
+impl StressStep {
     /// Milliseconds: p50, p90, p99, p99.9 and the longest.
     pub(super) fn latencies(&self) -> [f64; 5] {
         let Percentiles { p50, p90, p99, p999, most, .. } = self.latency_us;

@@ -21,7 +21,7 @@ pub(in crate::stress) const DEFAULT_TARGETS: [(&str, u32, TargetScope); 3] = [
 /// A rate to compare with.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Target {
+pub struct StressTarget {
     /// Whose it is.
     pub name: String,
     /// In entities of up to 1 KiB.
@@ -52,7 +52,7 @@ impl TargetScope {
 #[non_exhaustive]
 pub struct Verdict {
     /// The target.
-    pub target: Target,
+    pub target: StressTarget,
     /// What was sustained, in entities a second; `None` if nothing was sustained or tested.
     pub sustained: Option<f64>,
     /// Whether that is at least 95 % of the target: the search stops that near. `None` if the test
@@ -62,7 +62,7 @@ pub struct Verdict {
 
 impl Verdict {
     /// Compares what a phase sustained, if there was one.
-    pub(in crate::stress) fn new(target: Target, phase: Option<&Phase>) -> Self {
+    pub(in crate::stress) fn new(target: StressTarget, phase: Option<&Phase>) -> Self {
         let least = MET * target.entities_per_second;
         let sustained = phase.and_then(|phase| phase.sustained);
         let is_met = match (phase, sustained) {

@@ -3,7 +3,7 @@
 use super::{Person, client, memory, person};
 use crate::entity::{RowHead, read_row, split_page};
 use crate::eventual::unique::{Guards, Reservation};
-use crate::eventual::{DueEntry, ForeignType, UniqueValue};
+use crate::eventual::{DueEntry, EventualType, UniqueValue};
 use crate::layer::Counted;
 use crate::model::TableName;
 use crate::query::{KeyRange, RowQuery, Span};
@@ -88,7 +88,7 @@ async fn a_write_that_is_refused_takes_9_requests_and_leaves_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_value_of_a_reserver_that_ended_takes_9_requests() {
     let (store, people) = counting().await;
-    let ended = Guards { home: people.client.clone(), kind: ForeignType::of::<Person>() };
+    let ended = Guards { home: people.client.clone(), kind: EventualType::of::<Person>() };
     let x = UniqueValue { name: "name".to_owned(), value: "x".to_owned() };
     let entry = DueEntry::of_values("PERSON", vec![x]).unwrap();
     let _left = Reservation::make(ended, "1", &[entry]).await.unwrap();

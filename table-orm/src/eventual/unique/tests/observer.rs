@@ -7,7 +7,7 @@ use crate::eventual::tests::chaos::{self, Invariants};
 use crate::eventual::unique::GUARD_ROW;
 use crate::eventual::unique::guard::Guard;
 use crate::eventual::unique_value::{UniqueValue, unique_values};
-use crate::eventual::{ForeignType, Pending};
+use crate::eventual::{EventualType, Pending};
 use crate::model::{ETag, TableName};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -64,7 +64,7 @@ impl Invariants for OneHolder {
         let (partition_key, row_key) = (row.partition_key.clone(), row.row_key.clone());
         let row = DynamicEntity { etag: Some(ETag::new("")), ..row };
         let values = |row| {
-            let pending = Pending::read(row, table, ForeignType::of::<Person>()).unwrap().unwrap();
+            let pending = Pending::read(row, table, EventualType::of::<Person>()).unwrap().unwrap();
             pending.intent.values().map(|(_, value)| value.clone()).collect()
         };
         if row_key.starts_with("DUE:") {

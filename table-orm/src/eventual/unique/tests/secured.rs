@@ -1,7 +1,7 @@
 //! Guards of values that entities have already, made while others write.
 
 use super::{Person, client, memory, person};
-use crate::eventual::ForeignType;
+use crate::eventual::EventualType;
 use crate::eventual::unique::{GUARD_ROW, Guards};
 use crate::model::{ETag, TableName};
 use crate::store::{Action, IfMatch, Middleware, Operation, Store, StoreError};
@@ -46,7 +46,7 @@ async fn a_value_that_is_given_up_while_its_guard_is_made_leaves_no_guard() {
     store.write(&table, "UNQ:name:x", delete).await.unwrap();
     let given_up = GivenUp { inner: store, people: people.clone() };
     let other = client(Arc::new(given_up), 2);
-    let guards = Guards { home: other.client.clone(), kind: ForeignType::of::<Person>() };
+    let guards = Guards { home: other.client.clone(), kind: EventualType::of::<Person>() };
     guards.secure(&guards.entity("1", "PERSON"), None).await.unwrap();
     let permit = || ScanPermit::because("test");
     assert!(people.verify_guards(permit()).await.unwrap().findings.is_empty());

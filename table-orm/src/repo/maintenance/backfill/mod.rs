@@ -4,10 +4,10 @@
 //! canonical row that they follow from.
 
 mod builder;
-mod elsewhere;
+mod eventual_rows;
 mod report;
 mod run;
 
 pub use builder::Backfill;
-pub(super) use elsewhere::fill;
+pub(super) use eventual_rows::fill;
 pub use report::{BackfillProgress, BackfillReport};

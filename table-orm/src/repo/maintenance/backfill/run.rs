@@ -1,7 +1,7 @@
 //! A backfill in progress.
 
 use super::builder::Backfill;
-use super::elsewhere;
+use super::eventual_rows;
 use super::report::BackfillReport;
 use crate::entity::{
     OwnRows, TOTAL, TableEntity, Total, canonical, has_sum_copies, name_of, split_page,
@@ -51,7 +51,7 @@ impl<E: TableEntity> Backfill<'_, E> {
     /// Writes the rows of one page's entities.
     async fn page(&mut self, page: &Page, report: &mut BackfillReport) -> Result<()> {
         let mut chunks: Vec<Chunk<Entity>> = Vec::new();
-        let (mut elsewhere, mut homes) = (BTreeMap::new(), Vec::new());
+        let (mut others, mut homes) = (BTreeMap::new(), Vec::new());
         for row in split_page(&page.body)? {
             let row = VersionedRow::read(row.get().as_bytes())?;
             if !OwnRows::canonical::<E>().take(&row.context) {
@@ -66,8 +66,8 @@ impl<E: TableEntity> Backfill<'_, E> {
             };
             let VersionedRow { partition_key, row_key, body, .. } = row;
             let (client, home) = (&self.pages.client, CanonicalKey { partition_key, row_key });
-            elsewhere::add::<E>(&mut elsewhere, client, &home, body, self.only)?;
-            if self.only.is_none_or(|only| elsewhere::is_guard::<E>(only)) {
+            eventual_rows::add::<E>(&mut others, client, &home, body, self.only)?;
+            if self.only.is_none_or(|only| eventual_rows::is_guard::<E>(only)) {
                 homes.push(home);
             }
             let measured = self.pages.client.measure(batch);
@@ -98,10 +98,10 @@ impl<E: TableEntity> Backfill<'_, E> {
         // An unfinished page does not count: a resumed backfill reads it again.
         ended?;
         let (filled, busy) =
-            elsewhere::fill::<E>(&self.pages.client, elsewhere, &Problem::Missing).await?;
+            eventual_rows::fill::<E>(&self.pages.client, others, &Problem::Missing).await?;
         rows += filled;
         report.skipped.extend(busy);
-        let (secured, taken) = elsewhere::secure::<E>(&self.pages.client, &homes).await?;
+        let (secured, taken) = eventual_rows::secure::<E>(&self.pages.client, &homes).await?;
         rows += secured;
         report.skipped.extend(taken);
         let (corrected, changing) = self.count_sums(homes).await?;
@@ -145,7 +145,7 @@ impl<E: TableEntity> Backfill<'_, E> {
             partition_key: row.partition_key.clone(),
             row_key,
             canonical: Some(row.row_key.clone()),
-            elsewhere: None,
+            location: None,
             etag: None,
             problem,
         };
@@ -254,7 +254,7 @@ fn of_total<E: TableEntity>(partition_key: &str, wrong: WrongSum) -> Finding {
         partition_key: partition_key.to_owned(),
         row_key: total.row_key(0).unwrap_or_default(),
         canonical: None,
-        elsewhere: None,
+        location: None,
         etag: None,
         problem: Problem::Stale { properties: vec![TOTAL.to_owned()] },
     }

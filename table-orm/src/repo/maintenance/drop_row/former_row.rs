@@ -2,7 +2,7 @@
 
 use crate::entity::{
     CopyKind, EntityRows, PropertySchema, RowOf, RowTemplate, Schema, TableEntity, canonical,
-    foreign_at, read_row, template_at,
+    eventual_at, read_row, template_at,
 };
 use crate::key::{Escape, TextTemplate, TextTemplateFault};
 use crate::model::reserved_start;
@@ -124,7 +124,7 @@ pub enum FormerRowError {
     #[error(
         "row `{row}` of `{entity}` is in other partitions or another table: delete its rows with `retire`"
     )]
-    Elsewhere {
+    InOtherPartitions {
         /// The entity's type name.
         entity: String,
         /// The row's name.
@@ -140,7 +140,7 @@ impl FormerRow {
         const {
             assert!(R::INDEX != canonical::<E>(), "the canonical row holds the entity");
             assert!(
-                foreign_at::<E>(R::INDEX).is_none(),
+                eventual_at::<E>(R::INDEX).is_none(),
                 "rows in other partitions are deleted by `retire`"
             );
         }
@@ -204,7 +204,7 @@ impl FormerRow {
         Self { properties: Some(properties), ..self }
     }
 
-    /// The same row, which may have that property, too.
+    /// Returns the same row, which may have that property, too.
     #[must_use]
     pub fn property(mut self, name: impl Into<String>) -> Self {
         self.more.insert(name.into());

@@ -102,7 +102,7 @@ impl<E: TableEntity> Judge<E> {
     /// The components of the former row's template that are neither components nor fields of the type.
     pub fn unknown_components(&self) -> Vec<String> {
         let templates = (0..).map_while(template_at::<E>).map(|row| row.template());
-        let templates = templates.chain(E::FOREIGN.iter().map(|row| row.partition_key));
+        let templates = templates.chain(E::EVENTUAL.iter().map(|row| row.partition_key));
         let parts = templates.chain([E::PARTITION_KEY]).flat_map(|template| template.parts);
         let schema = Schema::of::<E>();
         let properties =

@@ -13,7 +13,7 @@ use crate::model::TableName;
 use crate::plan::{CanonicalKey, TableClient};
 use crate::repo::bulk::Remainder;
 use crate::repo::maintenance::verify::{Finding, Problem, guarded};
-use crate::repo::maintenance::{RowElsewhere, guards, settle};
+use crate::repo::maintenance::{EventualRowKeys, guards, settle};
 use crate::store::Batch;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -26,7 +26,7 @@ pub(super) enum Job {
     /// Findings about the index rows of one entity.
     Entity { partition_key: String, canonical: String, findings: Vec<Finding> },
     /// Findings about rows in other partitions, of the entities of one partition.
-    Elsewhere { home: String, rows: Vec<(Finding, RowElsewhere)> },
+    Eventual { home: String, rows: Vec<(Finding, EventualRowKeys)> },
     /// A finding about the guard of a value that is unique over all partitions, with the value and the entity.
     Guard { finding: Box<Finding>, value: UniqueValue, home: CanonicalKey },
     /// A finding about a ticket that nobody used.
@@ -45,7 +45,7 @@ impl Job {
             Self::Entity { partition_key, canonical, findings } => {
                 repair_entity::<E>(client, &partition_key, &canonical, findings).await
             }
-            Self::Elsewhere { home, rows } => {
+            Self::Eventual { home, rows } => {
                 let (findings, rows): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
                 let verdict = match settle::<E>(client, &home, &rows).await {
                     Ok(true) => Verdict::Repair,
@@ -98,7 +98,7 @@ impl Job {
             }
             Self::Value { finding } => unused_values::plan::<E>(client, &finding).await?,
             // What settling writes follows from readings after its tickets.
-            Self::Elsewhere { .. } | Self::Guard { .. } | Self::Skip { .. } => Vec::new(),
+            Self::Eventual { .. } | Self::Guard { .. } | Self::Skip { .. } => Vec::new(),
         };
         Ok(batches.into_iter().map(|batch| (client.table.clone(), batch)).collect())
     }
@@ -106,7 +106,7 @@ impl Job {
     fn into_findings(self) -> Vec<Finding> {
         match self {
             Self::Entity { findings, .. } | Self::Orphans { findings, .. } => findings,
-            Self::Elsewhere { rows, .. } => rows.into_iter().map(|(finding, _)| finding).collect(),
+            Self::Eventual { rows, .. } => rows.into_iter().map(|(finding, _)| finding).collect(),
             Self::Guard { finding, .. }
             | Self::Ticket { finding }
             | Self::Value { finding }
@@ -151,7 +151,7 @@ impl<I: Iterator<Item = Finding>> Jobs<I> {
         }
         let mut entities = BTreeMap::<String, Vec<Finding>>::new();
         let mut orphans = Vec::new();
-        let mut elsewhere = BTreeMap::<String, Vec<_>>::new();
+        let mut others = BTreeMap::<String, Vec<_>>::new();
         for finding in batch {
             if finding.entity == E::NAME
                 && let Some((value, home)) = guarded::<E>(&finding)
@@ -168,11 +168,11 @@ impl<I: Iterator<Item = Finding>> Jobs<I> {
                 self.ready.push_back(Job::Value { finding: Box::new(finding) });
                 continue;
             }
-            if finding.entity == E::NAME && finding.elsewhere.is_some() {
-                match row_elsewhere::<E>(client, &finding) {
+            if finding.entity == E::NAME && finding.location.is_some() {
+                match eventual_row::<E>(client, &finding) {
                     Some(row) => {
                         let home = row.home.partition_key.clone();
-                        elsewhere.entry(home).or_default().push((finding, row));
+                        others.entry(home).or_default().push((finding, row));
                     }
                     None => self.skip(finding, SkipReason::NotOurs),
                 }
@@ -199,8 +199,8 @@ impl<I: Iterator<Item = Finding>> Jobs<I> {
             };
             self.skip(finding, reason);
         }
-        let elsewhere = elsewhere.into_iter().map(|(home, rows)| Job::Elsewhere { home, rows });
-        self.ready.extend(elsewhere);
+        let others = others.into_iter().map(|(home, rows)| Job::Eventual { home, rows });
+        self.ready.extend(others);
         self.ready.extend(entities.into_iter().map(|(canonical, findings)| Job::Entity {
             partition_key: partition_key.clone(),
             canonical,
@@ -223,7 +223,10 @@ impl<I: Iterator<Item = Finding>> Jobs<I> {
 
 /// The row in another partition that a finding is about. Which entity of the table it belongs to follows from its keys
 /// alone, so an old finding can do no harm.
-fn row_elsewhere<E: TableEntity>(client: &TableClient, finding: &Finding) -> Option<RowElsewhere> {
-    let index = RowElsewhere::index_of::<E>(&finding.row)?;
-    RowElsewhere::of::<E>(client, index, (&finding.partition_key, &finding.row_key))
+fn eventual_row<E: TableEntity>(
+    client: &TableClient,
+    finding: &Finding,
+) -> Option<EventualRowKeys> {
+    let index = EventualRowKeys::index_of::<E>(&finding.row)?;
+    EventualRowKeys::of::<E>(client, index, (&finding.partition_key, &finding.row_key))
 }

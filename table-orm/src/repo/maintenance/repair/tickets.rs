@@ -7,7 +7,7 @@ use super::report::SkipReason;
 use super::verdict::{RepairOutcome, Verdict};
 use crate::entity::{TableEntity, has_sum_copies, read_row};
 use crate::error::{Error, Result};
-use crate::eventual::{ForeignType, LeftTicket};
+use crate::eventual::{EventualType, LeftTicket};
 use crate::plan::TableClient;
 use crate::repo::maintenance::verify::Finding;
 use crate::store::{Action, Batch, IfMatch, Operation};
@@ -42,8 +42,8 @@ pub(super) async fn decide<E: TableEntity>(
     client: &TableClient,
     finding: &Finding,
 ) -> Result<Result<(TableClient, Batch), SkipReason>> {
-    let said = finding.elsewhere.as_ref().map_or("", |elsewhere| &elsewhere.table);
-    let rows = E::FOREIGN.iter().map(|row| row.table_of(&client.table));
+    let said = finding.location.as_ref().map_or("", |location| &location.table);
+    let rows = E::EVENTUAL.iter().map(|row| row.table_of(&client.table));
     // The copies of totals are in the entity's table.
     let mut tables = rows.chain(has_sum_copies::<E>().then(|| client.table.clone()));
     // The names of tables have no case.
@@ -51,12 +51,12 @@ pub(super) async fn decide<E: TableEntity>(
     let Some(table) = table.filter(|_| LeftTicket::has_key(&finding.row_key)) else {
         return Ok(Err(SkipReason::NotOurs));
     };
-    let place = client.elsewhere(&table);
+    let place = client.in_other_table(&table);
     let Some(row) = place.annotated_row(&finding.partition_key, &finding.row_key).await? else {
         return Ok(Err(SkipReason::NoLongerHolds));
     };
     let row = read_row(0, &row.body)?;
-    let Some(ticket) = LeftTicket::read(row, &client.table, ForeignType::of::<E>()) else {
+    let Some(ticket) = LeftTicket::read(row, &client.table, EventualType::of::<E>()) else {
         return Ok(Err(SkipReason::NotOurs));
     };
     if place.age(ticket.written) < OLD {

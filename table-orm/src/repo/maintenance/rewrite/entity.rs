@@ -48,7 +48,7 @@ impl PreparedRewrite {
             partition_key: self.batch.partition_key.clone(),
             row_key: row_key.to_owned(),
             canonical: Some(self.canonical.clone()),
-            elsewhere: None,
+            location: None,
             etag: None,
             problem,
         };

@@ -6,8 +6,8 @@
 //!   stays the same.
 
 mod builder;
-mod elsewhere;
 mod entity;
+mod eventual_rows;
 mod report;
 mod run;
 

@@ -1,8 +1,8 @@
 //! A rewrite in progress.
 
 use super::builder::Rewrite;
-use super::elsewhere;
 use super::entity::{PreparedRewrite, prepare, rewrite_again};
+use super::eventual_rows;
 use super::report::{RewriteFailure, RewriteReport};
 use crate::entity::{OwnRows, TableEntity, split_page};
 use crate::error::Result;
@@ -60,7 +60,7 @@ async fn write_page<E: TableEntity>(
     for row in split_page(&page.body)? {
         let row = VersionedRow::read(row.get().as_bytes())?;
         if OwnRows::canonical::<E>().take(&row.context) {
-            if !E::ALIASES.is_empty() && !E::FOREIGN.is_empty() {
+            if !E::ALIASES.is_empty() && !E::EVENTUAL.is_empty() {
                 renaming.push(row.body);
             }
             preparing.push(prepare::<E>(client, row));
@@ -75,7 +75,7 @@ async fn write_page<E: TableEntity>(
     let sent = stream::iter(sending).buffer_unordered(parallelism);
     // An unfinished page does not count: a resumed rewrite reads it again.
     let written = sent.try_fold(written, |sum, next| async { Ok(sum.and(next)) }).await?;
-    let (renamed, busy) = elsewhere::rename::<E>(client, parallelism, &renaming).await?;
+    let (renamed, busy) = eventual_rows::rename::<E>(client, parallelism, &renaming).await?;
     report.progress.entities += written.entities;
     report.progress.rows += written.rows + renamed;
     report.skipped.extend(written.skipped);

@@ -48,7 +48,7 @@ use std::marker::PhantomData;
 pub struct Verify<E> {
     pub(super) client: TableClient,
     pub(super) query: Result<RowQuery, KeyError>,
-    /// The queries for rows elsewhere that it reads first.
+    /// The queries for rows in other partitions that it reads first.
     pub(super) joined: Vec<RowQuery>,
     joined_reason: Option<String>,
     reason: Option<String>,
@@ -200,7 +200,7 @@ impl<E: TableEntity> Verify<E> {
     /// ```
     pub fn join(mut self, permit: ScanPermit) -> Self {
         let home = &self.client.table;
-        let queries = E::FOREIGN.iter().map(|row| query(row.table_of(home), row.row.span()));
+        let queries = E::EVENTUAL.iter().map(|row| query(row.table_of(home), row.row.span()));
         self.joined.clear();
         for query in queries {
             if !self.joined.contains(&query) {

@@ -2,15 +2,15 @@
 //! finds rows whose entities are gone, and tickets that nobody used.
 
 use super::differences::differences;
-use super::elsewhere::mark_pending;
-use super::expected::rows_elsewhere;
+use super::eventual_rows::mark_pending;
+use super::expected::expected_eventual_rows;
 use super::finding::{Finding, Problem};
 use super::joined::{Joined, query};
 use super::leftover;
 use super::report::VerifyReport;
 use super::versioned_row::VersionedRow;
 use crate::entity::{
-    OwnRows, Query, Row, RowOf, TableEntity, canonical_rows, foreign_at, is_of_table, keys_of,
+    OwnRows, Query, Row, RowOf, TableEntity, canonical_rows, eventual_at, is_of_table, keys_of,
     row_span, split_page,
 };
 use crate::error::Result;
@@ -21,7 +21,7 @@ use crate::plan::{Plan, Step, TableClient};
 use crate::query::{KeyRange, RowQuery, ScanPermit, Span};
 use crate::repo::Repo;
 use crate::repo::get::MAX_PARALLEL_GETS;
-use crate::repo::maintenance::RowElsewhere;
+use crate::repo::maintenance::EventualRowKeys;
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
@@ -113,7 +113,7 @@ impl<R: Row> VerifyEventual<R> {
     fn new(client: TableClient, keys: Result<KeyRange, KeyError>, reason: Option<String>) -> Self {
         const {
             assert!(
-                foreign_at::<R::Entity>(R::INDEX).is_some(),
+                eventual_at::<R::Entity>(R::INDEX).is_some(),
                 "`verify_eventual` is for rows in other partitions, declared `eventual`; `verify` checks \
                  those of the entity's own partition"
             );
@@ -126,8 +126,8 @@ impl<R: Row> VerifyEventual<R> {
         Self { client, query, reason, joined: None, row: PhantomData }
     }
 
-    /// Reads all canonical rows of the type first, instead of one point query for each row elsewhere. It finds the
-    /// same: what these rows do not confirm is read by a point query as before.
+    /// Reads all canonical rows of the type first, instead of one point query for each row in another
+    /// partition. It finds the same: what these rows do not confirm is read by a point query as before.
     ///
     /// It scans the table of the entities, and is billed for it. It pays where the verify covers most of the rows.
     /// It holds the canonical rows in memory: about the bytes of their JSON, and 200 more for each.
@@ -227,7 +227,7 @@ enum Compared {
 async fn compare<R: Row>(client: TableClient, stored: Bytes) -> Result<Compared> {
     let row = VersionedRow::read(&stored)?;
     let keys = (&*row.partition_key, &*row.row_key);
-    let Some(found) = RowElsewhere::of::<R::Entity>(&client, R::INDEX, keys) else {
+    let Some(found) = EventualRowKeys::of::<R::Entity>(&client, R::INDEX, keys) else {
         return Ok(Compared::Undecided);
     };
     let home = &found.home;
@@ -251,7 +251,7 @@ fn is_confirmed<R: Row>(
         return Ok(false);
     }
     let keys = (&*row.partition_key, &*row.row_key);
-    let found = RowElsewhere::of::<R::Entity>(client, R::INDEX, keys);
+    let found = EventualRowKeys::of::<R::Entity>(client, R::INDEX, keys);
     let canonical = found.as_ref().and_then(|found| {
         joined.row(&client.table, &found.home.partition_key, &found.home.row_key)
     });
@@ -271,7 +271,9 @@ fn problem_of<R: Row>(
         Some(canonical) if own.take(&VersionedRow::read(canonical)?.context) => canonical,
         _ => return Ok(Some(Some(Problem::Orphan))),
     };
-    let Ok(rows) = rows_elsewhere::<R::Entity>(&client.table, canonical) else { return Ok(None) };
+    let Ok(rows) = expected_eventual_rows::<R::Entity>(&client.table, canonical) else {
+        return Ok(None);
+    };
     let expected = rows.iter().find(|(_, partition_key, expected)| {
         expected.index == R::INDEX
             && *partition_key == row.partition_key

@@ -3,8 +3,8 @@
 use super::finding::Problem;
 use crate::codec::rename;
 use crate::entity::{
-    CopyKind, DynamicEntity, EntityRow, EntityRows, ForeignRow, GuardTemplate, TableEntity,
-    canonical, foreign_at, foreign_rows_from, read_row,
+    CopyKind, DynamicEntity, EntityRow, EntityRows, EventualRow, GuardTemplate, TableEntity,
+    canonical, eventual_at, eventual_rows_from, read_row,
 };
 use crate::error::Result;
 use crate::model::{Edm, TableName};
@@ -39,7 +39,7 @@ pub(crate) struct ExpectedRow {
     pub body: Bytes,
     /// The canonical row's body.
     canonical: Bytes,
-    /// The table of the canonical row, for a row elsewhere.
+    /// The table of the canonical row, for a row in another partition.
     home: Option<TableName>,
 }
 
@@ -47,7 +47,7 @@ impl ExpectedRow {
     /// Whether an entity whose row has these properties instead, its canonical row else, is read as the
     /// expected one.
     pub fn is_read_from<E: TableEntity>(&self, properties: BTreeMap<String, Edm>) -> bool {
-        let is_guard = self.index >= E::ROWS.len() && foreign_at::<E>(self.index).is_none();
+        let is_guard = self.index >= E::ROWS.len() && eventual_at::<E>(self.index).is_none();
         !is_guard && self.read_from::<E>(properties).is_some()
     }
 
@@ -60,7 +60,7 @@ impl ExpectedRow {
         whole.properties.extend(properties.into_iter().filter(|(name, _)| own.contains_key(name)));
         let entity = read_row::<E>(canonical::<E>(), &whole.body().ok()?).ok()?;
         if let Some(home) = &self.home {
-            let rows = foreign_rows_from(home, &entity).ok()?;
+            let rows = eventual_rows_from(home, &entity).ok()?;
             return rows.iter().find(|row| row.body == self.body).map(drop);
         }
         let rows = EntityRows::of(&entity).ok()?;
@@ -70,14 +70,14 @@ impl ExpectedRow {
 
 /// The rows in other partitions and tables of the entity whose canonical row in the table `home` has that body,
 /// each with its table, which is the entity's for `None`, and its PartitionKey.
-pub(crate) fn rows_elsewhere<E: TableEntity>(
+pub(crate) fn expected_eventual_rows<E: TableEntity>(
     home: &TableName,
     body: &[u8],
 ) -> Result<Vec<(Option<&'static str>, String, ExpectedRow)>> {
-    let rows = foreign_rows_from(home, &read_row::<E>(canonical::<E>(), body)?)?;
+    let rows = eventual_rows_from(home, &read_row::<E>(canonical::<E>(), body)?)?;
     let canonical = Bytes::copy_from_slice(body);
     let expected =
-        rows.into_iter().map(|ForeignRow { index, table, partition_key, row_key, body }| {
+        rows.into_iter().map(|EventualRow { index, table, partition_key, row_key, body }| {
             let (canonical, home) = (canonical.clone(), Some(home.clone()));
             (table, partition_key, ExpectedRow { index, row_key, body, canonical, home })
         });

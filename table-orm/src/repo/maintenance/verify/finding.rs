@@ -30,8 +30,8 @@ pub struct Finding {
     /// The row's RowKey.
     pub row_key: String,
     /// Where the row and its entity are, if the row is in another partition or table.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub elsewhere: Option<Elsewhere>,
+    #[serde(rename = "elsewhere", default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<RowLocation>,
     /// The RowKey of the canonical row that expects the row; `None` for an orphan in the entity's partition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub canonical: Option<String>,
@@ -45,14 +45,14 @@ pub struct Finding {
 /// The place of a row in another partition or table, and of its entity.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Elsewhere {
+pub struct RowLocation {
     /// The row's table.
     pub table: String,
     /// The PartitionKey of the entity.
     pub home: String,
 }
 
-impl Elsewhere {
+impl RowLocation {
     /// A row in that table, of an entity in that partition.
     #[must_use]
     pub fn new(table: impl Into<String>, home: impl Into<String>) -> Self {

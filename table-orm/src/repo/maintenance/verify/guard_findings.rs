@@ -1,9 +1,9 @@
 //! Findings about the guard rows of values that are unique over all partitions.
 
-use super::finding::{Elsewhere, Finding, Problem};
+use super::finding::{Finding, Problem, RowLocation};
 use crate::entity::{TableEntity, canonical, read_row};
 use crate::error::{Error, Result};
-use crate::eventual::{ForeignType, GUARD_ROW, Guard, UniqueValue, unique_values};
+use crate::eventual::{EventualType, GUARD_ROW, Guard, UniqueValue, unique_values};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::repo::maintenance::guards::guards_of;
 
@@ -15,14 +15,14 @@ pub(crate) fn guard_finding<E: TableEntity>(
     guard: Option<&Guard>,
     problem: Problem,
 ) -> Finding {
-    let template = ForeignType::of::<E>().guard(&value.name);
+    let template = EventualType::of::<E>().guard(&value.name);
     let table = template.map_or_else(|| client.table.clone(), |it| it.table_of(&client.table));
     Finding {
         entity: E::NAME.to_owned(),
         row: value.name.clone(),
         partition_key: value.partition_key(),
         row_key: GUARD_ROW.to_owned(),
-        elsewhere: Some(Elsewhere::new(table.as_str(), home.partition_key.clone())),
+        location: Some(RowLocation::new(table.as_str(), home.partition_key.clone())),
         canonical: Some(home.row_key.clone()),
         etag: guard.map(|guard| guard.etag.as_str().to_owned()),
         problem,
@@ -31,9 +31,9 @@ pub(crate) fn guard_finding<E: TableEntity>(
 
 /// The value whose guard a finding is about, and the entity; `None` for a finding about another row.
 pub(crate) fn guarded<E: TableEntity>(finding: &Finding) -> Option<(UniqueValue, CanonicalKey)> {
-    let template = ForeignType::of::<E>().guard(&finding.row)?;
+    let template = EventualType::of::<E>().guard(&finding.row)?;
     let value = finding.partition_key.strip_prefix(template.start)?.to_owned();
-    let partition_key = finding.elsewhere.as_ref()?.home.clone();
+    let partition_key = finding.location.as_ref()?.home.clone();
     let key = CanonicalKey { partition_key, row_key: finding.canonical.clone()? };
     Some((UniqueValue { name: finding.row.clone(), value }, key))
 }

@@ -1,9 +1,9 @@
 //! Findings about tickets that nobody used.
 
-use super::finding::{Elsewhere, Finding, Problem};
+use super::finding::{Finding, Problem, RowLocation};
 use crate::entity::{Sum, TableEntity, copies_partition, read_row};
 use crate::error::Result;
-use crate::eventual::{ForeignType, LeftTicket, SETTLE_GRACE};
+use crate::eventual::{EventualType, LeftTicket, SETTLE_GRACE};
 use crate::model::{Metadata, TableName};
 use crate::plan::TableClient;
 use crate::query::{KeyRange, RowQuery, Span};
@@ -27,7 +27,7 @@ pub(super) fn finding<E: TableEntity>(
     table: &TableName,
     stored: &[u8],
 ) -> Result<Option<Finding>> {
-    let ticket = LeftTicket::read(read_row(0, stored)?, &client.table, ForeignType::of::<E>());
+    let ticket = LeftTicket::read(read_row(0, stored)?, &client.table, EventualType::of::<E>());
     let Some(ticket) = ticket else { return Ok(None) };
     let age = client.age(ticket.written);
     Ok((age >= SETTLE_GRACE).then(|| Finding {
@@ -35,7 +35,7 @@ pub(super) fn finding<E: TableEntity>(
         row: "ticket".to_owned(),
         partition_key: ticket.partition_key,
         row_key: ticket.row_key,
-        elsewhere: Some(Elsewhere::new(table.as_str(), ticket.home.partition_key)),
+        location: Some(RowLocation::new(table.as_str(), ticket.home.partition_key)),
         canonical: Some(ticket.home.row_key),
         etag: Some(ticket.etag.as_str().to_owned()),
         problem: Problem::Leftover { seconds: age.as_secs() },

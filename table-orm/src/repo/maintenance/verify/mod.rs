@@ -3,8 +3,8 @@
 
 mod builder;
 mod differences;
-mod elsewhere;
 mod eventual;
+mod eventual_rows;
 mod expected;
 mod finding;
 mod guard_findings;
@@ -19,11 +19,13 @@ mod versioned_row;
 
 pub use builder::Verify;
 pub use eventual::VerifyEventual;
-pub use finding::{Elsewhere, Finding, Problem};
+pub use finding::{Finding, Problem, RowLocation};
 pub use guards::VerifyGuards;
 pub use report::VerifyReport;
 
 pub(crate) use differences::{differences, has_form_of};
-pub(crate) use expected::{ExpectedRow, expected_rows, index_rows, own_canonical, rows_elsewhere};
+pub(crate) use expected::{
+    ExpectedRow, expected_eventual_rows, expected_rows, index_rows, own_canonical,
+};
 pub(crate) use guard_findings::{guard_finding, guarded};
 pub(crate) use versioned_row::VersionedRow;

@@ -67,7 +67,7 @@ impl<E: TableEntity> Partition<E> {
     /// Takes the next row, and appends the findings that it completes.
     pub fn row(&mut self, row: VersionedRow<'_>, findings: &mut Vec<Finding>) -> Result<RowKind> {
         match template_of::<E>(&row.context) {
-            None | Some((_, Ownership::Foreign)) => Ok(RowKind::Other),
+            None | Some((_, Ownership::OtherType)) => Ok(RowKind::Other),
             Some((index, Ownership::Moved(to))) => {
                 let problem = Problem::Moved { to };
                 findings.push(self.finding(index, &row.row_key, None, Some(&row.etag), problem));
@@ -190,7 +190,7 @@ impl<E: TableEntity> Partition<E> {
             partition_key: self.key.clone(),
             row_key: row_key.to_owned(),
             canonical: canonical.map(str::to_owned),
-            elsewhere: None,
+            location: None,
             etag: etag.map(|etag| etag.as_str().to_owned()),
             problem,
         }

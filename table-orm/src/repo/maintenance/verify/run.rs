@@ -1,7 +1,7 @@
 //! A verify in progress: pages in key order, partition by partition.
 
 use super::builder::Verify;
-use super::elsewhere;
+use super::eventual_rows;
 use super::finding::Finding;
 use super::guard_findings;
 use super::joined::Joined;
@@ -60,7 +60,7 @@ impl<E: TableEntity + 'static> IntoFuture for Verify<E> {
 /// A verify in progress.
 struct VerifyRun<E> {
     client: TableClient,
-    /// The queries for rows elsewhere that are to be read first.
+    /// The queries for rows in other partitions that are to be read first.
     to_join: Vec<RowQuery>,
     joined: Joined,
     /// The next request; `None` at the end.
@@ -68,7 +68,7 @@ struct VerifyRun<E> {
     partition: Option<Partition<E>>,
     /// The requests for tickets that are to come after it.
     tickets: VecDeque<RowQuery>,
-    /// Canonical rows whose rows elsewhere are to be compared.
+    /// Canonical rows whose rows in other partitions are to be compared.
     canonical: Vec<(CanonicalKey, Bytes)>,
     /// The next request for the rows of large values.
     values: Option<RowQuery>,
@@ -139,7 +139,7 @@ impl<E: TableEntity + 'static> VerifyRun<E> {
             for (home, body) in &canonical {
                 findings.extend(guard_findings::findings::<E>(&self.client, home, body).await?);
             }
-            let found = elsewhere::findings::<E>(self.client.clone(), canonical, &self.joined);
+            let found = eventual_rows::findings::<E>(self.client.clone(), canonical, &self.joined);
             findings.extend(found.await?);
             self.ready.extend(findings);
         }

@@ -35,7 +35,7 @@ pub(super) async fn finding<E: TableEntity>(
         row: "large value".to_owned(),
         partition_key,
         row_key,
-        elsewhere: None,
+        location: None,
         canonical: None,
         etag: etag.map(|etag| etag.as_str().to_owned()),
         problem: Problem::UnusedValue { seconds: age.as_secs() },

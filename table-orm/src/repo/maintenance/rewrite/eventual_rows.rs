@@ -3,12 +3,12 @@
 use crate::codec::has_former_names;
 use crate::entity::TableEntity;
 use crate::error::Result;
-use crate::eventual::ForeignKey;
+use crate::eventual::EventualKey;
 use crate::plan::TableClient;
-use crate::repo::maintenance::RowElsewhere;
+use crate::repo::maintenance::EventualRowKeys;
 use crate::repo::maintenance::backfill::fill;
 use crate::repo::maintenance::repair::Skipped;
-use crate::repo::maintenance::verify::{Problem, rows_elsewhere};
+use crate::repo::maintenance::verify::{Problem, expected_eventual_rows};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::collections::BTreeMap;
 
@@ -21,9 +21,10 @@ pub(super) async fn rename<E: TableEntity>(
     canonical: &[&[u8]],
 ) -> Result<(u64, Vec<Skipped>)> {
     let expected = canonical.iter().flat_map(|body| {
-        let of_entity = rows_elsewhere::<E>(&client.table, body).unwrap_or_default().into_iter();
+        let of_entity =
+            expected_eventual_rows::<E>(&client.table, body).unwrap_or_default().into_iter();
         of_entity.filter_map(|(_, partition_key, row)| {
-            RowElsewhere::of::<E>(client, row.index, (&partition_key, &row.row_key))
+            EventualRowKeys::of::<E>(client, row.index, (&partition_key, &row.row_key))
         })
     });
     let reading: Vec<_> = expected.map(|row| with_former_names::<E>(client, row)).collect();
@@ -39,9 +40,9 @@ pub(super) async fn rename<E: TableEntity>(
 /// The row, if it is stored with a former name.
 async fn with_former_names<E: TableEntity>(
     client: &TableClient,
-    row: RowElsewhere,
-) -> Result<Option<RowElsewhere>> {
-    let ForeignKey { table, partition_key, row_key } = &row.key;
+    row: EventualRowKeys,
+) -> Result<Option<EventualRowKeys>> {
+    let EventualKey { table, partition_key, row_key } = &row.key;
     let stored = client.in_table(table).annotated_row(partition_key, row_key).await?;
     Ok(stored.filter(|stored| has_former_names(&stored.body, E::ALIASES)).map(|_| row))
 }

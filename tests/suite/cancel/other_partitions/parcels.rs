@@ -152,7 +152,7 @@ impl Depot {
         Client { tables, parcels, taken: Arc::clone(&self.taken) }
     }
 
-    /// Loses a row elsewhere and a row at home, makes another stale, and leaves one over.
+    /// Loses a row in another partition and a row at home, makes another stale, and leaves one over.
     pub async fn damage(&self) {
         let tables = Tables::new(self.store());
         let rows = tables.table(TableName::new("parcels").unwrap());

@@ -1,22 +1,22 @@
 //! Rows in other partitions and tables, as maintenance names them: by their keys, from which the entity
 //! follows.
 
-use crate::entity::{TableEntity, first_foreign, foreign_at, home_key, name_of};
+use crate::entity::{TableEntity, eventual_at, first_eventual, home_key, name_of};
 use crate::error::{Error, Result};
-use crate::eventual::{DueEntry, ForeignKey, ForeignType, SettleError, settle_keys};
+use crate::eventual::{DueEntry, EventualKey, EventualType, SettleError, settle_keys};
 use crate::plan::{CanonicalKey, TableClient};
 
 /// A row in another partition or table.
 #[derive(Debug, Clone)]
-pub(crate) struct RowElsewhere {
+pub(crate) struct EventualRowKeys {
     /// Which of the entity's templates it is written from.
     pub index: usize,
-    pub key: ForeignKey,
+    pub key: EventualKey,
     /// The canonical row of the only entity that can have it.
     pub home: CanonicalKey,
 }
 
-impl RowElsewhere {
+impl EventualRowKeys {
     /// The row of these keys; `None` where they are not those of a row of the template.
     pub fn of<E: TableEntity>(
         client: &TableClient,
@@ -24,19 +24,19 @@ impl RowElsewhere {
         (partition_key, row_key): (&str, &str),
     ) -> Option<Self> {
         let (home_partition, home_row) = home_key::<E>(index, partition_key, row_key)?;
-        let table = foreign_at::<E>(index)?.table_of(&client.table);
+        let table = eventual_at::<E>(index)?.table_of(&client.table);
         let (partition_key, row_key) = (partition_key.to_owned(), row_key.to_owned());
         Some(Self {
             index,
-            key: ForeignKey { table, partition_key, row_key },
+            key: EventualKey { table, partition_key, row_key },
             home: CanonicalKey { partition_key: home_partition, row_key: home_row },
         })
     }
 
     /// The index of the template of that name.
     pub fn index_of<E: TableEntity>(name: &str) -> Option<usize> {
-        let at = E::FOREIGN.iter().position(|template| template.row.name == name)?;
-        Some(first_foreign::<E>() + at)
+        let at = E::EVENTUAL.iter().position(|template| template.row.name == name)?;
+        Some(first_eventual::<E>() + at)
     }
 }
 
@@ -45,14 +45,14 @@ impl RowElsewhere {
 pub(crate) async fn settle<E: TableEntity>(
     client: &TableClient,
     home: &str,
-    rows: &[RowElsewhere],
+    rows: &[EventualRowKeys],
 ) -> Result<bool, Error> {
-    let entry = |row: &RowElsewhere| {
+    let entry = |row: &EventualRowKeys| {
         let keys = vec![(name_of::<E>(row.index).to_owned(), row.key.clone())];
         DueEntry { canonical: row.home.row_key.clone(), keys, values: Vec::new() }
     };
     let due: Vec<_> = rows.iter().map(entry).collect();
-    match settle_keys(client, ForeignType::of::<E>(), home, &due).await {
+    match settle_keys(client, EventualType::of::<E>(), home, &due).await {
         Ok(()) => Ok(true),
         Err(SettleError::Store(error)) => Err(error),
         Err(SettleError::Row { source, .. }) => Err(*source),

@@ -1,6 +1,6 @@
 //! Rows for each element in other partitions: people who are mentioned.
 
-use table_orm::entity::foreign_rows;
+use table_orm::entity::eventual_rows;
 use table_orm::{EntityKeys, TableEntity, Tables};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -37,7 +37,7 @@ fn post(mentions: &[&str], labels: &[&str]) -> Post {
 
 #[test]
 fn each_element_has_a_row_in_the_partition_that_it_names() {
-    let rows = foreign_rows(&post(&["ann", "bob", "ann"], &["x", "y"])).unwrap();
+    let rows = eventual_rows(&post(&["ann", "bob", "ann"], &["x", "y"])).unwrap();
     let keys: Vec<_> =
         rows.iter().map(|row| (row.partition_key.as_str(), row.row_key.as_str())).collect();
     let expected = [
@@ -47,7 +47,7 @@ fn each_element_has_a_row_in_the_partition_that_it_names() {
         ("all", "LAB:y__B__00007"),
     ];
     assert_eq!(keys, expected);
-    assert_eq!(foreign_rows(&post(&[], &[])).unwrap(), []);
+    assert_eq!(eventual_rows(&post(&[], &[])).unwrap(), []);
 }
 
 #[tokio::test]
@@ -58,7 +58,7 @@ async fn a_checked_query_yields_what_still_has_the_element() {
     let rows = tables.table(posts.table().clone());
     // As settling writes them.
     let write = async |post: &Post| {
-        for row in foreign_rows(post).unwrap() {
+        for row in eventual_rows(post).unwrap() {
             let mut stored =
                 rows.get(&row.partition_key, &row.row_key).await.unwrap().unwrap_or_else(|| {
                     table_orm::DynamicEntity::new(row.partition_key.as_str(), row.row_key.as_str())

@@ -6,8 +6,8 @@
 
 use super::query::canonical;
 use super::rows::{body, element_key, elements, encode, partition_key};
-use super::template::{first_foreign, foreign_at, has_own_table, template_at};
-use super::{CopyKind, ForeignTemplate, Invalid, TableEntity};
+use super::template::{eventual_at, first_eventual, has_own_table, template_at};
+use super::{CopyKind, EventualTemplate, Invalid, TableEntity};
 use crate::key::{KeyError, KeyText, StoredKeys};
 use crate::model::{HOME_TABLE, TableName};
 use crate::property::{PropertiesWriter, PropertyError};
@@ -18,10 +18,10 @@ use std::marker::PhantomData;
 /// A row of one entity in another partition or table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ForeignRow {
+pub struct EventualRow {
     /// Which of the entity's templates it is written from: after those of
     /// [`ROWS`](TableEntity::ROWS) and [`GUARDS`](TableEntity::GUARDS), one of
-    /// [`FOREIGN`](TableEntity::FOREIGN).
+    /// [`EVENTUAL`](TableEntity::EVENTUAL).
     pub index: usize,
     /// Its table; `None` for the table of the entity.
     pub table: Option<&'static str>,
@@ -38,15 +38,15 @@ pub struct ForeignRow {
 ///
 /// # Errors
 /// When the service would reject a key or a property: [`Invalid`].
-pub fn foreign_rows<E: TableEntity>(entity: &E) -> Result<Vec<ForeignRow>, Invalid> {
+pub fn eventual_rows<E: TableEntity>(entity: &E) -> Result<Vec<EventualRow>, Invalid> {
     rows_of(entity, None)
 }
 
 /// The rows of an entity in the table `home`, in other partitions and tables.
-pub(crate) fn foreign_rows_from<E: TableEntity>(
+pub(crate) fn eventual_rows_from<E: TableEntity>(
     home: &TableName,
     entity: &E,
-) -> Result<Vec<ForeignRow>, Invalid> {
+) -> Result<Vec<EventualRow>, Invalid> {
     let is_its_own = home.as_str().eq_ignore_ascii_case(E::TABLE);
     rows_of(entity, (!is_its_own).then_some(home))
 }
@@ -65,12 +65,12 @@ pub(crate) fn is_of_table<E: TableEntity>(
 fn rows_of<E: TableEntity>(
     entity: &E,
     home: Option<&TableName>,
-) -> Result<Vec<ForeignRow>, Invalid> {
+) -> Result<Vec<EventualRow>, Invalid> {
     // Without the name, and with it.
     let mut full = [None, None];
     let mut rows = Vec::new();
-    for (at, template) in E::FOREIGN.iter().enumerate() {
-        let index = first_foreign::<E>() + at;
+    for (at, template) in E::EVENTUAL.iter().enumerate() {
+        let index = first_eventual::<E>() + at;
         let (mut partial, mut taken) = (None, HashSet::new());
         let home = home.filter(|_| template.table.is_some());
         for keys in keys_of_rows(entity, index) {
@@ -89,7 +89,7 @@ fn rows_of<E: TableEntity>(
                 None => properties.insert(encode_in(home, entity, index)?),
             };
             let body = body(&partition_key, &row_key, properties)?;
-            rows.push(ForeignRow { index, table: template.table, partition_key, row_key, body });
+            rows.push(EventualRow { index, table: template.table, partition_key, row_key, body });
         }
     }
     Ok(rows)
@@ -124,22 +124,22 @@ fn keys_of<E: TableEntity>(
     element: usize,
 ) -> Result<Option<(String, String)>, KeyError> {
     let Some(row_key) = element_key(entity, index, element)? else { return Ok(None) };
-    let partition_key = match foreign_at::<E>(index) {
-        Some(template) => foreign_partition_key(entity, index, element, template)?,
+    let partition_key = match eventual_at::<E>(index) {
+        Some(template) => eventual_partition_key(entity, index, element, template)?,
         None => Some(partition_key(entity)?),
     };
     Ok(partition_key.map(|partition_key| (partition_key, row_key)))
 }
 
-fn foreign_partition_key<E: TableEntity>(
+fn eventual_partition_key<E: TableEntity>(
     entity: &E,
     index: usize,
     element: usize,
-    template: &ForeignTemplate,
+    template: &EventualTemplate,
 ) -> Result<Option<String>, KeyError> {
     let mut key = KeyText::new(E::NAME, E::ESCAPE).for_element(element);
     key.literal(template.partition_key.start);
-    let written = entity.encode_foreign_partition_key(index, &mut key)?;
+    let written = entity.encode_eventual_partition_key(index, &mut key)?;
     if written { key.finish().map(Some) } else { Ok(None) }
 }
 
@@ -150,7 +150,7 @@ pub(crate) fn home_key<E: TableEntity>(
     partition_key: &str,
     row_key: &str,
 ) -> Option<(String, String)> {
-    let template = foreign_at::<E>(index)?;
+    let template = eventual_at::<E>(index)?;
     if !template.row.takes(row_key, E::ESCAPE)
         || !template.partition_key.takes(partition_key, E::ESCAPE)
     {

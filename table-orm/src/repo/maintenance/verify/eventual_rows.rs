@@ -1,23 +1,23 @@
 //! Compares the rows of entities in other partitions and tables with what their canonical rows say.
 
 use super::differences::differences;
-use super::expected::{ExpectedRow, rows_elsewhere};
-use super::finding::{Elsewhere, Finding, Problem};
+use super::expected::{ExpectedRow, expected_eventual_rows};
+use super::finding::{Finding, Problem, RowLocation};
 use super::joined::Joined;
 use crate::entity::{TableEntity, name_of};
 use crate::error::{Error, Result};
-use crate::eventual::{ForeignKey, ForeignType, pending_keys};
+use crate::eventual::{EventualKey, EventualType, pending_keys};
 use crate::model::{ETag, TableName};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::repo::get::MAX_PARALLEL_GETS;
-use crate::repo::maintenance::RowElsewhere;
+use crate::repo::maintenance::EventualRowKeys;
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// The findings about the rows elsewhere of entities whose canonical rows have these keys and bodies: a point
+/// The findings about the `eventual` rows of entities whose canonical rows have these keys and bodies: a point
 /// query for each such row that `joined` does not confirm, at most 16 in flight. The partition's own verify
 /// reports an unreadable canonical row.
 pub(super) fn findings<E: TableEntity + 'static>(
@@ -27,7 +27,7 @@ pub(super) fn findings<E: TableEntity + 'static>(
 ) -> BoxFuture<'static, Result<Vec<Finding>>> {
     let of = client.clone();
     let rows = canonical.into_iter().flat_map(move |(home, body)| {
-        let rows = rows_elsewhere::<E>(&of.table, &body).unwrap_or_default().into_iter();
+        let rows = expected_eventual_rows::<E>(&of.table, &body).unwrap_or_default().into_iter();
         rows.map(move |row| (home.clone(), row))
     });
     let home = client.clone();
@@ -56,11 +56,11 @@ pub(super) async fn mark_pending<E: TableEntity>(
 ) -> Result<()> {
     let mut pending = BTreeMap::new();
     for finding in findings {
-        let Some(Elsewhere { table, home }) = &finding.elsewhere else { continue };
+        let Some(RowLocation { table, home }) = &finding.location else { continue };
         let keys = match pending.entry(home.clone()) {
             Entry::Occupied(keys) => keys.into_mut(),
             Entry::Vacant(keys) => {
-                keys.insert(pending_keys(client, ForeignType::of::<E>(), home).await?)
+                keys.insert(pending_keys(client, EventualType::of::<E>(), home).await?)
             }
         };
         let Finding { partition_key, row_key, .. } = &*finding;
@@ -93,12 +93,12 @@ async fn compare<E: TableEntity>(
             (differences::<E>(&row, &stored.body, hidden)?, Some(stored.etag()?))
         }
     };
-    let key = ForeignKey { table: place.table, partition_key, row_key: row.row_key };
-    let found = RowElsewhere { index: row.index, key, home };
+    let key = EventualKey { table: place.table, partition_key, row_key: row.row_key };
+    let found = EventualRowKeys { index: row.index, key, home };
     Ok(problem.map(|problem| found.finding::<E>(etag.as_ref(), problem)))
 }
 
-impl RowElsewhere {
+impl EventualRowKeys {
     /// A finding about the row, whose version was that when it was read.
     pub(in crate::repo::maintenance) fn finding<E: TableEntity>(
         self,
@@ -111,7 +111,7 @@ impl RowElsewhere {
             row: name_of::<E>(index).to_owned(),
             partition_key: key.partition_key,
             row_key: key.row_key,
-            elsewhere: Some(Elsewhere::new(key.table.as_str(), home.partition_key)),
+            location: Some(RowLocation::new(key.table.as_str(), home.partition_key)),
             canonical: Some(home.row_key),
             etag: etag.map(|etag| etag.as_str().to_owned()),
             problem,

@@ -4,26 +4,26 @@ use crate::entity::TableEntity;
 use crate::error::{Error, Result};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::repo::maintenance::repair::{SkipReason, Skipped};
-use crate::repo::maintenance::verify::{Problem, guard_finding, rows_elsewhere};
-use crate::repo::maintenance::{RowElsewhere, guards, settle};
+use crate::repo::maintenance::verify::{Problem, expected_eventual_rows, guard_finding};
+use crate::repo::maintenance::{EventualRowKeys, guards, settle};
 use std::collections::BTreeMap;
 
-/// Adds the rows that the entity of a canonical row has elsewhere, by the partition of the entity. `only` is
-/// the only template to take.
+/// Adds the rows that the entity of a canonical row has in other partitions, by the partition of the entity. `only`
+/// is the only template to take.
 pub(super) fn add<E: TableEntity>(
-    rows: &mut BTreeMap<String, Vec<RowElsewhere>>,
+    rows: &mut BTreeMap<String, Vec<EventualRowKeys>>,
     client: &TableClient,
     home: &CanonicalKey,
     body: &[u8],
     only: Option<usize>,
 ) -> Result<()> {
-    if E::FOREIGN.is_empty() {
+    if E::EVENTUAL.is_empty() {
         return Ok(());
     }
-    let expected = rows_elsewhere::<E>(&client.table, body)?.into_iter();
+    let expected = expected_eventual_rows::<E>(&client.table, body)?.into_iter();
     let expected = expected.filter(|(.., row)| only.is_none_or(|only| only == row.index));
     let own = expected.filter_map(|(_, partition_key, row)| {
-        RowElsewhere::of::<E>(client, row.index, (&partition_key, &row.row_key))
+        EventualRowKeys::of::<E>(client, row.index, (&partition_key, &row.row_key))
     });
     rows.entry(home.partition_key.clone()).or_default().extend(own);
     Ok(())
@@ -33,7 +33,7 @@ pub(super) fn add<E: TableEntity>(
 /// that problem.
 pub(in crate::repo::maintenance) async fn fill<E: TableEntity>(
     client: &TableClient,
-    rows: BTreeMap<String, Vec<RowElsewhere>>,
+    rows: BTreeMap<String, Vec<EventualRowKeys>>,
     problem: &Problem,
 ) -> Result<(u64, Vec<Skipped>)> {
     let (mut written, mut skipped) = (0, Vec::new());
@@ -41,7 +41,7 @@ pub(in crate::repo::maintenance) async fn fill<E: TableEntity>(
         if settle::<E>(client, &home, &rows).await? {
             written += rows.len() as u64;
         } else {
-            let finding = |row: RowElsewhere| row.finding::<E>(None, problem.clone());
+            let finding = |row: EventualRowKeys| row.finding::<E>(None, problem.clone());
             let busy = |row| Skipped { finding: finding(row), reason: SkipReason::Changed };
             skipped.extend(rows.into_iter().map(busy));
         }

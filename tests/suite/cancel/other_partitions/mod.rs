@@ -1,4 +1,5 @@
-//! Calls that write more than one transaction: rows elsewhere, values unique over all partitions, sums, events.
+//! Calls that write more than one transaction: rows in other partitions, values
+//! unique over all partitions, sums, events.
 //!
 //! A call that is dropped at any await, and a process that ends at any request or answer, leaves nothing that one
 //! sweep does not put right.

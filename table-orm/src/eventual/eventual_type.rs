@@ -1,6 +1,6 @@
 //! What settling needs to know of an entity type.
 
-use super::foreign_rows::ForeignRows;
+use super::eventual_rows::EventualRows;
 use super::sum_copies::{ROW, copy_of};
 use super::unique_value::{UniqueValue, unique_values};
 use crate::entity::{GuardTemplate, Loaded, TableEntity, is_canonical_or_total};
@@ -11,25 +11,25 @@ use crate::store::StoredRow;
 /// An entity type with rows in other partitions, or with values that are unique over all of them. To this, the
 /// row of a total that has a copy is a canonical row, too: the copy follows it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ForeignType {
+pub(crate) struct EventualType {
     /// Its name.
     pub entity: &'static str,
     /// The annotations that its canonical rows are read with.
     pub metadata: Metadata,
     /// Whether a RowKey can be that of one of its canonical rows.
     pub is_canonical: fn(&str) -> bool,
-    /// The table of its foreign rows of that name, of entities in the given table, as this version spells it;
+    /// The table of its `eventual` rows of that name, of entities in the given table, as this version spells it;
     /// `None` where the rows are unknown, or in another table than an intent says.
     pub table: fn(&TableName, &str, &str) -> Option<TableName>,
-    /// The foreign rows that a canonical row in that table calls for: no rows for a row of another type.
-    pub rows: fn(&TableName, StoredRow) -> Result<ForeignRows>,
+    /// The `eventual` rows that a canonical row in that table calls for: no rows for a row of another type.
+    pub rows: fn(&TableName, StoredRow) -> Result<EventualRows>,
     /// Its guard rows.
     pub guards: &'static [GuardTemplate],
     /// The values of a canonical row that are unique over all partitions: `None` for a row of another type.
     pub values: fn(StoredRow) -> Result<Option<Vec<UniqueValue>>>,
 }
 
-impl ForeignType {
+impl EventualType {
     /// What settling needs to know of `E`.
     pub const fn of<E: TableEntity>() -> Self {
         Self {
@@ -40,7 +40,7 @@ impl ForeignType {
                 let table = if name == ROW {
                     Some(home.clone())
                 } else {
-                    let template = E::FOREIGN.iter().find(|template| template.row.name == name);
+                    let template = E::EVENTUAL.iter().find(|template| template.row.name == name);
                     template.map(|template| template.table_of(home))
                 };
                 // The names of tables have no case.
@@ -51,8 +51,8 @@ impl ForeignType {
                     return Ok(copy);
                 }
                 match Loaded::<E>::read(row.body, row.header)? {
-                    Some(entity) => Ok(ForeignRows::of::<E>(home, &entity)?),
-                    None => Ok(ForeignRows::default()),
+                    Some(entity) => Ok(EventualRows::of::<E>(home, &entity)?),
+                    None => Ok(EventualRows::default()),
                 }
             },
             guards: E::GUARDS,

@@ -10,7 +10,7 @@ pub fn determines_entity(model: &Model<'_>, errors: &mut Errors) {
         return;
     }
     let needed = || model.partition.parts.iter().chain(&canonical.parts);
-    for (at, (row, _, key)) in model.foreign().enumerate() {
+    for (at, (row, _, key)) in model.eventual().enumerate() {
         let held = model.fields_from(model.own_rows() + at);
         let (row, at) = (&row.name, &key.template.literal);
         let missing =
@@ -35,7 +35,7 @@ pub fn determines_entity(model: &Model<'_>, errors: &mut Errors) {
 /// are written.
 pub fn helper_rows(model: &Model<'_>, errors: &mut Errors) {
     let across = model.entity.uniques.iter().any(|unique| unique.across.is_some());
-    if model.elsewhere.is_empty() && !across {
+    if model.eventual_partitions.is_empty() && !across {
         return;
     }
     let what = if across { "`unique(.., across)`" } else { "`eventual` rows" };

@@ -1,13 +1,13 @@
 //! Rows in other partitions, by their keys.
 
-use crate::entity::{ForeignRow, Invalid, TableEntity, foreign_at, foreign_rows_from};
+use crate::entity::{EventualRow, Invalid, TableEntity, eventual_at, eventual_rows_from};
 use crate::model::TableName;
 use bytes::Bytes;
 use std::collections::BTreeMap;
 
 /// The key of a row in another partition or table.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct ForeignKey {
+pub(crate) struct EventualKey {
     pub table: TableName,
     pub partition_key: String,
     pub row_key: String,
@@ -15,7 +15,7 @@ pub(crate) struct ForeignKey {
 
 /// A row in another partition or table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ForeignContent {
+pub(crate) struct EventualContent {
     /// The name of its template.
     pub row: &'static str,
     /// Its JSON object.
@@ -24,22 +24,22 @@ pub(crate) struct ForeignContent {
 
 /// The rows that one canonical row calls for: no rows where there is no canonical row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct ForeignRows(pub BTreeMap<ForeignKey, ForeignContent>);
+pub(crate) struct EventualRows(pub BTreeMap<EventualKey, EventualContent>);
 
-impl ForeignRows {
-    /// The foreign rows of an entity in the table `home`.
+impl EventualRows {
+    /// The `eventual` rows of an entity in the table `home`.
     pub fn of<E: TableEntity>(home: &TableName, entity: &E) -> Result<Self, Invalid> {
-        let row = |row: ForeignRow| {
-            let ForeignRow { index, partition_key, row_key, body, .. } = row;
-            let template = foreign_at::<E>(index)?;
-            let key = ForeignKey { table: template.table_of(home), partition_key, row_key };
-            Some((key, ForeignContent { row: template.row.name, body }))
+        let row = |row: EventualRow| {
+            let EventualRow { index, partition_key, row_key, body, .. } = row;
+            let template = eventual_at::<E>(index)?;
+            let key = EventualKey { table: template.table_of(home), partition_key, row_key };
+            Some((key, EventualContent { row: template.row.name, body }))
         };
-        Ok(Self(foreign_rows_from(home, entity)?.into_iter().filter_map(row).collect()))
+        Ok(Self(eventual_rows_from(home, entity)?.into_iter().filter_map(row).collect()))
     }
 
     /// The body of the row with that key.
-    pub fn body(&self, key: &ForeignKey) -> Option<&Bytes> {
+    pub fn body(&self, key: &EventualKey) -> Option<&Bytes> {
         self.0.get(key).map(|content| &content.body)
     }
 
@@ -48,8 +48,8 @@ impl ForeignRows {
     pub fn due<'r>(
         &'r self,
         new: &'r Self,
-    ) -> impl Iterator<Item = (&'static str, &'r ForeignKey)> {
-        let changed = |(key, content): &(&'r ForeignKey, &'r ForeignContent)| {
+    ) -> impl Iterator<Item = (&'static str, &'r EventualKey)> {
+        let changed = |(key, content): &(&'r EventualKey, &'r EventualContent)| {
             self.body(key) != Some(&content.body)
         };
         let gone = self.0.iter().filter(|(key, _)| !new.0.contains_key(key));
