@@ -196,7 +196,7 @@ impl<E: Migrates> Migrating<E> {
             return Ok(Part { entities: Vec::new(), next: None });
         };
         let keys = KeyRange { partition: keys.partition.clone(), row };
-        let mut readings = Readings::of(keys.clone(), R::INDEX, self.only_alive(filter));
+        let mut readings = Readings::of(keys, R::INDEX, self.only_alive(filter), most);
         let (mut until, mut travels) = (None, false);
         for partition_key in old {
             let old = CanonicalKey { partition_key, row_key: String::new() };
@@ -207,7 +207,7 @@ impl<E: Migrates> Migrating<E> {
         if travels {
             self.read_parcels(Span::Exact(new), &mut readings).await?;
         }
-        let mut list = self.new.list_keys::<R, TableScan>(Ok(keys));
+        let mut list = self.new.list_keys::<R, TableScan>(Ok(readings.keys.clone()));
         if let Some(filter) = filter {
             list = list.filter(|_| Condition::from(filter.clone()));
         }
@@ -220,7 +220,19 @@ impl<E: Migrates> Migrating<E> {
             readings.take_row(head, entity)?;
         }
         let until = earlier(until, last.filter(|_| count >= most));
+        let until = earlier(until, readings.cut.clone());
         Ok(Part::of(readings, until, most))
+    }
+
+    /// Reads the parcels of a partition whose entities are on their way.
+    async fn read_parcels(&self, partition: Span, readings: &mut Readings<E>) -> Result<()> {
+        let mut parcels = self.parcels(partition);
+        while let Some(parcel) = parcels.next().await? {
+            if self.origin(&parcel).await?.names(&parcel.place.row_key) {
+                readings.take(&parcel.entity, &parcel.rows, &parcel.stored);
+            }
+        }
+        Ok(())
     }
 
     /// Reads old rows. Where their keys sort like the new ones it reads those of the range, and ends when there are

@@ -472,6 +472,7 @@ impl TableClient {
             index_row: None,
             operation,
             is_elsewhere: (self.context.is_elsewhere)(self.table.as_str()),
+            is_repeatable: false,
             cause,
         }))
     }

@@ -23,7 +23,7 @@ pub use drop_row::{
 };
 pub(crate) use drop_row::{FormerMarks, FormerProperties};
 pub use repair::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
-pub use retire::Retire;
+pub use retire::{Retire, RetiredRows};
 pub use rewrite::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
 pub(super) use rows_elsewhere::{RowElsewhere, settle};
 pub use verify::{Elsewhere, Finding, Problem, Verify, VerifyEventual, VerifyGuards, VerifyReport};
