@@ -122,8 +122,9 @@ impl<E: Migrates, R: Row> MigratingPages<E, R> {
             }
         };
         let most = self.left.map_or(self.size, |left| left.min(self.size));
-        let part = self.client.read_parts::<R>(keys, filter, after, most).await?;
+        let mut part = self.client.read_parts::<R>(keys, filter, after, most).await?;
         if let Some(left) = &mut self.left {
+            part.entities.truncate(*left);
             *left -= part.entities.len();
         }
         let next = part.next.filter(|_| self.left != Some(0));
@@ -150,7 +151,7 @@ fn partition_of(keys: &KeyRange) -> Option<String> {
 }
 
 impl<E: Migrates> Migrating<E> {
-    /// Reads that many entities of a query after a RowKey, or all that are there.
+    /// Reads that many entities of a query after a RowKey, or all that are there; more, where several have the last key.
     pub(super) async fn read_parts<R: RowOf<E> + 'static>(
         &self,
         keys: &KeyRange,
@@ -279,10 +280,15 @@ impl<E> Part<E> {
         if let Some(until) = &until {
             found.retain(|(head, _)| order::compare(&head.row_key, until) != Ordering::Greater);
         }
-        let is_cut = found.len() > most;
-        found.truncate(most);
+        // Entities that share an index key come together, since the next part starts behind that key.
+        let mut kept = most.min(found.len());
+        while kept > 0 && kept < found.len() && found[kept].0 == found[kept - 1].0 {
+            kept += 1;
+        }
+        let is_cut = found.len() > kept;
+        found.truncate(kept);
         let last = found.last().map(|(head, _)| head.row_key.clone());
-        let next = if is_cut || found.len() == most && until.is_some() { last } else { until };
+        let next = if is_cut || found.len() >= most && until.is_some() { last } else { until };
         Self { entities: found.into_iter().map(|(_, entity)| entity).collect(), next }
     }
 }

@@ -21,7 +21,7 @@ struct TaskV1 {
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "tasks2", partition = "{team}__{year}", row = "TASK:{n:08}")]
-#[row(by_day, partition = "{day}", key = "DAY:{n:08}__{team}", eventual)]
+#[row(by_day, partition = "{day}", key = "DAY:{n:08}__{team}__{year}", eventual)]
 struct Task {
     team: String,
     year: u32,

@@ -1,6 +1,7 @@
 //! The end of a migration: markers go only when every entity is in its new form.
 
 use super::types::{Clients, Loses, Order, clients, clients_over, order, order_key, permit};
+use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use table_orm::embedded::EmbeddedStore;
@@ -131,4 +132,92 @@ async fn a_job_that_lost_an_answer_keeps_its_report_and_says_that_it_can_run_aga
     let rest = orders_2.retire(&permit()).await.all().unwrap();
     assert_eq!(rest.left, 0);
     assert_eq!(markers(&orders_2).await, 0);
+}
+
+/// What became of an entity before the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Old,
+    OnItsWay,
+    Moved,
+    Inserted,
+    /// It moved, and was deleted.
+    Deleted,
+}
+
+/// All rows of both tables.
+async fn rows(tables: &Tables) -> Vec<DynamicEntity> {
+    let mut all = Vec::new();
+    for table in ["orders", "orders2"] {
+        let table = tables.table(table.parse().unwrap());
+        all.extend(table.scan(permit()).collect().await.unwrap());
+    }
+    all
+}
+
+async fn meet(fate: Fate, n: u32, clients: &Clients, store: &Loses) {
+    let Clients { orders, orders_2, .. } = clients;
+    if fate == Fate::Inserted {
+        return orders_2.insert(&order(n, 1)).await.unwrap();
+    }
+    orders.insert(&order(n, 1).into()).await.unwrap();
+    store.landings.store(fate == Fate::OnItsWay, Relaxed);
+    if fate != Fate::Old {
+        orders_2.update(order_key!(n), |order| order.cents = 2).await.unwrap();
+    }
+    store.landings.store(false, Relaxed);
+    if fate == Fate::Deleted {
+        orders_2.delete(orders_2.load(order_key!(n)).await.unwrap().unwrap()).await.unwrap();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever became of each entity: the call refuses and changes no row as long as one is in its old form or on its
+    /// way, and else it leaves the new rows alone, for as many requests as its plan says.
+    #[test]
+    fn the_call_deletes_nothing_or_all_that_is_left_of_the_old_form(
+        fates in prop::collection::vec(
+            prop_oneof![
+                1 => Just(Fate::Old),
+                1 => Just(Fate::OnItsWay),
+                6 => Just(Fate::Moved),
+                2 => Just(Fate::Inserted),
+                2 => Just(Fate::Deleted),
+            ],
+            0..12,
+        )
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = { runtime }.enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(async {
+            let (inner, landings) = (EmbeddedStore::in_memory().unwrap(), AtomicBool::new(false));
+            let loses = Arc::new(Loses { inner, landings });
+            let clients = clients_over(loses.clone()).await;
+            for (fate, n) in fates.iter().zip(0..) {
+                meet(*fate, n, &clients, &loses).await;
+            }
+            let Clients { store, orders_2, tables, .. } = &clients;
+            let left = fates.iter().filter(|fate| matches!(fate, Fate::Old | Fate::OnItsWay)).count();
+            let plan = orders_2.retire(&permit()).plan().await.unwrap();
+            assert_eq!(plan.left, left as u64);
+            let before = rows(tables).await;
+            store.take();
+            let report = orders_2.retire(&permit()).await;
+            let sent = store.take();
+            let new: Vec<_> = orders_2.scan(&permit()).await.unwrap();
+            if left > 0 {
+                assert!(sent < plan.requests, "{sent} of {plan:?}");
+                assert_eq!(report.ended.as_ref().and_then(self::left).map(|(left, _)| left), Some(plan.left));
+                assert_eq!(rows(tables).await, before);
+                orders_2.migrate(&permit()).await.all().unwrap();
+            } else {
+                assert_eq!((report.markers, sent), (plan.markers, plan.requests));
+            }
+            orders_2.retire(&permit()).await.all().unwrap();
+            assert!(rows(tables).await.iter().all(|row| row.partition_key.starts_with("oslo__")));
+            assert_eq!(orders_2.scan(&permit()).await.unwrap(), new);
+        });
+    }
 }

@@ -135,3 +135,30 @@ async fn a_landing_takes_no_index_row_that_another_entity_got_meanwhile() {
     assert_eq!((guest(&desks, "ann").await, guest(&desks, "dora").await), (vec![2], vec![1]));
     assert!(desks.verify_migrated(&permit()).await.unwrap().is_complete());
 }
+
+#[tokio::test]
+async fn a_list_has_each_of_the_entities_that_share_an_index_key() {
+    let (old, desks) = desks(in_memory()).await;
+    for n in 4..9 {
+        old.insert(&desk(n, "ann").into()).await.unwrap();
+    }
+    let all: Vec<u32> = vec![1, 2, 4, 5, 6, 7, 8, 3];
+    let hall = Desk::partition("A");
+    let by_guest = || desks.list(hall.by_guest());
+    let numbers = |desks: Vec<Desk>| desks.into_iter().map(|desk| desk.n).collect::<Vec<_>>();
+    assert_eq!(numbers(by_guest().await.unwrap()), all);
+    assert_eq!(numbers(by_guest().take(3).await.unwrap()), all[..3]);
+    for size in 1..9 {
+        let (mut pages, mut found) = (by_guest().pages(size), Vec::new());
+        while let Some(page) = pages.next().await.unwrap() {
+            found.extend(numbers(page.items));
+        }
+        assert_eq!(found, all, "{size} in each page");
+        let mut limited = by_guest().take(3).pages(size);
+        let mut found = Vec::new();
+        while let Some(page) = limited.next().await.unwrap() {
+            found.extend(numbers(page.items));
+        }
+        assert_eq!(found, all[..3], "3, {size} in each page");
+    }
+}
