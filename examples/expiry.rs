@@ -38,7 +38,7 @@ async fn main() -> table_orm::Result<()> {
     }
 
     // As a job, as often as rows may stay.
-    let report = sessions.purge().limit(10_000).await?;
+    let report = sessions.purge().limit(10_000).await.all()?;
     println!("purged {}, with {} failures", report.purged, report.failures.len());
     Ok(())
 }

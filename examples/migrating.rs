@@ -49,7 +49,7 @@ async fn main() -> table_orm::Result<()> {
     let permit = ScanPermit::because("a partition for each year");
     println!("{} more moved", version2.migrate(&permit).await.all()?);
     println!("complete: {}", version2.verify_migrated(&permit).await?.is_complete());
-    println!("{} markers deleted", version2.retire(&permit).await?.markers);
+    println!("{} markers deleted", version2.retire(&permit).await.all()?.markers);
     Ok(())
 }
 

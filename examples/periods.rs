@@ -45,7 +45,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         println!("{} takes no reading of {}", other.table, other.period);
     }
 
-    let dropped = readings.retain(12, now).await?;
+    let dropped = readings.retain(12, now).await.all()?;
     println!("{dropped}");
     Ok(())
 }

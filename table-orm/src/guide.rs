@@ -150,6 +150,9 @@ pub mod run {
     #[doc = include_str!("../guide/run/migrating.md")]
     pub mod migrating {}
 
+    #[doc = include_str!("../guide/run/copying.md")]
+    pub mod copying {}
+
     #[doc = include_str!("../guide/run/versions.md")]
     pub mod versions {}
 

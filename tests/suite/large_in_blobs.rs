@@ -488,7 +488,7 @@ async fn old_periods_are_dropped_with_their_blobs_whatever_ended_the_call_before
         // The first call ends somewhere.
         let ended = connect(BlobsAround::with_stops(blobs.clone(), &Stops::default()));
         poll_times(ended.retain(2, now).delete_blobs().into_future(), polls).await;
-        shots.retain(2, now).delete_blobs().await.unwrap();
+        shots.retain(2, now).delete_blobs().await.all().unwrap();
         assert_eq!(shots.existing().await.unwrap().len(), 2);
         let mut left = blobs.names();
         left.retain(|name| !others.contains(&name.as_str()));

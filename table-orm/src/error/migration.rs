@@ -140,6 +140,22 @@ pub enum MigrationError {
         /// The entity's type name.
         entity: &'static str,
     },
+    /// `retire` found entities that are not in their new form.
+    #[error(
+        "cannot delete the markers of `{entity}`: its migration has not ended, because {left} of its old rows are left, such \
+         as {row_key:?} in partition {partition_key:?}; they stay: run `migrate`, then `verify_migrated`, which names each \
+         of them; for rows that can never move, call `leave_unmoved`"
+    )]
+    NotMoved {
+        /// The entity's type name.
+        entity: &'static str,
+        /// Entities in their old form or on their way, and old rows that cannot be read.
+        left: u64,
+        /// The PartitionKey of the first one's old row.
+        partition_key: String,
+        /// Its RowKey.
+        row_key: String,
+    },
     /// The total of a sum cannot follow the entities from one form to the other.
     #[error(
         "the sum {sum:?} of `{entity}` cannot follow its entities while they are migrated: {reason}; nothing was sent: \

@@ -46,7 +46,7 @@ use crate::query::TokenError;
 #[cfg(feature = "distributed")]
 use crate::queue::QueueError;
 use crate::store::{ErrorCode, StoredRow};
-use rejection::{no_table_help, same_key_help, too_large_help};
+use rejection::{ambiguous_help, no_table_help, same_key_help, too_large_help};
 
 /// The error of a call.
 ///
@@ -140,8 +140,9 @@ pub enum Error {
     #[error("unavailable: {0}; a write may or may not have taken effect")]
     Unavailable(Box<Rejection>),
     /// The answer to a write was lost, and the stored rows do not show whether it took effect.
-    /// [`StoreError::ambiguity`](crate::store::StoreError::ambiguity) says what is known. Read the rows before writing again.
-    #[error("the write may or may not have taken effect: {0}; read the rows before writing again")]
+    /// [`StoreError::ambiguity`](crate::store::StoreError::ambiguity) says what is known. Read the rows before writing
+    /// again. Where it ended a job that is safe to repeat, such as a purge, the message says so: run the job again.
+    #[error("the write may or may not have taken effect: {0}; {help}", help = ambiguous_help(.0))]
     Ambiguous(Box<Rejection>),
     /// The table was not deleted, because its entities have rows in other tables, which may be left. Nothing
     /// was sent.

@@ -106,6 +106,14 @@ impl Error {
         self
     }
 
+    /// The same error, of a job that is safe to run again.
+    pub(crate) fn repeatable(mut self) -> Self {
+        if let Some(rejection) = self.rejection_mut() {
+            rejection.is_repeatable = true;
+        }
+        self
+    }
+
     const fn rejection_mut(&mut self) -> Option<&mut Rejection> {
         rejection_of!(self)
     }
@@ -127,6 +135,7 @@ pub(crate) fn rejected(table: &str, cause: StoreError) -> Error {
         index_row: None,
         operation: None,
         is_other_table: false,
+        is_repeatable: false,
         cause,
     })
 }
@@ -144,6 +153,7 @@ mod tests {
             index_row: None,
             operation: None,
             is_other_table: false,
+            is_repeatable: false,
             cause: StoreError { status, ..StoreError::new(code, "") },
         })
     }

@@ -35,6 +35,8 @@ pub struct Rejection {
     pub operation: Option<(usize, &'static str)>,
     /// Whether the table is one that the type names for rows or guards, beside its own.
     pub(crate) is_other_table: bool,
+    /// Whether the call that it ended is one that can be made again, whatever became of the write.
+    pub(crate) is_repeatable: bool,
     /// What the store answered: code, status, message, request id.
     pub cause: StoreError,
 }
@@ -80,6 +82,15 @@ pub(super) fn same_key_help(rejection: &Rejection) -> String {
         None => "; an entity of this key is stored: load and `save` that one, or choose another \
                  key; `upsert` replaces it, and must not while keys migrate"
             .to_owned(),
+    }
+}
+
+/// What to do about a write of which nobody knows whether it took effect.
+pub(super) const fn ambiguous_help(rejection: &Rejection) -> &'static str {
+    if rejection.is_repeatable {
+        "what was done stays done: make the call again, it is safe"
+    } else {
+        "read the rows before writing again"
     }
 }
 

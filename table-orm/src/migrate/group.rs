@@ -3,6 +3,7 @@
 //! Invariant: each entity moves as it does alone, under its own version, with a parcel of its own. Where a
 //! transaction is refused or not answered, its entities go on singly, with the parcels that they have.
 
+use super::index_rows::may_share_index_rows;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_place::{OldEntity, canonical_key};
@@ -66,7 +67,9 @@ impl<E: Migrates> Migrating<E> {
             let place = (key.partition_key.clone(), rows.partition_key.clone(), together);
             let new = || Group { entities: Vec::new(), together, operations: [0; 2], bytes: 0 };
             let group = open.entry(place).or_insert_with(new);
-            let fits = in_bulk && group.fits(operations, bytes, most, room);
+            // What shares an index key is found where an entity moves alone.
+            let may_meet = !together && const { may_share_index_rows::<E>() };
+            let fits = in_bulk && !may_meet && group.fits(operations, bytes, most, room);
             if !group.entities.is_empty() && !fits {
                 full.push(std::mem::replace(group, new()));
             }

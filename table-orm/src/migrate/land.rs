@@ -14,7 +14,8 @@ impl<E: Migrates> Migrating<E> {
     /// when somebody else has landed it.
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`] when another row is under the new key. The parcel stays.
+    /// [`Error::AlreadyExists`] when another row is under the new key, or another entity has a row under the key of an
+    /// index row. The parcel stays.
     pub(super) async fn land(
         &self,
         place: &CanonicalKey,

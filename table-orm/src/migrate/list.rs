@@ -135,7 +135,9 @@ impl<E: Migrates, R: Row> MigratingList<E, R> {
         self
     }
 
-    /// Returns the answer in pages of `size` entities, 1 to 1000, that a token resumes. Only the last page has fewer.
+    /// Returns the answer in pages of `size` entities, 1 to 1000, that a token resumes. Only the last page has fewer. A
+    /// page has more where its last index key is that of several entities: as long as they are in their old form, they may
+    /// share a new index key.
     ///
     /// A page costs what [`list`](Migrating::list) costs: where the RowKeys of both forms have the same components in
     /// the same order, it reads old rows from the token on until the page is full; else all old rows of the partition,
@@ -185,7 +187,7 @@ where
             let all = self.limit.unwrap_or(usize::MAX);
             let (keys, filter) = self.query?;
             let part = self.client.read_parts::<R>(&keys, filter.as_ref(), None, all).await?;
-            Ok(part.entities)
+            Ok(part.entities.into_iter().take(all).collect())
         })
     }
 }

@@ -120,6 +120,9 @@ impl<E: Migrates> Migrating<E> {
     /// Reads the entity under a new key, with what `save` and `delete` need. As many requests as [`get`](Self::get).
     /// Finishes the move of an entity that another client was moving.
     ///
+    /// It takes one complete key, so it returns an `Option`. [`Repo::load`](Repo::load) takes any query and returns a set,
+    /// of which `optional` is the same.
+    ///
     /// # Errors
     /// As [`get`](Self::get), and [`MigrationError::Unlanded`] when the store does not answer the end of such a move.
     pub async fn load<Q>(&self, key: Q) -> Result<Option<Held<E>>>

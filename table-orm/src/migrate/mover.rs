@@ -196,7 +196,7 @@ impl<'a, E: Migrates> Migrate<'a, E> {
         let mut report = MigrateReport::default();
         report.progress.token = self.pages.token.clone();
         if let Err(error) = self.pages(&mut report).await {
-            report.ended = Some(error);
+            report.ended = Some(error.repeatable());
         }
         report
     }
@@ -278,7 +278,8 @@ impl<'a, E: Migrates> Migrate<'a, E> {
             Some(partitions) => mem::take(partitions).into_iter().map(Span::Exact).collect(),
         };
         for span in spans {
-            for parcel in self.client.parcels_in(span).await? {
+            let mut parcels = self.client.parcels(span);
+            while let Some(parcel) = parcels.next().await? {
                 match self.client.clear(&parcel).await {
                     Ok(()) => {}
                     Err(error) if error.is_of_one_entity() => {

@@ -90,6 +90,7 @@ impl<E: Migrates> Migrating<E> {
         let client = &self.new.client;
         // After the switch, a landing that is too large would leave the entity in its parcel for ever.
         self.check_fits(old, rows)?;
+        self.check_index_rows(rows).await?;
         let name = parcel::send(client, old, rows, self.old.table().as_str()).await?;
         let place = CanonicalKey { partition_key: rows.partition_key.clone(), row_key: name };
         self.switch_or_drop(old, rows, &place).await?;

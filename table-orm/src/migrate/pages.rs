@@ -122,8 +122,9 @@ impl<E: Migrates, R: Row> MigratingPages<E, R> {
             }
         };
         let most = self.left.map_or(self.size, |left| left.min(self.size));
-        let part = self.client.read_parts::<R>(keys, filter, after, most).await?;
+        let mut part = self.client.read_parts::<R>(keys, filter, after, most).await?;
         if let Some(left) = &mut self.left {
+            part.entities.truncate(*left);
             *left -= part.entities.len();
         }
         let next = part.next.filter(|_| self.left != Some(0));
@@ -150,7 +151,7 @@ fn partition_of(keys: &KeyRange) -> Option<String> {
 }
 
 impl<E: Migrates> Migrating<E> {
-    /// Reads that many entities of a query after a RowKey, or all that are there.
+    /// Reads that many entities of a query after a RowKey, or all that are there; more, where several have the last key.
     pub(super) async fn read_parts<R: RowOf<E> + 'static>(
         &self,
         keys: &KeyRange,
@@ -196,7 +197,7 @@ impl<E: Migrates> Migrating<E> {
             return Ok(Part { entities: Vec::new(), next: None });
         };
         let keys = KeyRange { partition: keys.partition.clone(), row };
-        let mut readings = Readings::of(keys.clone(), R::INDEX, self.only_alive(filter));
+        let mut readings = Readings::of(keys, R::INDEX, self.only_alive(filter), most);
         let (mut until, mut travels) = (None, false);
         for partition_key in old {
             let old = CanonicalKey { partition_key, row_key: String::new() };
@@ -207,7 +208,7 @@ impl<E: Migrates> Migrating<E> {
         if travels {
             self.read_parcels(Span::Exact(new), &mut readings).await?;
         }
-        let mut list = self.new.list_keys::<R, TableScan>(Ok(keys));
+        let mut list = self.new.list_keys::<R, TableScan>(Ok(readings.keys.clone()));
         if let Some(filter) = filter {
             list = list.filter(|_| Condition::from(filter.clone()));
         }
@@ -220,7 +221,19 @@ impl<E: Migrates> Migrating<E> {
             readings.take_row(head, entity)?;
         }
         let until = earlier(until, last.filter(|_| count >= most));
+        let until = earlier(until, readings.cut.clone());
         Ok(Part::of(readings, until, most))
+    }
+
+    /// Reads the parcels of a partition whose entities are on their way.
+    async fn read_parcels(&self, partition: Span, readings: &mut Readings<E>) -> Result<()> {
+        let mut parcels = self.parcels(partition);
+        while let Some(parcel) = parcels.next().await? {
+            if self.origin(&parcel).await?.names(&parcel.place.row_key) {
+                readings.take(&parcel.entity, &parcel.rows, &parcel.stored);
+            }
+        }
+        Ok(())
     }
 
     /// Reads old rows. Where their keys sort like the new ones it reads those of the range, and ends when there are
@@ -267,10 +280,15 @@ impl<E> Part<E> {
         if let Some(until) = &until {
             found.retain(|(head, _)| order::compare(&head.row_key, until) != Ordering::Greater);
         }
-        let is_cut = found.len() > most;
-        found.truncate(most);
+        // Entities that share an index key come together, since the next part starts behind that key.
+        let mut kept = most.min(found.len());
+        while kept > 0 && kept < found.len() && found[kept].0 == found[kept - 1].0 {
+            kept += 1;
+        }
+        let is_cut = found.len() > kept;
+        found.truncate(kept);
         let last = found.last().map(|(head, _)| head.row_key.clone());
-        let next = if is_cut || found.len() == most && until.is_some() { last } else { until };
+        let next = if is_cut || found.len() >= most && until.is_some() { last } else { until };
         Self { entities: found.into_iter().map(|(_, entity)| entity).collect(), next }
     }
 }

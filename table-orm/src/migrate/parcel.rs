@@ -7,7 +7,7 @@
 use super::migrates::Migrates;
 use super::old_place::{OldEntity, canonical_key};
 use crate::codec::{members_by_name, write_object};
-use crate::entity::{DynamicEntity, EntityRows, canonical, read_row};
+use crate::entity::{DynamicEntity, EntityRow, EntityRows, canonical, read_row};
 use crate::error::{Error, MigrationError, Result};
 use crate::eventual::name;
 use crate::model::{MOVED_ETAG, MOVED_FROM, Metadata, PARCEL_START, ROW_KEY, TableName};
@@ -162,15 +162,16 @@ impl<E: Migrates> Parcel<E> {
         Ok(Some(Self { place, stored, entity, rows, old_key, made_from }))
     }
 
-    /// The transaction that inserts the new rows and consumes the parcel.
+    /// The transaction that inserts the new rows and consumes the parcel. Another entity may have one of these rows, so none
+    /// is replaced.
     pub fn landing(place: &CanonicalKey, rows: &EntityRows) -> Batch {
         let consume =
             Operation { row_key: place.row_key.clone(), action: Action::Delete(IfMatch::Any) };
-        let rows_in = rows.rows.iter().enumerate().map(|(at, row)| {
-            let insert = if at == 0 { Action::Insert } else { Action::InsertOrReplace };
-            Operation { row_key: row.row_key.clone(), action: insert(row.body.clone()) }
-        });
-        let operations = std::iter::once(consume).chain(rows_in).collect();
+        let insert = |row: &EntityRow| Operation {
+            row_key: row.row_key.clone(),
+            action: Action::Insert(row.body.clone()),
+        };
+        let operations = std::iter::once(consume).chain(rows.rows.iter().map(insert)).collect();
         Batch { partition_key: rows.partition_key.clone(), operations }
     }
 

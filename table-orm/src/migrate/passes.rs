@@ -13,7 +13,7 @@ use crate::entity::{
 };
 use crate::error::Result;
 use crate::model::{ETag, Metadata};
-use crate::plan::CanonicalKey;
+use crate::plan::{CanonicalKey, QueryPages};
 use crate::query::{KeyRange, RowQuery, Span};
 use bytes::Bytes;
 
@@ -73,43 +73,62 @@ impl<E: Migrates> Migrating<E> {
         Ok(())
     }
 
-    /// Calls `each` with every entity of the new form.
-    pub(super) async fn new_pass(&self, mut each: impl FnMut(Loaded<E>) + Send) -> Result<()> {
-        let client = &self.new.client;
-        let keys = KeyRange { partition: Span::All, row: canonical_rows::<E>() };
-        let mut pages =
-            client.pages(RowQuery { metadata: Metadata::Minimal, ..client.query(keys) });
-        while let Some(body) = pages.next().await? {
-            for row in split_page(&body)? {
-                let json = row.get().as_bytes();
-                let key = key_of(json)?;
-                if is_in_partition_of::<E>(&key) && is_new::<E>(&key) {
-                    Loaded::read(Bytes::copy_from_slice(json), None)?
-                        .into_iter()
-                        .for_each(&mut each);
-                }
+    /// The entities of a page of canonical rows of the new form, without rows of other types.
+    pub(super) fn new_rows(&self, body: &[u8]) -> Result<Vec<Loaded<E>>> {
+        let mut rows = Vec::new();
+        for row in split_page(body)? {
+            let json = row.get().as_bytes();
+            let key = key_of(json)?;
+            if is_in_partition_of::<E>(&key) && is_new::<E>(&key) {
+                rows.extend(Loaded::read(Bytes::copy_from_slice(json), None)?);
             }
         }
-        Ok(())
+        Ok(rows)
+    }
+
+    /// The parcels of a page.
+    pub(super) fn parcels_of(&self, body: &[u8]) -> Result<Vec<Parcel<E>>> {
+        let mut found = Vec::new();
+        for row in split_page(body)? {
+            let json = row.get().as_bytes();
+            let body = Bytes::copy_from_slice(json);
+            found.extend(Parcel::read(key_of(json)?, body, self.old.table())?);
+        }
+        Ok(found)
     }
 
     /// All parcels, living or left over.
-    pub(super) async fn parcels_in(&self, partition: Span) -> Result<Vec<Parcel<E>>> {
+    pub(super) fn parcels(&self, partition: Span) -> Parcels<'_, E> {
         let client = &self.new.client;
-        let mut found = Vec::new();
-        let mut pages = client.pages(parcels(client, partition));
-        while let Some(body) = pages.next().await? {
-            for row in split_page(&body)? {
-                let json = row.get().as_bytes();
-                let body = Bytes::copy_from_slice(json);
-                found.extend(Parcel::read(key_of(json)?, body, self.old.table())?);
-            }
-        }
-        Ok(found)
+        let (pages, page) = (client.pages(parcels(client, partition)), Vec::new().into_iter());
+        Parcels { client: self, pages, page, requests: 0 }
     }
 
     /// What is under the old key of a parcel.
     pub(super) async fn origin(&self, parcel: &Parcel<E>) -> Result<AtOld<E::Old>> {
         AtOld::read(&self.old.client, &parcel.old_key).await
+    }
+}
+
+/// Parcels, read page by page.
+pub(super) struct Parcels<'c, E: Migrates> {
+    client: &'c Migrating<E>,
+    pages: QueryPages<'c>,
+    page: std::vec::IntoIter<Parcel<E>>,
+    /// The pages that were read.
+    pub requests: u64,
+}
+
+impl<E: Migrates> Parcels<'_, E> {
+    /// The next parcel. `None` after the last one.
+    pub async fn next(&mut self) -> Result<Option<Parcel<E>>> {
+        loop {
+            if let Some(parcel) = self.page.next() {
+                return Ok(Some(parcel));
+            }
+            let Some(body) = self.pages.next().await? else { return Ok(None) };
+            self.requests += 1;
+            self.page = self.client.parcels_of(&body)?.into_iter();
+        }
     }
 }

@@ -126,7 +126,16 @@ async fn check<E: Migrates>(
     let row = new_client.row(&new_client.point(&new)).await?;
     // One that has expired makes room.
     if row.is_none_or(|row| !is_alive::<E>(&row.body, now)) {
-        return Ok(Movable::Yes(Box::new(Unmoved { stored, old })));
+        return match client.check_index_rows(&old.rows).await {
+            Ok(()) => Ok(Movable::Yes(Box::new(Unmoved { stored, old }))),
+            Err(error) if error.is_of_one_entity() => {
+                let is_there = AtOld::<E::Old>::read(&client.old.client, &key)
+                    .await?
+                    .is_version(old.etag.as_str());
+                Ok(if is_there { Movable::No(Unmovable::new(key, error)) } else { Movable::Moved })
+            }
+            Err(error) => Err(error),
+        };
     }
     if !AtOld::<E::Old>::read(&client.old.client, &key).await?.is_version(old.etag.as_str()) {
         return Ok(Movable::Moved);

@@ -1,7 +1,9 @@
-//! The entities that a list or a scan has read so far.
+//! The entities that a list has read so far.
 //!
-//! Invariant: of several readings of one entity, the last counts. The new rows of an entity are one reading, where it has
-//! one for each element of a field.
+//! Invariants:
+//! - Of several readings of one entity, the last counts. The new rows of an entity are one reading, where it has one for
+//!   each element of a field.
+//! - Where more entities were read than the part can give, only the first ones are kept, and the keys end with them.
 
 use super::old_place::canonical_key;
 use crate::entity::{
@@ -11,9 +13,13 @@ use crate::entity::{
 use crate::error::Result;
 use crate::model::{Edm, PARTITION_KEY, ROW_KEY, TIMESTAMP};
 use crate::plan::CanonicalKey;
-use crate::query::{Filter, KeyRange};
+use crate::query::{Filter, KeyRange, Span};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::ops::Bound;
+
+/// How many entities are kept at least, beside twice those that will be given.
+const SLACK: usize = if cfg!(test) { 0 } else { 1000 };
 
 /// The entities that were read, by their new canonical keys, and where a query finds each.
 pub(super) struct Readings<E> {
@@ -22,6 +28,10 @@ pub(super) struct Readings<E> {
     pub row: usize,
     /// The condition on that row.
     pub filter: Option<Filter>,
+    /// The most rows that will be given.
+    most: usize,
+    /// The last key, where rows behind it were not kept.
+    pub cut: Option<String>,
     found: BTreeMap<CanonicalKey, Reading<E>>,
 }
 
@@ -33,8 +43,8 @@ struct Reading<E> {
 }
 
 impl<E: TableEntity + Clone> Readings<E> {
-    pub const fn of(keys: KeyRange, row: usize, filter: Option<Filter>) -> Self {
-        Self { keys, row, filter, found: BTreeMap::new() }
+    pub const fn of(keys: KeyRange, row: usize, filter: Option<Filter>, most: usize) -> Self {
+        Self { keys, row, filter, most, cut: None, found: BTreeMap::new() }
     }
 
     /// Takes a reading of an entity that has these rows, or will have them, if the query asks for it. Returns whether
@@ -57,6 +67,7 @@ impl<E: TableEntity + Clone> Readings<E> {
         self.found.remove(&key);
         if is_asked_for {
             self.found.insert(key, Reading { is_new: false, rows: found });
+            self.keep_first();
         }
         is_asked_for
     }
@@ -79,6 +90,23 @@ impl<E: TableEntity + Clone> Readings<E> {
         reading.rows.push((head, entity));
         Ok(())
     }
+
+    /// Keeps the first rows, where there are many more than will be given, and one more: it shows that there are more.
+    fn keep_first(&mut self) {
+        if self.found.len() <= self.most.saturating_mul(2).saturating_add(SLACK) {
+            return;
+        }
+        let rows = self.found.values().flat_map(|reading| &reading.rows);
+        let mut heads: Vec<_> = rows.map(|(head, _)| head).collect();
+        let (_, last, _) = heads.select_nth_unstable(self.most);
+        let last = last.clone();
+        for reading in self.found.values_mut() {
+            reading.rows.retain(|(head, _)| *head <= last);
+        }
+        self.found.retain(|_, reading| !reading.rows.is_empty());
+        self.keys.row = up_to(&self.keys.row, &last.row_key);
+        self.cut = Some(last.row_key);
+    }
 }
 
 impl<E> Readings<E> {
@@ -88,6 +116,16 @@ impl<E> Readings<E> {
             self.found.into_values().flat_map(|reading| reading.rows).collect();
         entities.sort_by(|(one, _), (other, _)| one.cmp(other));
         entities
+    }
+}
+
+/// The keys of a range up to that one, which is in it.
+fn up_to(range: &Span, last: &str) -> Span {
+    let upper = Bound::Included(last.to_owned());
+    match range {
+        Span::All => Span::Between(Bound::Unbounded, upper),
+        Span::Exact(_) => range.clone(),
+        Span::Between(lower, _) => Span::Between(lower.clone(), upper),
     }
 }
 

@@ -74,12 +74,13 @@ impl<E: Migrates> Migrating<E> {
     }
 
     /// Reads an entity, changes it, and saves it, again after a conflict, for up to
-    /// [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME). Returns it as it is stored then.
+    /// [`CONFLICT_RETRY_TIME`](crate::repo::CONFLICT_RETRY_TIME). Returns the saved entity, with what a further `save`
+    /// needs, as [`Repo::update`](crate::Repo::update) does.
     ///
     /// # Errors
     /// [`Error::NotFound`] when there is no entity of that key, and [`Error::Conflict`] when every attempt lost to
     /// another writer.
-    pub async fn update<Q>(&self, key: Q, mut change: impl FnMut(&mut E) + Send) -> Result<E>
+    pub async fn update<Q>(&self, key: Q, mut change: impl FnMut(&mut E) + Send) -> Result<Held<E>>
     where
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
@@ -91,7 +92,7 @@ impl<E: Migrates> Migrating<E> {
             };
             change(&mut held);
             match self.save(&mut held).await {
-                Ok(()) => return Ok(held.into_inner()),
+                Ok(()) => return Ok(held),
                 Err(error) if is_lost(&error) => {
                     if !attempts.next().await {
                         return Err(error);

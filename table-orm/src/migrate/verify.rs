@@ -67,7 +67,8 @@ impl<E: Migrates> Migrating<E> {
             let found = if twice { &mut report.twice } else { &mut report.unmoved };
             found.push(head(key));
         }
-        for parcel in self.parcels_in(Span::All).await? {
+        let mut parcels = self.parcels(Span::All);
+        while let Some(parcel) = parcels.next().await? {
             let living = self.origin(&parcel).await?.names(&parcel.place.row_key);
             let found = if living { &mut report.in_transit } else { &mut report.left_over };
             found.push(head(parcel.place));

@@ -27,7 +27,7 @@ pub use bulk::{BUFFERED, PeriodsBulk};
 pub use by_key::KeyWithPeriod;
 pub use each::EachPeriod;
 pub use range::{MAX_PERIODS, PeriodRange};
-pub use retain::{Retain, Retention};
+pub use retain::{Retain, RetainReport, Retention};
 pub use writer::{OPEN_PERIODS, PeriodsWriter};
 
 use crate::model::{DateTime, TableName};

@@ -34,7 +34,7 @@ impl<E: Bucketed> Periods<E> {
     /// let old = readings.retain(12, now);
     /// let plan = old.plan().await?;
     /// assert_eq!(plan.to_string(), "keeps 2 tables, drops 2: readings202510, readings202511");
-    /// assert_eq!(old.await?, plan);
+    /// assert_eq!(old.await.all()?, plan);
     /// assert_eq!(readings.existing().await?.len(), 2);
     /// # Ok(())
     /// # }
@@ -66,7 +66,7 @@ impl<E> Clone for Retain<E> {
 }
 
 /// Which tables are kept, and which are dropped, or would be: oldest first.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Retention {
     /// The tables that stay.
@@ -75,6 +75,27 @@ pub struct Retention {
     pub drops: Vec<TableName>,
     /// Blobs that go with them, if [`delete_blobs`](Retain::delete_blobs) is set.
     pub blobs: usize,
+}
+
+/// What a drop of old tables did.
+#[derive(Debug)]
+#[must_use = "it may hold an error"]
+#[non_exhaustive]
+pub struct RetainReport {
+    /// The tables that stay, and those that were dropped. Of an unfinished drop, `drops` has only those that are gone.
+    pub retention: Retention,
+    /// The error that ended it before the end. Call it again: it goes on with the tables that are left.
+    pub ended: Option<Error>,
+}
+
+impl RetainReport {
+    /// Returns what stays and what was dropped when the call reached the end.
+    ///
+    /// # Errors
+    /// The error that ended it.
+    pub fn all(self) -> Result<Retention> {
+        self.ended.map_or(Ok(self.retention), Err)
+    }
 }
 
 /// One line for people.
@@ -131,21 +152,30 @@ impl<E: Bucketed> Retain<E> {
         Ok((Retention { keeps: names(keeps), drops: names(drops), blobs: blobs.len() }, blobs))
     }
 
-    async fn run(self) -> Result<Retention> {
-        let (retention, blobs) = self.find().await?;
+    async fn run(self) -> RetainReport {
+        let mut retention = Retention::default();
+        let ended = self.drop_tables(&mut retention).await.err().map(Error::repeatable);
+        RetainReport { retention, ended }
+    }
+
+    async fn drop_tables(self, done: &mut Retention) -> Result<()> {
+        let (Retention { keeps, drops, .. }, blobs) = self.find().await?;
+        done.keeps = keeps;
         let connection = &self.periods.connection;
-        for table in &retention.drops {
-            let dropped = connection.delete_table(table).await;
+        for table in drops {
+            let dropped = connection.delete_table(&table).await;
             match dropped.map_err(|cause| rejected(table.as_str(), cause)) {
                 Err(error) if !is_going(&error) => return Err(error),
                 // Another process drops the same tables.
-                _ => {}
+                _ => done.drops.push(table),
             }
         }
-        if !blobs.is_empty() {
+        let count = blobs.len();
+        if count > 0 {
             connection.delete_blobs(blobs).await?;
         }
-        Ok(retention)
+        done.blobs = count;
+        Ok(())
     }
 }
 
@@ -160,7 +190,7 @@ fn is_going(error: &Error) -> bool {
 }
 
 impl<E: Bucketed + 'static> IntoFuture for Retain<E> {
-    type Output = Result<Retention>;
+    type Output = RetainReport;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {

@@ -4,7 +4,7 @@ use crate::entity::EntityRow;
 use crate::query::{KeyRange, Span};
 
 /// The keys of a canonical row.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct CanonicalKey {
     pub partition_key: String,
     pub row_key: String,

@@ -472,6 +472,7 @@ impl TableClient {
             index_row: None,
             operation,
             is_other_table: (self.context.is_other_table)(self.table.as_str()),
+            is_repeatable: false,
             cause,
         }))
     }

@@ -11,7 +11,7 @@ use crate::entity::{
     EntityRow, EntityRows, OwnRows, RowOf, TableEntity, WholePartition, canonical, canonical_rows,
     reaches_across, read_row, split_page,
 };
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::key::KeyError;
 use crate::plan::{Plan, Step, TableClient, delete_all};
 use crate::query::{KeyRange, RowQuery};
@@ -122,7 +122,8 @@ impl<E: TableEntity + 'static> DeletePartition<E> {
                         intents.add_copies::<E>(client, &batch.partition_key, Some(canonical), None)
                     }
                 });
-            let report = Bulk::new(self.client.clone(), entities, policy).await.all()?;
+            let report = Bulk::new(self.client.clone(), entities, policy).await;
+            let report = report.all().map_err(Error::repeatable)?;
             deleted.entities += report.entities;
             deleted.rows += report.rows;
             deleted.requests += report.requests;

@@ -77,7 +77,6 @@ pub use load::Load;
 pub use load_many::{LoadMany, Reload};
 pub use load_unique::LoadUnique;
 pub use loaded_set::LoadedSet;
-pub use maintenance::Retire;
 pub use maintenance::{Backfill, BackfillProgress, BackfillReport};
 pub(crate) use maintenance::{CanonicalPages, Deletes};
 pub use maintenance::{
@@ -89,6 +88,7 @@ pub use maintenance::{
 };
 pub(crate) use maintenance::{FormerMarks, FormerProperties};
 pub use maintenance::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
+pub use maintenance::{Retire, RetiredRows};
 pub use maintenance::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
 pub use many_pages::ManyPages;
 pub use mapped::MappedList;

@@ -2,7 +2,7 @@
 
 use super::Scan;
 use crate::entity::{DynamicEntity, TableEntity};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::eventual::{EventualType, PartitionScope, SETTLE_GRACE, Scope, SettleReport, Sweep};
 use crate::plan::{Plan, Step};
 use crate::query::{ScanPermit, Span};
@@ -143,6 +143,6 @@ impl<E: TableEntity + 'static> IntoFuture for Settle<E> {
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.run())
+        Box::pin(async move { self.run().await.map_err(Error::repeatable) })
     }
 }

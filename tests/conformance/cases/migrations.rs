@@ -96,7 +96,7 @@ pub async fn move_entities_to_other_partitions_of_another_table(subject: Subject
     assert_eq!(version_2.migrate(&permit()).in_bulk().await.all().unwrap(), 119);
     let verified = version_2.verify_migrated(&permit()).await.unwrap();
     assert!(verified.is_complete() && verified.left_over.is_empty(), "{verified:?}");
-    let retired = version_2.retire(&permit()).await.unwrap();
+    let retired = version_2.retire(&permit()).await.all().unwrap();
     assert_eq!((retired.left, retired.strays.len()), (0, 0));
     // Nothing else is stored: no old row, marker or parcel.
     assert_eq!(subject.dynamic().scan(permit()).collect().await.unwrap(), []);
@@ -176,7 +176,7 @@ pub async fn give_entities_other_keys_in_their_partition(subject: Subject) {
     assert_eq!(seats.migrate(&permit()).await.all().unwrap(), 58);
     assert!(seats.verify_migrated(&permit()).await.unwrap().is_complete());
     assert_eq!(guests().await, expected);
-    assert_eq!(seats.retire(&permit()).await.unwrap().left, 0);
+    assert_eq!(seats.retire(&permit()).await.all().unwrap().left, 0);
     // A canonical row and a guard row of each, and the rows of the guests.
     assert_eq!(subject.dynamic().list("a", ..).count().await.unwrap(), 60 + 60 + 20);
 }
@@ -226,7 +226,7 @@ pub async fn share_entities_among_more_shards(subject: Subject) {
     assert!(0 < rest && rest < 40, "{rest}");
     assert_eq!(players.migrate(&permit()).await.all().unwrap(), rest);
     assert!(players.verify_migrated(&permit()).await.unwrap().is_complete());
-    assert_eq!(players.retire(&permit()).await.unwrap().left, 0);
+    assert_eq!(players.retire(&permit()).await.all().unwrap().left, 0);
     let mut found = Vec::new();
     for shard in Player::partitions() {
         found.extend(players.list(shard).await.unwrap());

@@ -72,6 +72,6 @@ pub async fn are_read_in_order_and_dropped_whole(subject: Subject) {
 
     let old = readings.retain(3, reading(4, 0).at);
     assert_eq!(old.plan().await.unwrap().drops.len(), 1);
-    assert_eq!(old.await.unwrap().keeps.len(), 2);
+    assert_eq!(old.await.all().unwrap().keeps.len(), 2);
     assert_eq!(list().count().await.unwrap(), 8);
 }

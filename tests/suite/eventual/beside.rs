@@ -42,7 +42,7 @@ async fn eventual_rows_are_not_added_up() {
     let moved = visits.update(key, |visit| visit.room = "attic".into()).report_settled();
     assert!(moved.await.unwrap().settled.get());
     let retire = visits.retire::<VisitByRoom>(ScanPermit::because("test"));
-    assert_eq!(retire.await.unwrap(), 3);
+    assert_eq!(retire.await.all().unwrap(), 3);
     let left = tables.table(rooms);
     for partition in ["hall__ann", "attic__ann"] {
         let rows = left.list(partition, ..).collect().await.unwrap();

@@ -144,7 +144,7 @@ async fn retire_deletes_the_rows_of_its_own_table_only() {
     let (tables, [_, us]) = regions().await;
     us.delete_table().leave_rows_in_other_tables().await.unwrap();
     let permit = ScanPermit::because("test");
-    assert_eq!(us.retire::<ParcelByDriver>(permit).await.unwrap(), 3);
+    assert_eq!(us.retire::<ParcelByDriver>(permit).await.all().unwrap(), 3);
     let left = drivers_rows(&tables).await;
     assert_eq!(left.len(), 3);
     assert!(left.iter().all(|(row_key, _)| row_key.starts_with("PAR:eu")), "{left:?}");

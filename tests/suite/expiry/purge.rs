@@ -1,8 +1,10 @@
 //! A purge deletes what has expired, with all its rows, and nothing else.
 
-use super::{Clock, tables};
+use super::{Clock, on, tables};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use table_orm::embedded::EmbeddedStore;
+use table_orm::layer::{Fault, Faults};
 use table_orm::model::DateTime;
 use table_orm::{Error, Repo, ScanPermit, TableEntity, TableName, Tables};
 use time::{Duration, OffsetDateTime};
@@ -62,16 +64,16 @@ async fn a_purge_deletes_expired_entities_with_all_their_rows_and_values() {
         carts.insert(&cart(id, until)).await.unwrap();
     }
     clock.pass(Duration::seconds(10));
-    let report = carts.purge().await.unwrap();
+    let report = carts.purge().await.all().unwrap();
     assert_eq!((report.purged, report.changed, report.settled, report.unsettled), (20, 0, 0, 0));
     assert!(report.failures.is_empty() && !report.is_limited, "{report:?}");
     assert_eq!(ids(&carts).await, (0..40).filter(|id| id % 4 > 1).collect());
     // Two rows and a guard at home, a guard elsewhere, a copy elsewhere, and a row of the index for those that expire.
     assert_eq!(rows(&tables).await.len(), 20 * 5 + 10);
-    let again = carts.purge().await.unwrap();
+    let again = carts.purge().await.all().unwrap();
     assert_eq!((again.purged, again.requests), (0, 16));
     clock.pass(Duration::seconds(10));
-    assert_eq!(carts.purge().await.unwrap().purged, 10);
+    assert_eq!(carts.purge().await.all().unwrap().purged, 10);
     assert_eq!(rows(&tables).await.len(), 10 * 5);
     let permit = || ScanPermit::because("test");
     assert!(carts.verify_table(permit()).await.unwrap().findings.is_empty());
@@ -84,7 +86,7 @@ async fn a_purge_shares_requests_among_entities() {
     let plain = |id| Cart { email: None, city: "x".into(), ..cart(id, clock.after(1)) };
     carts.insert(&plain(1)).await.unwrap();
     clock.pass(Duration::seconds(1));
-    let one = carts.purge().await.unwrap();
+    let one = carts.purge().await.all().unwrap();
     // 16 queries; get, delete and clear; of the row of the index and the other row in another partition a ticket and a
     // transaction each; and a reading of home.
     assert_eq!((one.purged, one.requests), (1, 16 + 8), "{one:?}");
@@ -92,7 +94,7 @@ async fn a_purge_shares_requests_among_entities() {
         carts.insert(&plain(3 * id)).await.unwrap();
     }
     clock.pass(Duration::seconds(1));
-    let many = carts.purge().await.unwrap();
+    let many = carts.purge().await.all().unwrap();
     assert_eq!(many.purged, 300);
     assert!(many.requests < 16 + 2 * 300, "{many:?}");
 }
@@ -106,7 +108,7 @@ async fn a_purge_stops_at_its_limit_and_the_next_one_goes_on() {
     clock.pass(Duration::seconds(1));
     let mut purged = Vec::new();
     loop {
-        let report = carts.purge().limit(7).await.unwrap();
+        let report = carts.purge().limit(7).await.all().unwrap();
         purged.push(report.purged);
         if !report.is_limited {
             break;
@@ -124,10 +126,10 @@ async fn a_purge_leaves_what_expired_later_than_it_says() {
     carts.insert(&cart(3, clock.after(30))).await.unwrap();
     let before = clock.after(15).try_into().unwrap();
     clock.pass(Duration::seconds(20));
-    assert_eq!(carts.purge().before(before).await.unwrap().purged, 1);
+    assert_eq!(carts.purge().before(before).await.all().unwrap().purged, 1);
     // Nothing is purged before it has expired.
     let before = clock.after(100).try_into().unwrap();
-    assert_eq!(carts.purge().before(before).await.unwrap().purged, 1);
+    assert_eq!(carts.purge().before(before).await.all().unwrap().purged, 1);
     assert_eq!(ids(&carts).await, [3].into());
 }
 
@@ -153,7 +155,7 @@ async fn a_purge_keeps_its_rate() {
         carts.insert(&cart(id, start - Duration::HOUR)).await.unwrap();
     }
     let began = tokio::time::Instant::now();
-    assert_eq!(carts.purge().rate(10).await.unwrap().purged, 40);
+    assert_eq!(carts.purge().rate(10).await.all().unwrap().purged, 40);
     let took = began.elapsed().as_secs_f64();
     // Those of the last partition of the index begin at the end.
     assert!((3.0..=4.5).contains(&took), "{took} s");
@@ -169,6 +171,32 @@ struct Link {
 }
 
 #[tokio::test]
+async fn a_purge_that_an_error_ends_reports_what_it_did() {
+    for fault in [Fault::LostRequest, Fault::LostReply] {
+        let memory = Arc::new(EmbeddedStore::in_memory().unwrap());
+        let (tables, clock) = on(memory.clone());
+        let links = tables.repo::<Link>();
+        links.create_table().await.unwrap();
+        let until = clock.after(1);
+        for n in 0..60 {
+            links.insert(&Link { path: "a".into(), name: format!("{n}"), until }).await.unwrap();
+        }
+        clock.pass(Duration::seconds(2));
+        // The purge has 16 partitions to read, and the ninth one fails it.
+        let faults = Faults::seeded(1).on("query", 9, fault).store(memory).unwrap();
+        let now = clock.clone();
+        let now = move || DateTime::try_from(now.now()).unwrap();
+        let faulty = Tables::builder(faults).bare().clock(now).build().unwrap();
+        let stopped = faulty.repo::<Link>().purge().await;
+        assert!(stopped.purged > 0 && stopped.purged < 60, "{stopped:?}");
+        assert!(stopped.requests > stopped.purged, "{stopped:?}");
+        let purged = stopped.purged;
+        assert!(stopped.all().unwrap_err().is_unavailable());
+        assert_eq!(links.purge().await.all().unwrap().purged, 60 - purged);
+    }
+}
+
+#[tokio::test]
 async fn a_purge_finds_keys_of_any_text() {
     let (tables, clock) = tables();
     let links = tables.repo::<Link>();
@@ -179,7 +207,7 @@ async fn a_purge_finds_keys_of_any_text() {
         links.insert(&Link { path, name, until }).await.unwrap();
     }
     clock.pass(Duration::seconds(2));
-    links.purge().await.unwrap();
+    assert_eq!(links.purge().await.all().unwrap().purged, 7);
     let permit = ScanPermit::because("test");
     let rows = tables.scan(TableName::new("links").unwrap(), permit).collect().await.unwrap();
     assert_eq!(rows, []);

@@ -272,14 +272,17 @@ async fn what_an_old_client_inserts_late_is_named_and_stays() {
     orders_2.insert(&order(1, 1)).await.unwrap();
     assert!(orders_2.verify_migrated(&permit()).await.unwrap().is_complete());
     orders.insert(&order(2, 1).into()).await.unwrap();
-    let report = orders_2.retire(&permit()).await.unwrap();
+    // Not before the caller says that it may stay.
+    let refused = orders_2.retire(&permit()).await.all().unwrap_err();
+    assert!(matches!(refused, Error::Migration(MigrationError::NotMoved { left: 1, .. })));
+    let report = orders_2.retire(&permit()).leave_unmoved().await.all().unwrap();
     assert_eq!((report.markers, report.left), (1, 1));
     assert_eq!(
         (&*report.strays[0].partition_key, &*report.strays[0].row_key),
         ("oslo", "ORD:00002")
     );
     assert_eq!(orders_2.migrate(&permit()).await.all().unwrap(), 1);
-    assert_eq!(orders_2.retire(&permit()).await.unwrap().strays, []);
+    assert_eq!(orders_2.retire(&permit()).await.all().unwrap().strays, []);
 }
 
 #[tokio::test]
@@ -334,5 +337,5 @@ async fn a_copy_of_the_tables_made_on_the_way_is_not_said_to_be_complete() {
     assert!(is_unknown(copy.list(&year).pages(10).next().await.unwrap_err()));
     assert!(is_unknown(copy.migrate(&permit()).plan().await.unwrap_err()));
     assert!(is_unknown(copy.migrate(&permit()).await.all().unwrap_err()));
-    assert!(is_unknown(copy.retire(&permit()).await.unwrap_err()));
+    assert!(is_unknown(copy.retire(&permit()).await.all().unwrap_err()));
 }

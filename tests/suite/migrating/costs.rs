@@ -43,9 +43,14 @@ async fn calls_across_partitions_cost_what_the_guide_says() {
         (orders_2.migrate(&permit()).await, store.take())
     };
     assert_eq!((report.all().unwrap(), cost), (10, 1 + 3 * 10 + 1));
-    let (report, cost) = costs!(store, orders_2.retire(&permit()));
-    // 11 of the 12 markers name a parcel.
-    assert_eq!((report.markers, cost), (12, 1 + 11 + 1 + 1));
+    let (plan, cost) = costs!(store, orders_2.retire(&permit()).plan());
+    // A page of old rows and one of parcels.
+    assert_eq!((plan.markers, plan.left, cost), (12, 0, 1 + 1));
+    store.take();
+    let (report, cost) = (orders_2.retire(&permit()).await.all().unwrap(), store.take());
+    // The old rows are read twice, and 11 of the 12 markers name a parcel.
+    assert_eq!((report.markers, cost), (12, 2 + 1 + 11 + 1));
+    assert_eq!(plan.requests, cost);
 }
 
 #[tokio::test]
@@ -67,6 +72,6 @@ async fn calls_within_a_partition_cost_what_the_guide_says() {
         (items_2.migrate(&permit()).await, store.take())
     };
     assert_eq!((report.all().unwrap(), cost), (1, 1 + 1 + 1));
-    let (report, cost) = costs!(store, items_2.retire(&permit()));
-    assert_eq!((report.markers, cost), (3, 1 + 1 + 1));
+    let (report, cost) = (items_2.retire(&permit()).await.all().unwrap(), store.take());
+    assert_eq!((report.markers, cost), (3, 2 + 1 + 1));
 }

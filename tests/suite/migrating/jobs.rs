@@ -39,7 +39,7 @@ async fn a_mover_does_what_its_plan_says_and_goes_on_where_another_stopped() {
     assert_eq!(report.markers, 1500);
     let mut pages = Vec::new();
     let retire = orders_2.retire(&permit()).on_progress(|report| pages.push(report.markers));
-    let retired = retire.await.unwrap();
+    let retired = retire.await.all().unwrap();
     assert_eq!((retired.markers, retired.parcels, retired.left), (1500, 0, 0));
     assert_eq!(pages, [1000, 1500]);
     // Nothing of the old form is left, and every entity is complete in the new one.
@@ -148,7 +148,7 @@ async fn a_lost_answer_to_deletes_of_markers_is_no_reason_to_stop() {
     let faults = Faults::seeded(1).on("commit", 1, Fault::LostReply).store(store.clone()).unwrap();
     let retry = Retry::interactive().write_id("WriteId").around(Arc::new(faults)).unwrap();
     let migrating = Tables::new(retry).migrating::<Order>().unwrap();
-    let retired = migrating.retire(&permit()).await.unwrap();
+    let retired = migrating.retire(&permit()).await.all().unwrap();
     assert_eq!((retired.markers, retired.left), (30, 0));
     let old = Tables::new(store).table("orders".parse().unwrap());
     assert_eq!(old.scan(ScanPermit::because("test")).collect().await.unwrap().len(), 0);

@@ -5,6 +5,7 @@
 
 mod across;
 mod bulk;
+mod copied;
 mod costs;
 mod elements;
 mod events;
@@ -13,7 +14,10 @@ mod jobs;
 mod merges;
 mod on_the_way;
 mod parts;
+mod retire;
+mod scans;
 mod shards;
+mod shared_rows;
 mod too_large;
 mod totals;
 mod transactions;

@@ -125,7 +125,7 @@ async fn from_16_to_32_shards_half_of_the_entities_move_and_nothing_is_sent_for_
     assert_eq!(client.migrate(&permit()).await.all().unwrap(), 0);
     assert_eq!(store.writes.load(Relaxed), 3 * moving);
     assert!(client.verify_migrated(&permit()).await.unwrap().is_complete());
-    let retired = client.retire(&permit()).await.unwrap();
+    let retired = client.retire(&permit()).await.all().unwrap();
     assert_eq!((retired.markers, retired.left), (moving, 0));
     // What a client of the new type alone finds.
     #[derive(TableEntity)]

@@ -287,7 +287,7 @@ async fn several_accounts_have_the_tables_of_a_period_together() {
     }
     let november = readings.at(instant("2026-11-01"));
     assert_eq!(november.scan(ScanPermit::because("test")).collect().await.unwrap().len(), 20);
-    assert_eq!(readings.retain(1, instant("2027-11-23")).await.unwrap().drops.len(), 1);
+    assert_eq!(readings.retain(1, instant("2027-11-23")).await.all().unwrap().drops.len(), 1);
     assert_eq!(readings.existing().await.unwrap(), []);
 }
 
@@ -315,7 +315,7 @@ async fn expired_entities_are_left_out_and_purged_in_their_period() {
     let days = sessions.during(first..=last);
     assert_eq!(days.list(Session::partition("ann")).collect().await.unwrap(), []);
     assert_eq!(days.list(Session::partition("bob")).count().await.unwrap(), 3);
-    assert_eq!(sessions.at(first).purge().await.unwrap().purged, 1);
+    assert_eq!(sessions.at(first).purge().await.all().unwrap().purged, 1);
     let with_expired = sessions.at(first).including_expired();
     assert!(!with_expired.list(Session::partition("ann")).exists().await.unwrap());
     let later = sessions.at(last).including_expired();

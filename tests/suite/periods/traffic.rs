@@ -91,7 +91,7 @@ async fn call(
         6 => {
             let keep = 1 + dice("keep", 4) as usize;
             let oldest = month(at).back(keep - 1);
-            let dropped = readings.retain(keep, at).await.unwrap();
+            let dropped = readings.retain(keep, at).await.all().unwrap();
             let old = model.tables.iter().filter(|period| **period < oldest).count();
             assert_eq!(dropped.drops.len(), old);
             model.tables.retain(|period| *period >= oldest);

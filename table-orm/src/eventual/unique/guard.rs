@@ -171,6 +171,7 @@ impl Guards {
                 index_row: None,
                 operation: None,
                 is_other_table: false,
+                is_repeatable: false,
                 cause,
             }),
         }

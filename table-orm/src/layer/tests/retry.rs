@@ -311,6 +311,7 @@ async fn a_write_without_evidence_is_ambiguous_with_all_that_is_known() {
         index_row: None,
         operation: None,
         is_other_table: false,
+        is_repeatable: false,
         cause: error,
     };
     let error = Error::rejected(rejection);

@@ -10,6 +10,7 @@ mod listing;
 mod once;
 mod promises;
 mod reported;
+mod shared;
 mod simulation;
 mod subjects;
 mod tampering;

@@ -4,6 +4,7 @@ use super::elements::{TaggedAway, TaggedWithin};
 use super::expiring::{PassAway, PassWithin};
 use super::guarded::Desk;
 use super::reported::{ReportedAway, ReportedWithin};
+use super::shared::Stall;
 use super::simulation::simulate;
 use super::subjects::{Apart, Away, Spread, Within};
 use super::tampering::LeftOut;
@@ -37,6 +38,11 @@ fn nothing_is_lost_or_doubled_on_the_way_to_more_shards() {
 #[test]
 fn each_unique_value_has_one_holder_in_either_form() {
     all_hold(dose(25, 1_000), |seed| simulate::<Desk>(seed, None));
+}
+
+#[test]
+fn no_entity_takes_the_index_row_of_another() {
+    all_hold(dose(25, 1_000), |seed| simulate::<Stall>(seed, None));
 }
 
 #[test]
@@ -79,4 +85,8 @@ fn each_part_of_the_protocol_is_needed() {
     for part in [SwitchVersion, ParcelLook] {
         is_needed(part, 0..3000, |seed| simulate::<PassAway>(seed, Some(part)));
     }
+    for part in [GuardFollows, GuardTaken, GuardInserted, GuardReleased] {
+        is_needed(part, 0..3000, |seed| simulate::<Desk>(seed, Some(part)));
+    }
+    is_needed(IndexInserted, 0..3000, |seed| simulate::<Stall>(seed, Some(IndexInserted)));
 }

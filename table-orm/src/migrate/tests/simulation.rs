@@ -17,6 +17,7 @@ use crate::migrate::{Form, Held, ManyFailure};
 use crate::model::TableName;
 use crate::plan::CanonicalKey;
 use crate::query::{KeyRange, Span};
+use crate::repo::CanonicalPages;
 use crate::store::Store;
 use futures_util::future::join;
 use std::collections::BTreeSet;
@@ -178,7 +179,9 @@ impl<E: Subject> Client<E> {
             3 => self.migrating.new.insert(&entity).await.map(drop),
             _ => self.migrating.insert(&entity).await,
         };
-        if let (Err(Error::AlreadyExists(_)), 1..) = (&inserted, self.version)
+        // Another entity may have one of its index rows.
+        if let (Err(Error::AlreadyExists(rejection)), 1..) = (&inserted, self.version)
+            && rejection.index_row.is_none()
             && !lock(&self.history).was(number, since, Option::is_some)
         {
             return Err(format!("{stamp} was told `AlreadyExists`, and nothing was there"));
@@ -435,6 +438,7 @@ impl<E: Subject> Client<E> {
     /// One mover alone leaves nothing of the old form.
     async fn completes(&self) -> Result<Wrong> {
         // The first one clears the way for parcels whose switch could still come.
+        E::make_room(&self.migrating).await?;
         self.migrating.migrate(&permit()).await.all()?;
         let report = self.migrating.verify_migrated(&permit()).await?;
         if !report.is_complete() || !report.left_over.is_empty() {
@@ -443,12 +447,25 @@ impl<E: Subject> Client<E> {
         Ok(Ok(()))
     }
 
+    /// The entities that are in their new form, expired or not.
+    async fn new_rows_alone(&self) -> Result<Vec<E>> {
+        let mut pages = CanonicalPages::of_table::<E>(&self.migrating.new.client, &permit());
+        let mut all = Vec::new();
+        loop {
+            let (page, next) = pages.read().await?;
+            all.extend(self.migrating.new_rows(&page.body)?.into_iter().map(Loaded::into_inner));
+            match next {
+                Some(next) => pages.token = Some(next),
+                None => return Ok(all),
+            }
+        }
+    }
+
     /// Every entity is as it was, also when nothing of the old form is left.
     async fn ends(&self) -> Result<Wrong> {
         let report = self.migrating.verify_migrated(&permit()).await?;
         let compare = async || -> Result<Wrong> {
-            let mut all = Vec::new();
-            self.migrating.new_pass(|loaded| all.push(loaded.into_inner())).await?;
+            let mut all = self.new_rows_alone().await?;
             all.retain(|entity| !entity.has_expired());
             for number in 0..ENTITIES {
                 let found = all.iter_mut().find(|entity| entity.number() == number).map(stamp_of);
@@ -464,7 +481,7 @@ impl<E: Subject> Client<E> {
         if let Err(wrong) = compare().await? {
             return Ok(Err(wrong));
         }
-        let retired = self.migrating.retire(&permit()).await?;
+        let retired = self.migrating.retire(&permit()).await.all()?;
         if retired.left > 0 || retired.markers != report.markers {
             return Ok(Err(format!("{retired:?} of {report:?}")));
         }

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::migrate::{Migrate, Migrates, Migrating, MigratingPages};
 use crate::query::ScanPermit;
 use crate::repo::{EntityPatch as _, Patch};
+use futures_util::TryStreamExt as _;
 
 /// A type that migrates. Each write stores a stamp of its own, and the stamp of what it replaces.
 pub(super) trait Subject: Migrates {
@@ -28,6 +29,10 @@ pub(super) trait Subject: Migrates {
     fn expire(&mut self) {}
     fn has_expired(&self) -> bool {
         false
+    }
+    /// Lets each entity move, where another one may be in its way.
+    fn make_room(_client: &Migrating<Self>) -> impl Future<Output = Result<()>> + Send {
+        async { Ok(()) }
     }
     /// Checks the rows beside the canonical ones.
     fn check(_rows: &Rows, _history: &mut History) -> std::result::Result<(), String> {
@@ -210,7 +215,7 @@ subject!(
     },
     |client| {
         let client = client.clone();
-        async move { client.scan(&permit()).await }
+        async move { client.scan(&permit()).stream().try_collect().await }
     },
     |client| client.migrate_partition(ApartV1::partition(1_u64)).in_bulk()
 );

@@ -24,6 +24,16 @@ pub(super) enum LeftOut {
     SecondLook,
     /// A list reads parcels.
     ParcelList,
+    /// The landing inserts index rows, and replaces none.
+    IndexInserted,
+    /// The guard of a value that stays names the new row.
+    GuardFollows,
+    /// The guard of a new value is written.
+    GuardTaken,
+    /// The guard of a new value is inserted, and replaces none.
+    GuardInserted,
+    /// The guard of a value that is given up is deleted.
+    GuardReleased,
 }
 
 /// The store of one client.
@@ -48,6 +58,36 @@ impl Tampering {
 
     fn leaves_out(&self, part: LeftOut) -> bool {
         self.left_out == Some(part)
+    }
+
+    /// The operation of a switch as it is sent; `None` for one that is not sent.
+    fn switched(&self, mut operation: Operation) -> Option<Operation> {
+        let Operation { row_key, action } = &mut operation;
+        let is_guard = row_key.starts_with("UNQ:");
+        let left_out = match action {
+            _ if !is_guard => false,
+            Action::InsertOrReplace(_) => self.leaves_out(LeftOut::GuardFollows),
+            Action::Delete(_) => self.leaves_out(LeftOut::GuardReleased),
+            Action::Insert(body) => {
+                if self.leaves_out(LeftOut::GuardInserted) {
+                    *action = Action::InsertOrReplace(body.clone());
+                }
+                self.leaves_out(LeftOut::GuardTaken)
+            }
+            _ => false,
+        };
+        (!left_out).then_some(operation)
+    }
+
+    /// The operation of a landing as it is sent.
+    fn landed(&self, mut operation: Operation) -> Operation {
+        if self.leaves_out(LeftOut::IndexInserted)
+            && !operation.row_key.starts_with("ROW:")
+            && let Action::Insert(body) = &operation.action
+        {
+            operation.action = Action::InsertOrReplace(body.clone());
+        }
+        operation
     }
 
     /// The operation as it is sent; `None` for one that is not sent.
@@ -139,8 +179,23 @@ impl Middleware for Tampering {
     ) -> Result<Vec<Option<ETag>>, StoreError> {
         let Batch { partition_key, operations } = batch;
         let (count, first) = (operations.len(), operations.first().cloned());
-        let operations: Vec<_> =
-            operations.into_iter().filter_map(|operation| self.tampered(operation)).collect();
+        let is_switch = operations.iter().any(|operation| {
+            matches!(operation.action, Action::Replace(..)) && is_marker(&operation.action)
+        });
+        let lands = operations.iter().any(|operation| {
+            operation.row_key.starts_with(PARCEL_START)
+                && matches!(operation.action, Action::Delete(_))
+        });
+        let operations: Vec<_> = operations
+            .into_iter()
+            .filter_map(|operation| self.tampered(operation))
+            .filter_map(
+                |operation| {
+                    if is_switch { self.switched(operation) } else { Some(operation) }
+                },
+            )
+            .map(|operation| if lands { self.landed(operation) } else { operation })
+            .collect();
         let is_shorter = operations.len() < count;
         let mut etags = self.inner.commit(table, Batch { partition_key, operations }).await?;
         if is_shorter && first.is_some() {

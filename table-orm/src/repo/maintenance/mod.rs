@@ -24,7 +24,7 @@ pub use drop_row::{
 pub(crate) use drop_row::{FormerMarks, FormerProperties};
 pub(super) use eventual_rows::{EventualRowKeys, settle};
 pub use repair::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
-pub use retire::Retire;
+pub use retire::{Retire, RetiredRows};
 pub use rewrite::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
 pub use verify::{
     Finding, Problem, RowLocation, Verify, VerifyEventual, VerifyGuards, VerifyReport,

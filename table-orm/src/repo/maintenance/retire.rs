@@ -6,7 +6,7 @@ use crate::entity::{
     EventualHead, OwnRows, Row, RowHead, RowOf, TableEntity, eventual_at, is_of_table, read_rows,
     row_span,
 };
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{Metadata, TableName};
 use crate::plan::{Plan, Step, TableClient};
 use crate::query::{KeyRange, RowQuery, ScanPermit, Span};
@@ -18,7 +18,28 @@ use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::marker::PhantomData;
 
-/// A deletion of all rows of a kind: `.await` sends it and returns their number, `.plan()` shows what it reads.
+/// What a deletion of all rows of a kind did.
+#[derive(Debug, Default)]
+#[must_use = "it may hold an error"]
+#[non_exhaustive]
+pub struct RetiredRows {
+    /// Rows that were deleted.
+    pub rows: u64,
+    /// The error that ended it before the end. Call it again.
+    pub ended: Option<Error>,
+}
+
+impl RetiredRows {
+    /// Returns the number of rows that were deleted when the call reached the end.
+    ///
+    /// # Errors
+    /// The error that ended it.
+    pub fn all(self) -> Result<u64> {
+        self.ended.map_or(Ok(self.rows), Err)
+    }
+}
+
+/// A deletion of all rows of a kind: `.await` sends it, `.plan()` shows what it reads.
 #[must_use = "nothing is sent until this is awaited"]
 #[derive(Debug)]
 pub struct Retire<R> {
@@ -58,7 +79,7 @@ impl<E: TableEntity> Repo<E> {
     /// # members.create_table().await?;
     /// # members.insert(&before::Member { user: "ann".into(), room: "hall".into() }).await?;
     /// let permit = ScanPermit::because("by_room has another key now");
-    /// members.retire::<before::MemberByRoom>(permit).await?;
+    /// members.retire::<before::MemberByRoom>(permit).await.all()?;
     /// assert_eq!(members.list(before::Member::by_room("hall")).count().await?, 0);
     /// # Ok(())
     /// # }
@@ -91,10 +112,17 @@ impl<R: Row> Retire<R> {
         Plan { steps: vec![read, Step::WriteFound { table, of_each }] }
     }
 
-    async fn run(self) -> Result<u64> {
+    async fn run(self) -> RetiredRows {
+        let mut retired = RetiredRows::default();
+        if let Err(error) = self.pages(&mut retired.rows).await {
+            retired.ended = Some(error.repeatable());
+        }
+        retired
+    }
+
+    async fn pages(self, deleted: &mut u64) -> Result<()> {
         let Self { client, home, query, .. } = self;
         let own = const { OwnRows::of::<R>() };
-        let mut deleted = 0;
         let mut pages = client.pages(query);
         while let Some(page) = pages.next().await? {
             let (rows, _) = read_rows::<EventualHead>(&own, &page, None, usize::MAX)?;
@@ -103,21 +131,25 @@ impl<R: Row> Retire<R> {
                 is.then_some(row.keys)
             };
             let rows: Vec<_> = rows.into_iter().filter_map(of_table).collect();
-            deleted += rows.len() as u64;
             // Collected first: a lazy iterator that borrows is too narrow for a future that is sent.
-            let deletes = batches(rows, client.store().transaction_operations())
-                .into_iter()
-                .map(|batch| client.send_changes(batch, None));
+            let deletes = batches(rows, client.store().transaction_operations()).into_iter().map(
+                |batch| async {
+                    let rows = batch.operations.len() as u64;
+                    client.send_changes(batch, None).await.map(|_| rows)
+                },
+            );
             let deletes = stream::iter(deletes.collect::<Vec<_>>());
-            let deletes = deletes.buffer_unordered(DEFAULT_PARALLELISM);
-            deletes.try_for_each(|_| async { Ok(()) }).await?;
+            let mut deletes = deletes.buffer_unordered(DEFAULT_PARALLELISM);
+            while let Some(rows) = deletes.try_next().await? {
+                *deleted += rows;
+            }
         }
-        Ok(deleted)
+        Ok(())
     }
 }
 
 impl<R: Row + 'static> IntoFuture for Retire<R> {
-    type Output = Result<u64>;
+    type Output = RetiredRows;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {

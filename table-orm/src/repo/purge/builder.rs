@@ -47,15 +47,15 @@ impl<E: TableEntity> Repo<E> {
     /// sessions.insert(&Session { user: "ann".into(), id: 1, until: Some(until) }).await?;
     /// sessions.insert(&Session { user: "ann".into(), id: 2, until: None }).await?;
     /// // As a job, as often as rows may stay.
-    /// let report = sessions.purge().limit(10_000).await?;
-    /// assert_eq!((report.purged, report.failures.len()), (1, 0));
+    /// let report = sessions.purge().limit(10_000).await.all()?;
+    /// assert_eq!((report.purged, report.is_limited), (1, false));
     /// # Ok(())
     /// # }
     /// ```
     ///
-    /// # Errors
-    /// When the index cannot be read, or the store cannot be reached. What was purged before stays purged, and the
-    /// next purge goes on. An entity that cannot be deleted is in [`PurgeReport::failures`](super::PurgeReport::failures).
+    /// When the index cannot be read, or the store cannot be reached, the purge ends with the error in
+    /// [`PurgeReport::ended`](super::PurgeReport::ended). An entity that cannot be deleted is in
+    /// [`failures`](super::PurgeReport::failures). [`all`](super::PurgeReport::all) turns either into an error.
     pub fn purge(&self) -> Purge<E> {
         const {
             assert!(

@@ -1,9 +1,10 @@
 //! What a purge did.
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 
 /// What a purge did.
 #[derive(Debug, Default)]
+#[must_use = "it may hold failures"]
 #[non_exhaustive]
 pub struct PurgeReport {
     /// Entities that were deleted, with all their rows.
@@ -23,6 +24,22 @@ pub struct PurgeReport {
     pub failures: Vec<PurgeFailure>,
     /// Whether it stopped at its [`limit`](super::Purge::limit): more entities may have expired.
     pub is_limited: bool,
+    /// The error that ended it before the end: the index cannot be read, or the store cannot be reached. What was
+    /// purged stays purged, and the next purge goes on.
+    pub ended: Option<Error>,
+}
+
+impl PurgeReport {
+    /// Returns the report when the purge ended without an error and deleted each entity that it was to delete.
+    ///
+    /// # Errors
+    /// The error of the first failure, or the error that ended it.
+    pub fn all(mut self) -> Result<Self> {
+        if self.failures.is_empty() {
+            return self.ended.take().map_or(Ok(self), Err);
+        }
+        Err(self.failures.swap_remove(0).error)
+    }
 }
 
 /// An entity that a purge could not delete.

@@ -54,15 +54,22 @@ impl<E: TableEntity + 'static> PurgeRun<E> {
         }
     }
 
-    pub async fn run(mut self) -> Result<PurgeReport> {
+    pub async fn run(mut self) -> PurgeReport {
+        if let Err(error) = self.partitions().await {
+            self.report.ended = Some(error.repeatable());
+        }
+        self.report.requests = self.counted.take() as u64;
+        self.report
+    }
+
+    async fn partitions(&mut self) -> Result<()> {
         for query in std::mem::take(&mut self.queries) {
             if !self.partition(query).await? {
                 self.report.is_limited = true;
                 break;
             }
         }
-        self.report.requests = self.counted.take() as u64;
-        Ok(self.report)
+        Ok(())
     }
 
     /// Purges what one partition of the index names. Returns whether there is room for more.
@@ -144,14 +151,15 @@ impl<E: TableEntity + 'static> PurgeRun<E> {
         client: &TableClient,
         stale: BTreeMap<String, Vec<EventualRowKeys>>,
     ) -> Result<()> {
-        let settled = stream::iter(stale)
+        let mut settled = stream::iter(stale)
             .map(|(home, rows)| async move {
                 let settled = settle::<E>(client, &home, &rows).await?;
                 Ok::<_, Error>(if settled { rows.len() as u64 } else { 0 })
             })
-            .buffer_unordered(MAX_PARALLEL_GETS)
-            .try_fold(0, |sum, rows| async move { Ok(sum + rows) });
-        self.report.settled += settled.await?;
+            .buffer_unordered(MAX_PARALLEL_GETS);
+        while let Some(rows) = settled.try_next().await? {
+            self.report.settled += rows;
+        }
         Ok(())
     }
 
@@ -167,7 +175,7 @@ impl<E: TableEntity + 'static> PurgeRun<E> {
 }
 
 impl<E: TableEntity + 'static> IntoFuture for Purge<E> {
-    type Output = Result<PurgeReport>;
+    type Output = PurgeReport;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {

@@ -112,6 +112,7 @@ fn error<T>(shared: &Shared<T>, request: &RowQuery, cause: StoreError) -> Error 
         index_row: None,
         operation: None,
         is_other_table: false,
+        is_repeatable: false,
         cause,
     })
 }

@@ -1,7 +1,7 @@
 //! The call that starts a repair, its settings and its run.
 
 use super::jobs::Jobs;
-use super::report::RepairReport;
+use super::report::{RepairFailure, RepairReport};
 use crate::entity::TableEntity;
 use crate::error::Result;
 use crate::plan::{Plan, Step, TableClient};
@@ -141,7 +141,8 @@ impl<E: TableEntity, I: Iterator<Item = Finding>> Repair<E, I> {
             skipped.extend(outcome.skipped);
             if let Some(failure) = outcome.failure {
                 going &= failure.error.is_of_one_entity();
-                failures.push(failure);
+                let error = failure.error.repeatable();
+                failures.push(RepairFailure { error, ..failure });
             }
         }
         RepairReport { repaired, skipped, failures, remainder: jobs.remainder() }

@@ -28,7 +28,7 @@ impl<E: TableEntity> Rewrite<'_, E> {
         let mut report = RewriteReport::default();
         report.progress.token = self.pages.token.clone();
         if let Err(error) = self.pages(&mut report).await {
-            report.ended = Some(error);
+            report.ended = Some(error.repeatable());
         }
         report
     }
