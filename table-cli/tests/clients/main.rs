@@ -8,6 +8,7 @@ mod browser;
 mod cosmosdb;
 mod crash;
 mod delete;
+mod failures;
 mod faults;
 mod go;
 mod import;

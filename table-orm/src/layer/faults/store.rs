@@ -215,19 +215,19 @@ impl Middleware for FaultStore {
         self.call(StoreRequest::delete_table(table), delete).await
     }
 
-    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+    async fn query(&self, asked: &RowQuery) -> Result<Page, StoreError> {
         let shared = &self.shared;
-        let fault = shared.sample(&StoreRequest::query(query));
+        let fault = shared.sample(&StoreRequest::query(asked));
         let empty = shared.happens(shared.faults.empty_pages);
         let short = shared.happens(shared.faults.short_pages);
         // A setting that came later: the numbers of older seeds stay.
         let cut = shared.faults.cut_pages > 0.0 && shared.happens(shared.faults.cut_pages);
-        let query = pages::ask(query, (short || cut).then_some(&shared.random));
+        let query = pages::ask(asked, (short || cut).then_some(&shared.random));
         let page = async {
             if cut {
                 sleep(pages::QUERY_TIME).await;
             }
-            if empty { Ok(pages::empty(&query)) } else { self.inner().query(&query).await }
+            if empty { Ok(pages::empty(asked)) } else { self.inner().query(&query).await }
         };
         shared.apply(fault, page).await
     }
