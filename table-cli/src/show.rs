@@ -123,7 +123,7 @@ async fn csv(scan: impl Fn() -> Scan<DynamicEntity>, limit: usize) -> Result<(),
         found += 1;
     }
     writeln!(stdout(), "{columns}")?;
-    let record = |row| columns.record(row).map_err(table_orm::Error::from);
+    let record = |row: &DynamicEntity| columns.record(row).map_err(table_orm::Error::from);
     if kept.len() == found.min(most) {
         for row in &kept {
             writeln!(stdout(), "{}", record(row)?)?;

@@ -17,6 +17,7 @@ mod killed_dispatchers;
 mod killed_writers;
 mod known;
 mod microsoft;
+mod options;
 mod served;
 mod stress;
 mod tools;
