@@ -8,6 +8,7 @@ use comfy_table::{ContentArrangement, Table, presets};
 use std::collections::BTreeSet;
 use std::io::{Write as _, stderr, stdout};
 use table_orm::model::{Edm, EdmType};
+use table_orm::scan::Scan;
 use table_orm::transfer::Columns;
 use table_orm::{DynamicEntity, TableName};
 
@@ -18,8 +19,16 @@ Examples:
   table-orm show env:STORAGE results --filter \"Name eq 'Ann'\" --json
   table-orm show race.redb results --partition Boston --format csv --limit 0 > boston.csv
 
-A table shows values as a filter has them: 'Ann' is text, 5 an Int32, 5L an Int64, 5.0 a Double.
+A table shows values as a filter has them: 'Ann' is text, 5 an Int32, 5L an Int64, 5.0 a Double. It is
+aligned, so all its rows are in memory at once; JSON and CSV need little memory for any number of rows.
+
+The header of CSV has a column for each property and type that any of the rows has. More than 1000 rows are
+read twice: first for the columns, then to print them. A row that gets another property between the two ends
+the output with an error.
 ";
+
+/// The rows that are kept while the columns are found.
+const MOST_KEPT: usize = 1000;
 
 /// The form of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -62,16 +71,17 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     let Arguments { store, table, selection, select, limit, format, json, readers } = arguments;
     let tables = store.open_to_read(&table).await?;
-    let mut scan = selection.of(tables.scan(table, permit())).concurrency(readers).ordered(true);
-    if !select.is_empty() {
-        scan = scan.select(select);
-    }
-    if limit > 0 {
+    let scan = || {
+        let all = tables.scan(table.clone(), permit());
+        let mut scan = selection.of(all).concurrency(readers).ordered(true);
+        if !select.is_empty() {
+            scan = scan.select(select.clone());
+        }
         // One more shows whether there are more.
-        scan = scan.take(limit.saturating_add(1));
-    }
+        if limit > 0 { scan.take(limit.saturating_add(1)) } else { scan }
+    };
     if json || format == Form::Json {
-        let mut rows = scan.stream();
+        let mut rows = scan().stream();
         let mut shown = 0;
         while let Some(row) = rows.next().await? {
             if limit > 0 && shown == limit {
@@ -82,15 +92,15 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
         }
         return Ok(());
     }
-    let mut rows = scan.collect().await?;
+    if format == Form::Csv {
+        return csv(scan, limit).await;
+    }
+    let mut rows = scan().collect().await?;
     let has_more = limit > 0 && rows.len() > limit;
     if has_more {
         rows.truncate(limit);
     }
-    match format {
-        Form::Csv => csv(&rows)?,
-        Form::Table | Form::Json => writeln!(stdout(), "{}", text(&rows))?,
-    }
+    writeln!(stdout(), "{}", text(&rows))?;
     if has_more { more(limit) } else { Ok(()) }
 }
 
@@ -99,13 +109,36 @@ fn more(limit: usize) -> Result<(), Failure> {
     Ok(writeln!(stderr(), "There are more than {limit} rows; --limit 0 shows all")?)
 }
 
-fn csv(rows: &[DynamicEntity]) -> Result<(), Failure> {
-    let columns: Columns = rows.iter().collect();
-    writeln!(stdout(), "{columns}")?;
-    for row in rows {
-        writeln!(stdout(), "{}", columns.record(row).map_err(table_orm::Error::from)?)?;
+async fn csv(scan: impl Fn() -> Scan<DynamicEntity>, limit: usize) -> Result<(), Failure> {
+    let most = if limit > 0 { limit } else { usize::MAX };
+    let (mut columns, mut kept, mut found) = (Columns::default(), Vec::new(), 0);
+    let mut rows = scan().stream();
+    while let Some(row) = rows.next().await? {
+        if found < most {
+            columns.extend([&row]);
+        }
+        if found < MOST_KEPT.min(most) {
+            kept.push(row);
+        }
+        found += 1;
     }
-    Ok(())
+    writeln!(stdout(), "{columns}")?;
+    let record = |row: &DynamicEntity| columns.record(row).map_err(table_orm::Error::from);
+    if kept.len() == found.min(most) {
+        for row in &kept {
+            writeln!(stdout(), "{}", record(row)?)?;
+        }
+    } else {
+        drop(kept);
+        (found, rows) = (0, scan().stream());
+        while let Some(row) = rows.next().await? {
+            if found < most {
+                writeln!(stdout(), "{}", record(&row)?)?;
+            }
+            found += 1;
+        }
+    }
+    if found > most { more(limit) } else { Ok(()) }
 }
 
 fn text(rows: &[DynamicEntity]) -> Table {

@@ -20,6 +20,8 @@ pub struct ServiceError {
     pub operation: Option<usize>,
     /// How long the client is asked to wait.
     pub retry_after: Option<Duration>,
+    /// Whether a layer made it on purpose, as `table_orm::layer::Faults` does.
+    pub injected: bool,
 }
 
 macro_rules! errors {
@@ -98,7 +100,7 @@ const TEXTS: [(&str, &str); 13] = [
 impl ServiceError {
     const fn constant(status: u16, code: &'static str, message: &'static str) -> Self {
         let (code, message) = (Cow::Borrowed(code), Cow::Borrowed(message));
-        Self { status, code, message, operation: None, retry_after: None }
+        Self { status, code, message, operation: None, retry_after: None, injected: false }
     }
 
     /// `InvalidInput` with a text of our own, which says what is wrong.
@@ -147,6 +149,7 @@ impl From<StoreError> for ServiceError {
             message,
             operation: error.operation,
             retry_after: error.retry_after,
+            injected: error.is_injected(),
         }
     }
 }

@@ -28,6 +28,7 @@
 //! |---|---|
 //! | `error` | errors, with the service's codes and texts |
 //! | `message` | requests and responses as values |
+//! | `failure` | what is told of requests that fail |
 //! | `uri`, `media` | texts in requests |
 //! | `filter` | `$filter`, read into a filter and a key range |
 //! | `entity` | entities as JSON, at each level of metadata |
@@ -44,6 +45,8 @@
 mod error;
 
 mod message;
+
+mod failure;
 
 mod media;
 
@@ -83,6 +86,7 @@ pub mod fuzzing;
 
 pub use accounts::{EMULATOR_ACCOUNT, EMULATOR_KEY};
 pub use error::ServiceError;
+pub use failure::FailedRequest;
 pub use message::{Answer, Client, Request, Response};
 pub use net::TlsError;
 pub use server::{Server, ServerBuilder, StartError};

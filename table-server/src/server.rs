@@ -1,6 +1,7 @@
 //! A server that is running, and how it is started.
 
 use crate::accounts::{Accounts, EMULATOR_ACCOUNT, EMULATOR_KEY, is_secondary};
+use crate::failure::{FailedRequest, FailureHook};
 use crate::net::{Cuts, Listener, ListenerOptions, TlsAcceptor, TlsError};
 use crate::service::{ServiceOptions, TableService};
 use std::io;
@@ -51,6 +52,7 @@ pub struct ServerBuilder {
     oauth: bool,
     any_version: bool,
     cut_replies: (u64, f64),
+    failures: FailureHook,
 }
 
 impl ServerBuilder {
@@ -102,13 +104,38 @@ impl ServerBuilder {
         self
     }
 
+    /// Calls this for each request that is answered with a status of 500 or more, or that the store
+    /// loses. The answer waits for it.
+    ///
+    /// ```
+    /// use table_server::Server;
+    /// let server = Server::builder().on_failure(|failed| {
+    ///     if !failed.error.injected {
+    ///         eprintln!("{} {}: {}", failed.method, failed.path, failed.error);
+    ///     }
+    /// });
+    /// ```
+    pub fn on_failure(mut self, hook: impl Fn(&FailedRequest<'_>) + Send + Sync + 'static) -> Self {
+        self.failures = FailureHook::new(hook);
+        self
+    }
+
     /// Starts a server over a store, on the current tokio runtime.
     ///
     /// # Errors
     /// Returns [`StartError`] when a setting is invalid, the address is taken, or the store cannot be
     /// read.
     pub async fn start(self, store: impl Store + 'static) -> Result<Server, StartError> {
-        let Self { host, port, mut accounts, certificate, oauth, any_version, cut_replies } = self;
+        let Self {
+            host,
+            port,
+            mut accounts,
+            certificate,
+            oauth,
+            any_version,
+            cut_replies,
+            failures,
+        } = self;
         if accounts.is_empty() {
             accounts.push(SharedKey::new(EMULATOR_ACCOUNT, EMULATOR_KEY)?);
         }
@@ -119,7 +146,7 @@ impl ServerBuilder {
         let accounts = Accounts::new(accounts).ok_or(ConnectError::AccountName)?;
         let tls = certificate.map(|(certificates, key)| TlsAcceptor::new(&certificates, &key));
         let tls = tls.transpose()?;
-        let options = ServiceOptions { accounts, oauth, any_version };
+        let options = ServiceOptions { accounts, oauth, any_version, failures };
         let service = TableService::with_options(Arc::new(store), options).await;
         let service = Arc::new(service.map_err(StartError::Store)?);
         let address = format!("{host}:{port}");
@@ -205,6 +232,7 @@ impl Server {
             oauth: false,
             any_version: false,
             cut_replies: (0, 0.0),
+            failures: FailureHook::default(),
         }
     }
 

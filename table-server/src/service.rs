@@ -9,6 +9,7 @@ use crate::address::Address;
 use crate::cors;
 use crate::error::ServiceError;
 use crate::execute::Execution;
+use crate::failure::FailureHook;
 use crate::message::{Answer, Request, Response};
 use crate::operation::Operation;
 use crate::respond::{self, ErrorForm, LATEST_VERSION, RequestId};
@@ -55,6 +56,7 @@ pub struct TableService {
     settings: SettingsStore,
     oauth: bool,
     any_version: bool,
+    failures: FailureHook,
 }
 
 /// What became of the credentials of a request.
@@ -90,6 +92,7 @@ pub(crate) struct ServiceOptions {
     pub(crate) accounts: Accounts,
     pub(crate) oauth: bool,
     pub(crate) any_version: bool,
+    pub(crate) failures: FailureHook,
 }
 
 impl TableService {
@@ -99,7 +102,8 @@ impl TableService {
     /// The store's settings cannot be read.
     pub async fn new(store: Arc<dyn Store>, account: SharedKey) -> Result<Self, StoreError> {
         let accounts = Accounts::one(account);
-        let options = ServiceOptions { accounts, oauth: false, any_version: false };
+        let failures = FailureHook::default();
+        let options = ServiceOptions { accounts, oauth: false, any_version: false, failures };
         Self::with_options(store, options).await
     }
 
@@ -108,8 +112,8 @@ impl TableService {
         options: ServiceOptions,
     ) -> Result<Self, StoreError> {
         let settings = SettingsStore::open(Arc::clone(&store)).await?;
-        let ServiceOptions { accounts, oauth, any_version } = options;
-        Ok(Self { store, accounts, settings, oauth, any_version })
+        let ServiceOptions { accounts, oauth, any_version, failures } = options;
+        Ok(Self { store, accounts, settings, oauth, any_version, failures })
     }
 
     pub(crate) const fn accounts(&self) -> &Accounts {
@@ -156,8 +160,13 @@ impl TableService {
         };
         let response = match responded {
             Ok(response) => response,
-            Err(error) if error.is_lost() => return Answer::Close,
-            Err(error) => respond::error(&error, ErrorForm::of(&request), &id),
+            Err(error) => {
+                self.failures.report(&request, &error);
+                if error.is_lost() {
+                    return Answer::Close;
+                }
+                respond::error(&error, ErrorForm::of(&request), &id)
+            }
         };
         let response = respond::complete(response, &request, id);
         if request.method == Method::OPTIONS {

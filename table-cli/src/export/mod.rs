@@ -197,8 +197,9 @@ async fn write(
                 output.write(page)?;
             }
             Ok(None) => return Ok(output.text(pages.header())?),
-            // These rows need another header, so the export cannot go on.
+            // These rows need another header, so what was written is of no use.
             Err(error @ table_orm::Error::Transfer(TransferError::Column { .. })) => {
+                output.discard()?;
                 return Err(error.into());
             }
             Err(error) if output.rows() == 0 => {

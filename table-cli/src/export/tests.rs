@@ -177,8 +177,14 @@ fn leave(text: &[&str]) -> PathBuf {
     wait(async {
         let tables = arguments.store.open_to_read(&arguments.table).await.unwrap();
         let job = arguments.job(form).unwrap();
-        let mut output = Output::create(&arguments.to, form, job, None).unwrap();
-        let small = arguments.export(&tables).scan(|scan| scan.page_size(9));
+        let mut small = arguments.export(&tables).scan(|scan| scan.page_size(9));
+        let mut header = None;
+        if form.form == Form::Csv {
+            let columns = arguments.export(&tables).columns().await.unwrap();
+            header = Some(columns.to_string());
+            small = small.csv(columns);
+        }
+        let mut output = Output::create(&arguments.to, form, job, header).unwrap();
         output.write(small.pages().next().await.unwrap().unwrap()).unwrap();
         output.save().unwrap();
     });
@@ -246,6 +252,24 @@ fn one_process_at_a_time_writes_an_export() {
     drop(first);
     export(&text).unwrap();
     assert_eq!(Manifest::of(&arguments.to).unwrap().rows, 100);
+}
+
+#[test]
+fn an_export_begins_anew_after_a_row_that_its_header_has_no_column_for() {
+    let (folder, source) = database(100);
+    let to = file(folder.path(), "a.csv");
+    let text = [&*source, "results", "--to", &to];
+    let path = leave(&text);
+    wait(async {
+        let results = Tables::open(&source).unwrap().table(TableName::new("results").unwrap());
+        let late = DynamicEntity::new("p99", "1").with("Late", true);
+        results.insert(&late).await.unwrap();
+    });
+    let failure = export(&text).unwrap_err();
+    assert!(failure.to_string().contains("the property `Late` of type Edm.Boolean"), "{failure}");
+    assert!(!output::checkpoint_path(&path).exists() && !output::part_path(&path).exists());
+    export(&text).unwrap();
+    assert_eq!(Manifest::of(&path).unwrap().rows, 101);
 }
 
 #[test]

@@ -28,6 +28,9 @@ slow, empty-pages, short-pages, cut-pages, offline. Each is the share of request
 slowest, offline-time and deletion-time are seconds. A file has a NAME=VALUE a line, with seed,
 partition-rate and account-rate, and comments after #.
 
+A request that the server cannot carry out, other than by a fault or a rate, is a line on standard error:
+its method, its path, the status, the code and the message. Of many in 10 seconds, most are counted only.
+
 The flags of Azurite --tableHost, --tablePort, --location, --inMemoryPersistence, --silent,
 --skipApiVersionCheck and --oauth basic are understood, with the short ones. --debug, --loose,
 --tableKeepAliveTimeout, --disableProductStyleUrl and --disableTelemetry are accepted, and change
@@ -73,7 +76,7 @@ pub(crate) struct Arguments {
     /// Shows the tables in a browser, too, at that port of this machine; without a port, at a free one
     #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0")]
     pub(super) browse: Option<u16>,
-    /// Prints the address only
+    /// Prints the address only, and no line for a request that fails
     #[arg(short, long)]
     pub(super) silent: bool,
     /// Injects faults. A seed repeats them: without --fault, all kinds. A file names its own

@@ -1,6 +1,7 @@
 //! `table-orm serve`: a store as a Table service.
 
 mod arguments;
+mod failures;
 mod faults;
 
 pub(crate) use arguments::Arguments;
@@ -8,6 +9,7 @@ pub(crate) use arguments::Arguments;
 use crate::browse::BrowseServer;
 use crate::failure::Failure;
 use crate::interrupt::interrupted;
+use failures::FailureLog;
 use std::future::pending;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -70,7 +72,15 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), ServeError> {
         faults.disable();
         store = Arc::new(faults.clone());
     }
-    let server = arguments.server()?.cut_replies(plan.seed, plan.cut_replies);
+    let failures = FailureLog::new(|line| {
+        // Nobody may be reading.
+        let _ = writeln!(io::stderr(), "{line}");
+    });
+    let mut server = arguments.server()?.cut_replies(plan.seed, plan.cut_replies);
+    if !arguments.silent {
+        let failures = failures.clone();
+        server = server.on_failure(move |failed| failures.add(failed));
+    }
     let server = server.start(store).await?;
     if let Some(faults) = &faults {
         faults.enable();
@@ -85,6 +95,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), ServeError> {
         () = interrupted() => {}
     }
     server.stop().await;
+    failures.end();
     stored.sync().await.map_err(|error| ServeError::Sync(Box::new(error)))
 }
 

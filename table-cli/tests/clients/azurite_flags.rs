@@ -44,6 +44,28 @@ async fn the_flags_of_azurite_start_a_server_whose_rows_stay_in_its_location() {
     assert_eq!(stored.properties, ann.properties);
 }
 
+#[cfg(unix)]
+#[test]
+fn data_of_azurite_in_the_location_is_left_as_it_is_and_said_to_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("__azurite_db_table__.json");
+    std::fs::write(&data, "{\"collections\":[]}").unwrap();
+    let errors = || {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let location = [Path::new("--port"), Path::new("0"), Path::new("-l"), folder.path()];
+        let file = log.reopen().unwrap().into();
+        Served::with_errors(tempfile::tempdir().unwrap(), &location, file).terminate();
+        std::fs::read_to_string(log.path()).unwrap()
+    };
+    let path = folder.path().display();
+    let expected = format!(
+        "the tables of Azurite in `{path}` are not read: the server starts without tables\n"
+    );
+    assert_eq!(errors(), expected);
+    assert_eq!(errors(), "", "the server has a file of its own there");
+    assert_eq!(std::fs::read_to_string(&data).unwrap(), "{\"collections\":[]}");
+}
+
 /// The status of a request of a version that nobody knows, without credentials.
 fn status(server: &Served) -> String {
     let mut stream = TcpStream::connect(server.address()).unwrap();

@@ -92,10 +92,16 @@ impl Served {
 
     /// Starts one with these arguments, which choose a port and print the address only.
     pub fn with_arguments(folder: TempDir, arguments: &[&Path]) -> Self {
+        Self::with_errors(folder, arguments, Stdio::inherit())
+    }
+
+    /// Starts one with these arguments, whose standard error goes there.
+    pub fn with_errors(folder: TempDir, arguments: &[&Path], errors: Stdio) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_table-orm"))
             .arg("serve")
             .args(arguments)
             .stdout(Stdio::piped())
+            .stderr(errors)
             .spawn()
             .unwrap();
         let mut line = String::new();

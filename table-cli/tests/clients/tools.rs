@@ -59,6 +59,35 @@ fn tables_are_counted_and_shown() {
 }
 
 #[test]
+fn csv_of_any_number_of_rows_has_a_column_for_each_property_of_them() {
+    let race = race();
+    let printed = |arguments: &[&str]| printed(race.path(), arguments);
+    printed(&["copy", "--from", "sample:3000", "--to", "more.redb", "--table", "results"]);
+    // The last row has what no other one has.
+    let last = r#"{"PartitionKey":"~","RowKey":"1","Note":"late","Rank":5}"#;
+    std::fs::write(race.path().join("last.jsonl"), format!("{last}\n")).unwrap();
+    let import = ["import", "more.redb", "results", "--from", "last.jsonl", "--no-manifest"];
+    printed(&import);
+    printed(&["export", "more.redb", "results", "--to", "all.csv"]);
+    let all = std::fs::read_to_string(race.path().join("all.csv")).unwrap();
+    let show = ["show", "more.redb", "results", "--format", "csv", "--limit"];
+    let shown = |limit: &str| run(race.path(), &[&show[..], &[limit]].concat());
+    for whole in ["0", "3001", "3002"] {
+        let output = shown(whole);
+        assert!(output.stdout == all.as_bytes(), "{whole}");
+        assert_eq!(output.stderr, b"", "{whole}");
+    }
+    for part in [1, 999, 1000, 1001, 2999, 3000] {
+        let output = shown(&part.to_string());
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(text.lines().count(), part + 1);
+        assert!(!text.lines().next().unwrap().contains("Note"), "of the rows shown only");
+        let more = format!("There are more than {part} rows; --limit 0 shows all\n");
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), more);
+    }
+}
+
+#[test]
 fn a_table_is_profiled_as_text_and_as_one_object() {
     let race = race();
     let profile = ["profile", "race.redb", "results"];

@@ -34,7 +34,7 @@ pub(crate) fn get(
 /// Reads one page of a query.
 pub(crate) fn query(database: &Database, query: &RowQuery) -> Result<Page, StoreError> {
     check(query)?;
-    let mut seek = Seek::new(&query.keys, query.continuation.as_ref())?;
+    let mut seek = Seek::new(query)?;
     let table = open(database, query.table.as_str())?;
     let rows = table.rows();
     let mut page = PageRows::new(query);

@@ -6,7 +6,7 @@
 use super::key_bytes;
 use super::key_bytes::{PARTITION_END, SEPARATOR};
 use crate::model::Continuation;
-use crate::query::{KeyRange, Span};
+use crate::query::{KeyLimit, KeyLimits, KeyRange, RowQuery, Span};
 use crate::store::{ErrorCode, StoreError};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -29,12 +29,13 @@ pub(crate) struct Seek {
 }
 
 impl Seek {
-    /// Finds the rows of a key range, from the end of the page before.
-    pub(crate) fn new(keys: &KeyRange, from: Option<&Continuation>) -> Result<Self, StoreError> {
-        let mut seek = Self::range(keys);
-        if let Some(continuation) = from {
+    /// Finds the rows of a query's keys, within its limits, from the end of the page before.
+    pub(crate) fn new(query: &RowQuery) -> Result<Self, StoreError> {
+        let mut seek = Self::range(&query.keys);
+        seek.narrow(&query.limits);
+        if let Some(continuation) = &query.continuation {
             let key = read_token(continuation)?;
-            if start(&seek.lower) < Some(&key) {
+            if key_of(&seek.lower) < Some(&key) {
                 seek.lower = Bound::Included(key);
             }
         }
@@ -59,6 +60,34 @@ impl Seek {
         };
         let (lower, upper) = partition_bounds(&keys.partition);
         Self { lower, upper, rows }
+    }
+
+    /// Leaves out what lies outside the limits.
+    fn narrow(&mut self, limits: &KeyLimits) {
+        if let Some(first) = &limits.first {
+            let partition = Bound::Included(first.partition_key.clone());
+            let lower = row(first).map_or_else(
+                || partition_bounds(&Span::Between(partition, Bound::Unbounded)).0,
+                Bound::Included,
+            );
+            if key_of(&self.lower) < key_of(&lower) {
+                self.lower = lower;
+            }
+        }
+        if let Some(last) = &limits.last {
+            let partition = Bound::Included(last.partition_key.clone());
+            let upper = row(last).map_or_else(
+                || partition_bounds(&Span::Between(Bound::Unbounded, partition)).1,
+                Bound::Included,
+            );
+            let is_lower = key_of(&self.upper).is_none_or(|own| match key_of(&upper) {
+                Some(limit) if limit == own => matches!(upper, Bound::Excluded(_)),
+                limit => limit < Some(own),
+            });
+            if is_lower {
+                self.upper = upper;
+            }
+        }
     }
 
     /// Returns whether no key can lie between the bounds.
@@ -159,7 +188,14 @@ fn within(partition: &[u8], bound: KeyBound) -> Option<KeyBound> {
     }
 }
 
-fn start(bound: &KeyBound) -> Option<&Vec<u8>> {
+/// The stored key of the row at an end of a range; `None` for a partition, or one that no row has.
+fn row(limit: &KeyLimit) -> Option<Vec<u8>> {
+    let row_key = limit.row_key.as_deref()?;
+    let is_stored = cut(limit.partition_key.as_bytes()).is_none();
+    is_stored.then(|| key_bytes::row(&limit.partition_key, row_key))
+}
+
+fn key_of(bound: &KeyBound) -> Option<&Vec<u8>> {
     match bound {
         Bound::Included(key) | Bound::Excluded(key) => Some(key),
         Bound::Unbounded => None,
@@ -215,7 +251,8 @@ fn cut(key: &[u8]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::order;
+    use crate::model::{TableName, order};
+    use crate::query::key_limits_tests::limits;
     use proptest::prelude::*;
 
     fn key() -> impl Strategy<Value = String> {
@@ -240,6 +277,11 @@ mod tests {
         ]
     }
 
+    fn seek(keys: KeyRange, continuation: Option<Continuation>) -> Result<Seek, StoreError> {
+        let table = TableName::new("people").unwrap();
+        Seek::new(&RowQuery { continuation, ..RowQuery::new(table, keys) })
+    }
+
     fn above(key: &[u8], lower: &KeyBound) -> bool {
         match lower {
             Bound::Included(lower) => key >= &lower[..],
@@ -261,11 +303,16 @@ mod tests {
         fn a_row_is_visited_exactly_when_both_spans_contain_it(
             partition in span(),
             row in span(),
+            limits in limits(),
             partition_key in key(),
             row_key in key(),
         ) {
-            let expected = partition.contains(&partition_key) && row.contains(&row_key);
-            let seek = Seek::new(&KeyRange { partition, row }, None).unwrap();
+            let expected = partition.contains(&partition_key)
+                && row.contains(&row_key)
+                && limits.contain(&partition_key, &row_key);
+            let table = TableName::new("people").unwrap();
+            let query = RowQuery { limits, ..RowQuery::new(table, KeyRange { partition, row }) };
+            let seek = Seek::new(&query).unwrap();
             let stored = key_bytes::row(&partition_key, &row_key);
             let bounded = above(&stored, &seek.lower) && below(&stored, &seek.upper);
             let placed = seek.rows.as_ref().is_none_or(|rows| rows.locate(&stored) == SeekBound::Within);
@@ -280,7 +327,7 @@ mod tests {
             other in (key(), key()),
         ) {
             let keys = KeyRange { partition: Span::All, row };
-            let seek = Seek::new(&keys, None).unwrap();
+            let seek = seek(keys.clone(), None).unwrap();
             let stored = key_bytes::row(&from.0, &from.1);
             if let Some(SeekBound::SkipTo(next)) = seek.rows.as_ref().map(|rows| rows.locate(&stored)) {
                 prop_assert!(!above(&stored, &next), "moves forward");
@@ -294,7 +341,7 @@ mod tests {
         #[test]
         fn a_token_starts_at_its_row(partition_key in key(), row_key in key()) {
             let stored = key_bytes::row(&partition_key, &row_key);
-            let seek = Seek::new(&KeyRange::ALL, Some(&token(&stored))).unwrap();
+            let seek = seek(KeyRange::ALL, Some(token(&stored))).unwrap();
             prop_assert_eq!(seek.lower, Bound::Included(stored));
         }
     }
@@ -307,17 +354,17 @@ mod tests {
             [None, encoded("1!8!cA=="), encoded("2!cA"), encoded("cA"), encoded("1!7g")]
         {
             let continuation = Continuation { next_partition_key, ..good.clone() };
-            let error = Seek::new(&KeyRange::ALL, Some(&continuation)).unwrap_err();
+            let error = seek(KeyRange::ALL, Some(continuation)).unwrap_err();
             assert_eq!(error.code, ErrorCode::INVALID_INPUT);
         }
         let continuation = Continuation { next_row_key: None, ..good };
-        assert!(Seek::new(&KeyRange::ALL, Some(&continuation)).is_err());
+        assert!(seek(KeyRange::ALL, Some(continuation)).is_err());
     }
 
     #[test]
     fn a_token_before_the_range_does_not_widen_it() {
         let keys = KeyRange { partition: Span::Exact("p".into()), row: Span::prefix("m") };
-        let seek = Seek::new(&keys, Some(&token(&key_bytes::row("a", "a")))).unwrap();
+        let seek = seek(keys, Some(token(&key_bytes::row("a", "a")))).unwrap();
         assert_eq!(seek.lower, Bound::Included(key_bytes::row("p", "m")));
         assert_eq!(order::successor("m").as_deref(), Some("n"));
         assert_eq!(seek.upper, Bound::Excluded(key_bytes::row("p", "n")));

@@ -37,7 +37,7 @@ pub enum KeyFault {
     #[error(
         "does not sort as text, so the range would leave out some of its values; give an unsigned integer a \
          width: `:0N`, write a signed one as `biased(f)`, let the codes of an enum ascend, and give both bounds \
-         the same value of a text that is not the last component"
+         the same value of a text that is not the last component, and of a `shard` or `spread`"
     )]
     Unsorted,
     /// The range of time has more partitions than one call reads: 60 for each day.

@@ -60,8 +60,9 @@ impl TemplatePart {
     }
 
     /// Whether the texts sort as the values do in the keys of a template, of which this is the `last` component or not.
+    /// Those of a shard follow from the values, and do not sort as these do.
     pub(crate) fn sorts(&self, last: bool, escape: Escape) -> bool {
-        self.shape.sorts(last && self.separator.is_empty(), escape)
+        !self.is_shard() && self.shape.sorts(last && self.separator.is_empty(), escape)
     }
 
     const fn most_units(&self) -> Option<usize> {

@@ -166,7 +166,7 @@ impl Middleware for ThrottlingStore {
         let taken = units(request.entities, request.bytes);
         if taken > 0 && !buckets().take(taken, partition.as_ref()) {
             let message = "The rate of the account or of the partition is exceeded.";
-            return Err(StoreError::new(ErrorCode::SERVER_BUSY, message));
+            return Err(StoreError::new(ErrorCode::SERVER_BUSY, message).injected());
         }
         let answer = next.await?;
         let more = units_read(&answer).saturating_sub(taken);

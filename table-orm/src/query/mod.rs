@@ -10,6 +10,7 @@ mod evaluate;
 mod filter;
 mod generated;
 mod key_builder;
+mod key_limits;
 mod key_query;
 mod many_place;
 mod named_rows;
@@ -28,6 +29,9 @@ pub use filter::{Comparison, Filter};
 #[doc(hidden)]
 pub use generated::{debug_columns, debug_wrapper};
 pub use key_builder::KeyBuilder;
+#[cfg(test)]
+pub(crate) use key_limits::tests as key_limits_tests;
+pub use key_limits::{KeyLimit, KeyLimits};
 pub use permit::ScanPermit;
 pub use range::{Below, IntoSpan, KeyRange, QueryClass, RowRange, Span};
 pub use read_mark::ReadMark;
@@ -53,6 +57,9 @@ pub struct RowQuery {
     pub table: TableName,
     /// Which keys to read.
     pub keys: KeyRange,
+    /// The only rows that the reader may see. They are not asked for, so they do not count among the
+    /// comparisons of the query; a store over HTTP sends them as a part of its filter.
+    pub limits: KeyLimits,
     /// A condition on properties, evaluated by the store on every row it scans.
     pub filter: Option<Filter>,
     /// The properties to return; `None` returns all.
@@ -77,6 +84,7 @@ impl RowQuery {
         Self {
             table,
             keys,
+            limits: KeyLimits::NONE,
             filter: None,
             select: None,
             top: None,
@@ -121,13 +129,11 @@ impl RowQuery {
     }
 
     fn whole_filter(&self) -> Option<Filter> {
-        Some(match (self.keys.filter(), self.filter.clone()) {
-            (Some(keys), Some(filter)) => keys.and(filter),
-            (keys, filter) => keys.or(filter)?,
-        })
+        let parts = [self.limits.filter(), self.keys.filter(), self.filter.clone()];
+        parts.into_iter().flatten().reduce(Filter::and)
     }
 
-    /// The number of comparisons in the `$filter` expression.
+    /// The number of comparisons that the query asks for, in its keys and its filter.
     #[must_use]
     pub fn comparisons(&self) -> usize {
         let count = |filter: Option<&Filter>| filter.map_or(0, Filter::comparisons);

@@ -160,6 +160,19 @@ impl StoreError {
         self.source.as_deref()?.downcast_ref()
     }
 
+    /// The same error, marked as one that a layer makes on purpose.
+    #[must_use]
+    pub fn injected(self) -> Self {
+        self.caused_by(Injected)
+    }
+
+    /// Whether a layer made the error on purpose, as [`Faults`](crate::layer::Faults) and
+    /// [`Throttle`](crate::layer::Throttle) do.
+    #[must_use]
+    pub fn is_injected(&self) -> bool {
+        self.source.as_deref().is_some_and(<dyn Error + Send + Sync>::is::<Injected>)
+    }
+
     /// The code of the store's answer. Of a write whose answer was lost, that of the answer when it was sent again.
     pub(crate) fn answer_code(&self) -> &ErrorCode {
         let lost = self.ambiguity().and_then(|ambiguity| ambiguity.answer.as_deref());
@@ -199,6 +212,11 @@ impl Error for StoreError {
         self.source.as_deref().map(|source| source as _)
     }
 }
+
+/// The source of an error that a layer makes on purpose.
+#[derive(Debug, thiserror::Error)]
+#[error("a layer makes this error on purpose")]
+struct Injected;
 
 /// What is known of a write that may or may not have taken effect.
 ///

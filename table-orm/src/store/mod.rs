@@ -27,7 +27,7 @@
 //! - carry out the condition of a write ([`IfMatch`]) and the write as one step;
 //! - carry out all operations of a [`Batch`] or no operation, and name the operation that failed;
 //! - show a write to every read that begins after the write has returned;
-//! - apply a query's filter to every row in its keys, return at most `top` rows, and return a
+//! - apply a query's filter to every row in its keys and limits, return at most `top` rows, and return a
 //!   continuation while more rows may follow, even after an empty page. Following continuations
 //!   returns every row that was there throughout exactly once;
 //! - fail with the [`ErrorCode`]s named at each method, and with a status from 400 to 499 only if the

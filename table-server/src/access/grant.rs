@@ -3,7 +3,7 @@
 use super::Permissions;
 use crate::error::ServiceError;
 use table_orm::TableName;
-use table_orm::model::order;
+use table_orm::query::KeyLimits;
 
 /// The part of an account that a request is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,55 +95,5 @@ impl Grant {
             Self::Table { keys, .. } => Some(keys),
             _ => None,
         }
-    }
-}
-
-/// A range of rows, both ends included: PartitionKey and RowKey of each, where given.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct KeyLimits {
-    pub(crate) first: (Option<String>, Option<String>),
-    pub(crate) last: (Option<String>, Option<String>),
-}
-
-impl KeyLimits {
-    /// Whether a row lies in the range.
-    pub(crate) fn contain(&self, partition_key: &str, row_key: &str) -> bool {
-        let side = |(partition, row): &(Option<String>, Option<String>)| {
-            let key = |key: &str, limit: &Option<String>| {
-                limit
-                    .as_deref()
-                    .map_or(std::cmp::Ordering::Equal, |limit| order::compare(key, limit))
-            };
-            key(partition_key, partition).then_with(|| key(row_key, row))
-        };
-        side(&self.first).is_ge() && side(&self.last).is_le()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_range_of_rows_is_in_order_of_both_keys() {
-        let end = |partition: &str, row: Option<&str>| {
-            (Some(partition.to_owned()), row.map(str::to_owned))
-        };
-        let keys = KeyLimits { first: end("b", Some("m")), last: end("d", Some("m")) };
-        for (partition, row, inside) in [
-            ("a", "z", false),
-            ("b", "l", false),
-            ("b", "m", true),
-            ("c", "", true),
-            ("d", "m", true),
-            ("d", "n", false),
-            ("e", "", false),
-        ] {
-            assert_eq!(keys.contain(partition, row), inside, "{partition} {row}");
-        }
-        let partition = KeyLimits { first: end("b", None), last: end("b", None) };
-        assert!(partition.contain("b", "") && partition.contain("b", "\u{FFFF}"));
-        assert!(!partition.contain("a", "x") && !partition.contain("c", ""));
-        assert!(KeyLimits::default().contain("", ""));
     }
 }

@@ -3,7 +3,6 @@
 //! Invariants: nothing is allowed without a valid credential; a signature is compared in constant
 //! time; no credential is in an error.
 
-mod allowed;
 mod bearer;
 mod grant;
 mod permissions;
@@ -11,9 +10,8 @@ mod policy;
 mod sas;
 mod shared_key;
 
-pub(crate) use allowed::allowed;
 pub(crate) use bearer::challenge;
-pub(crate) use grant::{Grant, KeyLimits, Need, Scope};
+pub(crate) use grant::{Grant, Need, Scope};
 pub(crate) use permissions::Permissions;
 pub(crate) use policy::StoredPolicy;
 pub(crate) use sas::{SasParameters, TableGrantRequest};

@@ -1,6 +1,6 @@
 //! Shared access signatures of an account or a table.
 
-use super::{Access, Grant, KeyLimits, Permissions, StoredPolicy, is_signed};
+use super::{Access, Grant, Permissions, StoredPolicy, is_signed};
 use crate::error::ServiceError;
 use crate::message::Client;
 use crate::uri::Parameters;
@@ -8,6 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use table_orm::azure::SharedKey;
 use table_orm::azure::protocol::{instant, signature};
 use table_orm::model::DateTime;
+use table_orm::query::{KeyLimit, KeyLimits};
 
 /// The oldest version whose signatures cover addresses and protocols.
 const OLDEST_VERSION: &str = "2015-04-05";
@@ -67,17 +68,7 @@ impl<'p> SasParameters<'p> {
         let Some(table) = table.map(str::to_ascii_lowercase) else {
             return self.of_account(stated, now);
         };
-        let end = |partition, row| {
-            (self.get(partition).map(str::to_owned), self.get(row).map(str::to_owned))
-        };
-        let keys = KeyLimits { first: end("spk", "srk"), last: end("epk", "erk") };
-        // A RowKey without its PartitionKey is no end of a range.
-        if [&keys.first, &keys.last]
-            .iter()
-            .any(|(partition, row)| row.is_some() && partition.is_none())
-        {
-            return Err(failed);
-        }
+        let keys = KeyLimits { first: self.limit("spk", "srk")?, last: self.limit("epk", "erk")? };
         match self.get("si") {
             Some(policy) => Ok(Access::ByPolicy(TableGrantRequest {
                 table,
@@ -88,6 +79,18 @@ impl<'p> SasParameters<'p> {
             None => {
                 Ok(Access::Granted(Grant::Table { table, permissions: stated.check(now)?, keys }))
             }
+        }
+    }
+
+    /// Returns an end of the range of keys.
+    fn limit(&self, partition: &str, row: &str) -> Result<Option<KeyLimit>, ServiceError> {
+        match (self.get(partition), self.get(row).map(str::to_owned)) {
+            (Some(partition), row_key) => {
+                Ok(Some(KeyLimit { partition_key: partition.to_owned(), row_key }))
+            }
+            (None, None) => Ok(None),
+            // A RowKey without its PartitionKey is no end of a range.
+            (None, Some(_)) => Err(ServiceError::AUTHENTICATION_FAILED),
         }
     }
 

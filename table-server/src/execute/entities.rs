@@ -2,7 +2,6 @@
 
 use super::tables::applied;
 use super::{Execution, unreadable};
-use crate::access::allowed;
 use crate::error::ServiceError;
 use crate::media::{MetadataLevel, Preference};
 use crate::message::Response;
@@ -39,22 +38,13 @@ impl Execution<'_> {
     ) -> Result<Response, ServiceError> {
         let EntityQuery { mut rows, select } = query;
         if let Some(limits) = self.grant.keys() {
-            let Some((keys, condition)) = allowed(rows.keys, limits) else {
-                let writer = self.writer(&rows.table, level, select.as_deref());
-                let body = writer.page(&[], |_, _| false).map_err(unreadable)?;
-                return Ok(Response::with_body(200, level.content_type(), body));
-            };
-            rows.keys = keys;
-            rows.filter = match (rows.filter, condition) {
-                (Some(filter), Some(condition)) => Some(condition.and(filter)),
-                (filter, condition) => filter.or(condition),
-            };
+            rows.limits = limits.clone();
         }
         let page = self.store.query(&rows).await?;
         let found = split(&page.body)?;
-        let admits = |partition_key: &str, row_key: &str| {
-            self.grant.keys().is_none_or(|keys| keys.contain(partition_key, row_key))
-        };
+        // Whatever the store returns.
+        let limits = rows.limits;
+        let admits = |partition_key: &str, row_key: &str| limits.contain(partition_key, row_key);
         let writer = self.writer(&rows.table, level, select.as_deref());
         let body = writer.page(&found, admits).map_err(unreadable)?;
         let mut response = Response::with_body(200, level.content_type(), body);

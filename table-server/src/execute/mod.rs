@@ -86,5 +86,6 @@ fn unreadable(error: impl std::fmt::Display) -> ServiceError {
         message: format!("The store returned a row that cannot be read: {error}.").into(),
         operation: None,
         retry_after: None,
+        injected: false,
     }
 }

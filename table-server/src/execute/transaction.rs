@@ -140,7 +140,7 @@ impl Execution<'_> {
         };
         match response {
             Ok(response) => Ok(batch::single(&response)),
-            Err(error) if error.is_lost() => Err(error),
+            Err(error) if error.is_lost() || error.status >= 500 => Err(error),
             Err(error) => {
                 Ok(batch::single(&respond::json_error(&error, &respond::RequestId::new())))
             }

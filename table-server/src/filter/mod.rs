@@ -40,8 +40,8 @@ pub enum FilterError {
 
 /// The deepest nesting of parentheses and `not`.
 const MAX_DEPTH: usize = 100;
-/// The most comparisons that are read. The store has a lower limit of its own; this one bounds the
-/// depth of the tree, which a chain of `and` deepens by one each.
+/// The most comparisons that are read. A query may have fewer; this limit bounds the depth of the
+/// tree, which a chain of `and` deepens by one each.
 const MAX_TERMS: usize = 250;
 
 /// Whether the filter is on this property only.

@@ -31,6 +31,9 @@ impl TlsAcceptor {
         let certificates: Vec<_> = CertificateDer::pem_slice_iter(certificates)
             .collect::<Result<_, _>>()
             .map_err(TlsError::Certificate)?;
+        if certificates.is_empty() {
+            return Err(TlsError::Certificate(pem::Error::NoItemsFound));
+        }
         let key = PrivateKeyDer::from_pem_slice(key).map_err(TlsError::Key)?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider)

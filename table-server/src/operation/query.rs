@@ -78,13 +78,6 @@ impl TableQuery {
     pub(super) fn read(parameters: &Parameters) -> Result<Self, ServiceError> {
         refuse_unknown(parameters)?;
         let filter = read_filter(parameters)?;
-        if let Some(found) = filter.as_ref().map(Filter::comparisons)
-            && found > MAX_COMPARISONS
-        {
-            return Err(ServiceError::invalid(format!(
-                "The filter has {found} comparisons; the limit is {MAX_COMPARISONS}."
-            )));
-        }
         if filter.as_ref().is_some_and(|filter| !filter::only_on(filter, "TableName")) {
             return Err(ServiceError::invalid("Tables have no property but TableName."));
         }
@@ -131,10 +124,17 @@ fn read_filter(parameters: &Parameters) -> Result<Option<Filter>, ServiceError> 
     let Some(text) = parameters.get("$filter").filter(|text| !text.trim().is_empty()) else {
         return Ok(None);
     };
-    filter::parse(text).map(Some).map_err(|error| match error {
+    let filter = filter::parse(text).map_err(|error| match error {
         FilterError::Function => ServiceError::NOT_IMPLEMENTED,
         error => ServiceError::invalid(format!("The filter is not valid: {error}.")),
-    })
+    })?;
+    let found = filter.comparisons();
+    if found > MAX_COMPARISONS {
+        let message =
+            format!("The filter has {found} comparisons; the limit is {MAX_COMPARISONS}.");
+        return Err(ServiceError::invalid(message));
+    }
+    Ok(Some(filter))
 }
 
 fn check_names(filter: &Filter) -> Result<(), ServiceError> {

@@ -5,6 +5,7 @@
 mod acl;
 mod properties;
 mod store;
+mod well_formed;
 
 pub(crate) use acl::AccessPolicies;
 pub(crate) use properties::ServiceProperties;
@@ -18,6 +19,9 @@ const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>";
 /// Returns the content of the outermost element, which has to have this name.
 fn root<'t>(document: &'t [u8], name: &str) -> Result<&'t str, ServiceError> {
     let text = str::from_utf8(document).map_err(|_| ServiceError::INVALID_XML)?;
+    if !well_formed::is_well_formed(text) {
+        return Err(ServiceError::INVALID_XML);
+    }
     let (content, rest) = xml::element(text, name).ok_or(ServiceError::INVALID_XML)?;
     if rest.trim().is_empty() { Ok(content) } else { Err(ServiceError::INVALID_XML) }
 }

@@ -7,6 +7,7 @@ use table_orm::azure::protocol::{percent_encode, signature};
 use table_orm::azure::{AccessPolicy, AzureStore, Permissions, TableSas};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::model::Metadata;
+use table_orm::query::KeyLimit;
 use table_orm::store::{ErrorCode, Store as _};
 use table_server::{EMULATOR_ACCOUNT, Request, Response, Server};
 use time::{Duration, OffsetDateTime};
@@ -192,6 +193,60 @@ async fn nothing_outside_a_range_of_keys_decides_an_answer() {
 }
 
 #[tokio::test]
+async fn the_ends_of_a_range_of_keys_are_no_comparisons_of_the_filter() {
+    let client = people().await;
+    let end = |partition: &str, row: Option<&str>| {
+        let row_key = row.map(str::to_owned);
+        Some(KeyLimit { partition_key: partition.to_owned(), row_key })
+    };
+    // The rows of a filter of so many comparisons: with keys that become a range, and without.
+    let filters = |comparisons: usize| {
+        let others = |count| vec!["Age%20eq%205"; count].join("%20or%20");
+        let keys =
+            "PartitionKey%20ge%20'a'%20and%20PartitionKey%20le%20'c'%20and%20RowKey%20ge%20'2'";
+        [
+            format!("RowKey%20ge%20'2'%20or%20{}", others(comparisons - 1)),
+            format!("{keys}%20and%20not%20({})", others(comparisons - 3)),
+        ]
+    };
+    for (first, last, found) in [
+        (None, None, 3),
+        (end("b", None), end("b", None), 1),
+        (end("b", Some("1")), end("b", Some("1")), 0),
+        (end("a", Some("2")), end("c", Some("1")), 2),
+        (end("b", Some("2")), None, 2),
+        (None, end("b", Some("1")), 1),
+    ] {
+        let mut parameters = vec![("sv", "2019-02-02"), ("tn", "People"), ("sp", "r")];
+        parameters.push(("se", "2999-01-01"));
+        let ends = [(&first, "spk", "srk"), (&last, "epk", "erk")];
+        for (end, partition, row) in ends {
+            let Some(end) = end else { continue };
+            parameters.push((partition, &end.partition_key));
+            parameters.extend(end.row_key.as_deref().map(|key| (row, key)));
+        }
+        let value = |name: &str| {
+            parameters.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| *value)
+        };
+        let sig = key().sign(&signature::table_sas(EMULATOR_ACCOUNT, "People", value)).unwrap();
+        let query = parameters.iter().map(|(name, value)| format!("{name}={value}"));
+        let signature =
+            format!("{}&sig={}", query.collect::<Vec<_>>().join("&"), percent_encode(&sig));
+        let read = |filter: String| {
+            let path = format!("/People()?$filter={filter}");
+            client.answer(with(&signature, "GET", &path, &[], ""))
+        };
+        for filter in filters(15) {
+            assert_eq!(rows(&read(filter.clone()).await), found, "{first:?} {last:?} {filter}");
+        }
+        for filter in filters(16) {
+            let refused = read(filter.clone()).await;
+            assert_eq!((refused.status, &*code(&refused)), (400, "InvalidInput"), "{filter}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn times_protocols_and_addresses_are_enforced() {
     let client = people().await;
     let now = OffsetDateTime::now_utc();
@@ -339,6 +394,9 @@ async fn a_stored_policy_grants_until_it_is_removed() {
     assert_eq!(rows(&read().await), 6);
     let write = with(&signature, "POST", "/People", &[], r#"{"PartitionKey":"a","RowKey":"9"}"#);
     assert_eq!(client.answer(write).await.status, 403);
+    let cut_off = "<SignedIdentifiers><SignedIdentifier><Id>a</Id></SignedIdentifiers>";
+    assert_eq!(client.send("PUT", "/People?comp=acl", &[], cut_off).await.status, 400);
+    assert_eq!(rows(&read().await), 6, "a policy that is written wrongly removes no other");
     client.send("PUT", "/People?comp=acl", &[], "<SignedIdentifiers/>").await;
     assert_eq!(code(&read().await), "AuthenticationFailed");
 }

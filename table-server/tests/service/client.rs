@@ -87,6 +87,16 @@ pub fn signed(mut request: Request) -> Request {
     request
 }
 
+/// The bytes of a request, as HTTP/1.1.
+pub fn wire(request: &Request) -> Vec<u8> {
+    let Request { method, target, headers, body, .. } = request;
+    let mut text = format!("{method} {target} HTTP/1.1\r\ncontent-length: {}\r\n", body.len());
+    for (name, value) in headers {
+        text.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap()));
+    }
+    [text.as_bytes(), b"\r\n", body].concat()
+}
+
 /// The code of an error.
 pub fn code(response: &Response) -> String {
     let body: serde_json::Value = serde_json::from_slice(&response.body).unwrap_or_default();

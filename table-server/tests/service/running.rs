@@ -1,6 +1,6 @@
 //! A server that is started and stopped.
 
-use crate::client::{key, request, signed};
+use crate::client::{key, request, signed, wire};
 use crate::hostile::exchange;
 use std::sync::Arc;
 use table_orm::azure::AzureStore;
@@ -85,16 +85,7 @@ async fn a_cut_reply_announces_its_whole_body_and_half_of_it_comes() {
 
     let ann = r#"{"PartitionKey":"p","RowKey":"ann"}"#;
     let insert = signed(request("POST", "/people", &[], ann));
-    let header = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
-        format!("{name}: {}\r\n", value.to_str().unwrap())
-    };
-    let headers = insert.headers.iter().map(header).collect::<String>();
-    let length = ann.len();
-    let text = format!(
-        "POST {} HTTP/1.1\r\n{headers}content-length: {length}\r\n\r\n{ann}",
-        insert.target
-    );
-    let answer = exchange(server.address(), text.as_bytes()).await;
+    let answer = exchange(server.address(), &wire(&insert)).await;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 201 "), "{answer}");
     let announced = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();

@@ -84,10 +84,10 @@ fn throttled(random: &Random) -> StoreError {
 }
 
 pub(super) fn no_answer() -> StoreError {
-    StoreError::no_answer("injected fault: the answer was lost")
+    StoreError::no_answer("injected fault: the answer was lost").injected()
 }
 
 /// An error of the service, with a code whose status is known.
 fn service_error(code: ErrorCode) -> StoreError {
-    StoreError::new(code, "injected fault")
+    StoreError::new(code, "injected fault").injected()
 }

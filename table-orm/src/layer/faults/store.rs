@@ -145,19 +145,19 @@ impl Middleware for FaultStore {
         self.call(StoreRequest::delete_table(table), delete).await
     }
 
-    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
+    async fn query(&self, asked: &RowQuery) -> Result<Page, StoreError> {
         let Shared { injector, .. } = &*self.shared;
-        let fault = self.shared.sample(&StoreRequest::query(query));
+        let fault = self.shared.sample(&StoreRequest::query(asked));
         let empty = injector.happens(injector.faults.empty_pages);
         let short = injector.happens(injector.faults.short_pages);
         // A setting that came later: the numbers of older seeds stay.
         let cut = injector.faults.cut_pages > 0.0 && injector.happens(injector.faults.cut_pages);
-        let query = pages::ask(query, (short || cut).then_some(&injector.random));
+        let query = pages::ask(asked, (short || cut).then_some(&injector.random));
         let page = async {
             if cut {
                 sleep(pages::QUERY_TIME).await;
             }
-            if empty { Ok(pages::empty(&query)) } else { self.inner().query(&query).await }
+            if empty { Ok(pages::empty(asked)) } else { self.inner().query(&query).await }
         };
         injector.apply(fault, identity, page).await
     }

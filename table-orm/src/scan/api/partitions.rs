@@ -13,8 +13,8 @@ impl<T, R: Row> Scan<T, R> {
     /// Keys compare as text, and so does the range. It has exactly the values between its bounds if each
     /// component sorts as text: a number with a width, a date, text at the end. Components that both bounds
     /// start with in common need not sort. A [`KeyPart`](crate::key::KeyPart) of your own is assumed to sort.
-    /// If any other component does not sort, the range would leave out some of its values, so the scan fails
-    /// with [`KeyFault::Unsorted`].
+    /// If any other component does not sort, such as a `shard` or `spread`, the range would leave out some of its
+    /// values, so the scan fails with [`KeyFault::Unsorted`].
     ///
     /// ```
     /// # use table_orm::{ScanPermit, TableEntity, Tables};
