@@ -1,11 +1,14 @@
 //! A book of access patterns says what each costs for the entities that its samples stand for, and what stands
 //! out.
 
+use std::sync::Arc;
 use std::time::Duration;
 use table_orm::book::{Book, BookFinding, BookFindingKind, BookReport, Pattern, Prices, Sample};
+use table_orm::embedded::EmbeddedStore;
 use table_orm::layer::{Measure, as_pattern};
-use table_orm::model::DateTime;
-use table_orm::{Projection, Repo, ScanPermit, TableEntity, Tables};
+use table_orm::model::{DateTime, Metadata};
+use table_orm::store::Store as _;
+use table_orm::{Projection, Repo, ScanPermit, TableEntity, TableName, Tables};
 
 #[derive(Debug, Clone, TableEntity)]
 #[table(name = "orders", partition = "{customer}", unique(label))]
@@ -87,6 +90,63 @@ fn rows_are_those_of_the_samples_times_what_a_sample_stands_for() {
     // A projection gets fewer bytes.
     let bytes = |at: usize| book.patterns[at].bytes_down / book.patterns[at].rows_matching;
     assert!(bytes(1) < bytes(0), "{} {}", bytes(1), bytes(0));
+}
+
+#[tokio::test]
+async fn a_scan_reads_rows_of_all_kinds_as_its_explanation_counts_them() {
+    let (orders, samples) = (orders(), samples());
+    orders.create_table().await.unwrap();
+    orders.insert_many(samples.clone()).await.all().unwrap();
+    let scan = || orders.scan(ScanPermit::because("test"));
+    let some = || scan().partitions_in(Order::partition("acme")..);
+    let plans = [scan().plan().unwrap(), some().plan().unwrap()];
+    let book = Book::new("Scans", prices()).entity(Sample::of(&samples).unwrap());
+    let patterns = plans.map(|plan| Pattern::new("scan", plan));
+    let report = patterns.into_iter().fold(book, Book::pattern).report();
+    let counted = [scan().explain().await.unwrap(), some().explain().await.unwrap()];
+    for (pattern, counted) in report.patterns.iter().zip(counted) {
+        assert_eq!(pattern.rows_read, counted.in_range, "{counted}");
+        assert_eq!(pattern.rows_matching, counted.matching, "{counted}");
+    }
+    // Three rows in the partition, a row by day and a guard for each order.
+    assert_eq!(report.patterns[0].rows_read, 5 * 20);
+}
+
+#[tokio::test]
+async fn the_bytes_of_a_read_are_those_of_the_stored_row() {
+    let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+    let orders = Tables::new(store.clone()).repo::<Order>();
+    orders.create_table().await.unwrap();
+    let sample = samples().remove(1);
+    orders.insert(&sample).await.unwrap();
+    let get = Pattern::new("get", orders.get(acme().by_number().number(1)).plan().unwrap());
+    let book = Book::new("Gets", prices()).entity(Sample::of(&[sample]).unwrap()).pattern(get);
+    let name = TableName::new("orders").unwrap();
+    let row = store.get(&name, "acme", "ORD:00001", None, Metadata::None).await.unwrap().unwrap();
+    assert_eq!(book.report().patterns[0].bytes_down, row.body.len() as u64);
+}
+
+#[test]
+fn numbers_that_are_no_rate_are_named_and_count_as_none() {
+    let get = || orders().get(acme().by_number().number(1)).plan().unwrap();
+    let rates = [f64::NAN, f64::INFINITY, -5.0];
+    let by_second = rates.map(|rate| Pattern::new("get", get()).per_second(rate));
+    let by_month = rates.map(|rate| Pattern::new("get", get()).per_second(1.0).per_month(rate));
+    for pattern in by_second.into_iter().chain(by_month) {
+        let report = Book::new("Rates", prices()).pattern(pattern).report();
+        assert_eq!(report.findings[0].kind(), BookFindingKind::InvalidRate, "{report:?}");
+        assert_eq!(report.findings[0].subject(), "get");
+        let text = report.findings[0].to_string();
+        assert!(text.contains("Give a number from 0 up"), "{text}");
+        assert!(report.price_per_month.is_finite() && report.price_per_month >= 0.0);
+        assert!(report.rows_per_second >= 0.0 && report.rows_per_second <= 1.0);
+    }
+    let empty = Book::new("Nothing", prices()).report().markdown();
+    assert!(empty.contains("for 0.00 EUR") && !empty.contains("-0"), "{empty}");
+    let json = r#"{"source": "s", "date": "d", "currency": "EUR", "per_10_000_transactions": -1.0,
+        "per_gib_month": 2.0}"#;
+    let error = Prices::from_json(json).unwrap_err().to_string();
+    assert!(error.contains("`per_10_000_transactions` is -1"), "{error}");
 }
 
 #[test]

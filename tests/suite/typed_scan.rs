@@ -3,6 +3,7 @@
 use support::recorder::recorded;
 use support::reference::{Registration, john};
 use table_orm::key::KeyFault;
+use table_orm::model::DateTime;
 use table_orm::scan::Splitter;
 use table_orm::{Error, Repo, ScanPermit, TableEntity, Tables};
 
@@ -202,4 +203,46 @@ async fn a_range_of_partitions_fails_where_it_would_leave_out_some_of_its_values
     let over = leaves.scan(because()).partitions_in(leaf("Emma", 9)..leaf("Ulysses", 1));
     let error = over.count().await.unwrap_err().to_string();
     assert!(error.contains("component `book` of `Leaf`") && error.contains("sort"), "{error}");
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "vitals", partition = "{slot}", row = "{at}__{bed:05}")]
+#[component(slot = spread(at, second))]
+struct Vital {
+    at: DateTime,
+    bed: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "visits", partition = "{share}__{day:05}", row = "{id:010}")]
+#[component(share = shard(id, 8))]
+struct Visit {
+    day: u32,
+    id: u32,
+}
+
+#[tokio::test]
+async fn a_range_of_partitions_over_shards_fails_instead_of_returning_other_rows() {
+    let tables = Tables::in_memory().unwrap();
+    let (vitals, visits) = (tables.repo::<Vital>(), tables.repo::<Visit>());
+    vitals.create_table().await.unwrap();
+    visits.create_table().await.unwrap();
+    let second = |at: i64| DateTime::from_ticks(DateTime::MIN.ticks() + at * 10_000_000).unwrap();
+    for at in [5, 7, 86_400 + 5, 86_400 + 7] {
+        vitals.insert(&Vital { at: second(at), bed: 1 }).await.unwrap();
+    }
+    let of_time = |from, to| {
+        vitals
+            .scan(because())
+            .partitions_in(Vital::partition(second(from))..=Vital::partition(second(to)))
+    };
+    let of_hash = visits
+        .scan(because())
+        .partitions_in(Visit::partition(3, 0_u32)..=Visit::partition(4, 2_u32));
+    let failed = [of_time(5, 7).count().await, of_hash.count().await];
+    for (failed, component) in failed.into_iter().zip(["slot", "share"]) {
+        let Err(Error::Key(error)) = failed else { panic!("{failed:?}") };
+        assert_eq!((error.component, &error.fault), (component, &KeyFault::Unsorted));
+    }
+    assert_eq!(of_time(5, 5).count().await.unwrap().rows, 1);
 }

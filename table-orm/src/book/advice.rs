@@ -52,6 +52,10 @@ pub(super) fn findings(
         let scans =
             matches!(own.plan.class(), Some(QueryClass::PartitionRange | QueryClass::TableScan));
         let (name, rows) = (pattern.name.clone(), pattern.rows_read);
+        if let Some(calls) = own.invalid_rate() {
+            let (pattern, calls) = (name.clone(), calls.to_string());
+            findings.push(BookFinding::InvalidRate { pattern, calls });
+        }
         if scans {
             findings.push(BookFinding::Scans { pattern: name.clone(), rows });
         }
@@ -124,7 +128,13 @@ fn of_rows(sample: &Sample, patterns: &[Pattern], findings: &mut Vec<BookFinding
             patterns.iter().flat_map(queries).filter(|query| reads(query, entity, row)).collect();
         if used.is_empty() {
             let stored_bytes = sample.bytes_of_row(row.name);
-            findings.push(BookFinding::UnusedRow { entity, row: row.name, stored_bytes });
+            findings.push(BookFinding::UnusedRow {
+                entity,
+                row: row.name,
+                stored_bytes,
+                // No other template may begin so.
+                is_purge_index: row.partition.starts_with("EXP:"),
+            });
             continue;
         }
         let asked = used.iter().try_fold(BTreeSet::new(), |mut asked, query| {

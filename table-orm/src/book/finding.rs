@@ -55,6 +55,8 @@ pub enum BookFindingKind {
     Slow,
     /// [`BookFinding::Unplanned`]. Its subject is the name of the pattern.
     Unplanned,
+    /// [`BookFinding::InvalidRate`]. Its subject is the name of the pattern.
+    InvalidRate,
     /// [`BookFinding::UnusedMark`]. It cannot be marked.
     UnusedMark,
 }
@@ -114,6 +116,8 @@ pub enum BookFinding {
         row: &'static str,
         /// Its bytes of storage, of all entities.
         stored_bytes: u64,
+        /// Whether it is the row that `purge_index` adds.
+        is_purge_index: bool,
     },
     /// Every pattern that reads a full copy asks for some of its properties only.
     PartialServes {
@@ -156,6 +160,13 @@ pub enum BookFinding {
         /// The pattern.
         pattern: String,
     },
+    /// A pattern's number of calls is below 0, infinite or not a number. It counts as 0.
+    InvalidRate {
+        /// The pattern.
+        pattern: String,
+        /// The number, as text.
+        calls: String,
+    },
     /// A finding is marked as known, and the book finds no such thing.
     UnusedMark {
         /// What the mark says that the finding is about.
@@ -180,6 +191,7 @@ impl BookFinding {
             Self::Sparse { .. } => BookFindingKind::Sparse,
             Self::Slow { .. } => BookFindingKind::Slow,
             Self::Unplanned { .. } => BookFindingKind::Unplanned,
+            Self::InvalidRate { .. } => BookFindingKind::InvalidRate,
             Self::UnusedMark { .. } => BookFindingKind::UnusedMark,
         }
     }
@@ -192,7 +204,8 @@ impl BookFinding {
             Self::Scans { pattern, .. }
             | Self::Sparse { pattern, .. }
             | Self::Slow { pattern, .. }
-            | Self::Unplanned { pattern } => pattern.clone(),
+            | Self::Unplanned { pattern }
+            | Self::InvalidRate { pattern, .. } => pattern.clone(),
             Self::BusyPartition { table, partition_key, .. }
             | Self::HotPartition { table, partition_key, .. } => format!("{table}/{partition_key}"),
             Self::HotAccount { .. } => "account".to_owned(),
@@ -234,7 +247,18 @@ impl fmt::Display for BookFinding {
                 number(*rows_per_second),
                 number(Target::Account.rows_per_second())
             ),
-            Self::UnusedRow { entity, row, stored_bytes } => write!(
+            Self::UnusedRow { entity, row, stored_bytes: 0, .. } => write!(
+                f,
+                "No pattern reads the row `{row}` of `{entity}`, which no sample has. Remove the row, or add its \
+                 pattern and a sample."
+            ),
+            Self::UnusedRow { entity, row, stored_bytes, is_purge_index: true } => write!(
+                f,
+                "No pattern reads the row `{row}` of `{entity}`, which takes {} bytes and is written with \
+                 every change. `purge` reads it: add a pattern of the plan of `purge()`, or remove `purge_index`.",
+                grouped(*stored_bytes)
+            ),
+            Self::UnusedRow { entity, row, stored_bytes, .. } => write!(
                 f,
                 "No pattern reads the row `{row}` of `{entity}`, which takes {} bytes and is \
                  written with every change. Remove the row, or add its pattern.",
@@ -269,6 +293,11 @@ impl fmt::Display for BookFinding {
                 f,
                 "`{pattern}` was measured, and the book has no pattern of that name. Add the pattern, or correct \
                  the name: `as_pattern` and `Pattern::new` take the same."
+            ),
+            Self::InvalidRate { pattern, calls } => write!(
+                f,
+                "`{pattern}` is called {calls} times, which is no number of calls, and counts as 0. Give a number \
+                 from 0 up."
             ),
             Self::UnusedMark { kind, subject } => write!(
                 f,

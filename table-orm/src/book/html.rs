@@ -3,10 +3,10 @@
 use super::finding::Target;
 use super::known::KnownFinding;
 use super::load::PartitionLoad;
-use super::markdown::LEGEND;
+use super::markdown::{LEGEND, MEASURED_LEGEND};
 use super::measured::COLUMNS;
 use super::report::{BookReport, EntityReport, PatternReport, RowReport};
-use super::text::{at_least, number, price, rate, share, within};
+use super::text::{at_least, least_price, number, price, rate, share, within};
 use crate::figures::{escaped, grouped};
 use std::fmt::{Display, Write as _};
 
@@ -112,7 +112,7 @@ impl BookReport {
                 &grouped(pattern.rows_written),
                 &grouped(pattern.bytes_up),
                 &grouped(pattern.bytes_down),
-                &price(pattern.price_per_month),
+                &least_price(pattern.price_per_month, pattern.at_least),
             ];
             table.row(out, &cells)?;
         }
@@ -133,8 +133,7 @@ impl BookReport {
             table.row(out, &cells)?;
         }
         Table::end(out);
-        out.push_str("</section>\n");
-        Ok(())
+        writeln!(out, "<p class=\"legend\">{MEASURED_LEGEND}</p>\n</section>")
     }
 
     fn load_table(&self, out: &mut String) -> std::fmt::Result {

@@ -35,7 +35,7 @@ pub(super) fn loads(patterns: &[(&Pattern, Vec<Estimate>)]) -> Vec<PartitionLoad
     for (at, (pattern, steps)) in patterns.iter().enumerate() {
         let spread = [pattern.partitions, pattern.other_partitions];
         for (place, rows, is_other) in rows_by_place(&pattern.plan, steps) {
-            let load = pattern.per_second * rows / spread[usize::from(is_other)] as f64;
+            let load = pattern.calls_per_second() * rows / spread[usize::from(is_other)] as f64;
             *loads.entry(place).or_default().entry(at).or_default() += load;
         }
     }

@@ -5,14 +5,18 @@ use super::known::KnownFinding;
 use super::load::PartitionLoad;
 use super::measured::COLUMNS;
 use super::report::{BookReport, EntityReport, PatternReport, RowReport};
-use super::text::{at_least, number, price, rate, share, within};
+use super::text::{at_least, least_price, number, price, rate, share, within};
 use crate::figures::{escaped, grouped};
 use std::fmt::Write as _;
 
 /// What the numbers of a call that reads first are.
 pub(super) const LEGEND: &str = "Where a call reads before it writes, requests and rows written are the most that it \
-    needs, and bytes up are those that are known before. The price of a month is that of these \
-    calls all month, unless the pattern says how many a month has.";
+    needs, or the least where the table says `or more`, and bytes up are those that are known before. The price of a \
+    month is that of these calls all month, unless the pattern says how many a month has.";
+
+/// What the numbers beside those of the plan leave out.
+pub(super) const MEASURED_LEGEND: &str = "Measured requests and rows are those of the call itself. What it leaves to a \
+    task of its own, such as bringing rows in other partitions in step, is not among them.";
 
 impl BookReport {
     /// Returns the book as Markdown.
@@ -26,20 +30,27 @@ impl BookReport {
 
     fn write_markdown(&self, out: &mut String) -> std::fmt::Result {
         let currency = &self.prices.currency;
-        writeln!(out, "# {}\n", self.title)?;
+        writeln!(out, "# {}\n", cell(&self.title))?;
         writeln!(
             out,
-            "{} patterns read and write {} rows a second, for {} {currency} a month with storage.",
+            "{} {} {} rows a second, for {} {currency} a month with storage.",
             self.patterns.len(),
+            if self.patterns.len() == 1 {
+                "pattern reads and writes"
+            } else {
+                "patterns read and write"
+            },
             number(self.rows_per_second),
-            price(self.price_per_month)
+            least_price(self.price_per_month, self.patterns.iter().any(|pattern| pattern.at_least))
         )?;
         writeln!(out, "Prices: {} ({}).\n", self.prices.source, self.prices.date)?;
         out.push_str("## What stands out\n\n");
         if self.findings.is_empty() {
             out.push_str("Nothing.\n");
         }
-        self.findings.iter().try_for_each(|finding| writeln!(out, "- {finding}"))?;
+        self.findings.iter().try_for_each(|finding| {
+            writeln!(out, "- {}", finding.to_string().replace(['\n', '\r'], " "))
+        })?;
         if !self.known.is_empty() {
             out.push_str("\n## Known\n\n");
         }
@@ -74,7 +85,7 @@ impl BookReport {
                 grouped(pattern.rows_written),
                 grouped(pattern.bytes_up),
                 grouped(pattern.bytes_down),
-                price(pattern.price_per_month)
+                least_price(pattern.price_per_month, pattern.at_least)
             )?;
         }
         writeln!(out, "\n{LEGEND}")
@@ -88,7 +99,8 @@ impl BookReport {
         writeln!(out, "| {} |\n|---{}|", COLUMNS.join(" | "), "|--:".repeat(COLUMNS.len() - 1))?;
         self.measured_cells().try_for_each(|cells| {
             writeln!(out, "| {} |", cells.map(|text| cell(&text)).join(" | "))
-        })
+        })?;
+        writeln!(out, "\n{MEASURED_LEGEND}")
     }
 
     fn partitions(&self, out: &mut String) -> std::fmt::Result {

@@ -6,6 +6,11 @@ use std::time::Duration;
 /// The seconds of a month: a twelfth of 365.25 days.
 pub(crate) const MONTH: f64 = 2_629_800.0;
 
+/// Whether calls can be that often.
+fn is_rate(calls: &f64) -> bool {
+    calls.is_finite() && *calls >= 0.0
+}
+
 /// What an app asks or writes in one place: a name, the plan of a typed call, how often and how fast.
 ///
 /// The values in the call are samples: pick those of the largest partition.
@@ -40,7 +45,8 @@ impl Pattern {
         }
     }
 
-    /// Sets how often all users together ask, at the busiest time.
+    /// Sets how often all users together ask, at the busiest time. A number that is below 0, infinite or not a number
+    /// is reported as [`BookFinding::InvalidRate`](super::BookFinding::InvalidRate), and counts as 0.
     #[must_use]
     pub fn per_second(self, calls: f64) -> Self {
         Self { per_second: calls, ..self }
@@ -84,7 +90,17 @@ impl Pattern {
 
     /// The calls of a month.
     pub(super) fn calls_of_month(&self) -> f64 {
-        self.per_month.unwrap_or(self.per_second * MONTH)
+        self.per_month.filter(is_rate).unwrap_or(self.calls_per_second() * MONTH)
+    }
+
+    /// The calls of a second; none for a number that is no rate.
+    pub(super) fn calls_per_second(&self) -> f64 {
+        Some(self.per_second).filter(is_rate).unwrap_or_default()
+    }
+
+    /// A number of calls that is no rate.
+    pub(super) fn invalid_rate(&self) -> Option<f64> {
+        [Some(self.per_second), self.per_month].into_iter().flatten().find(|rate| !is_rate(rate))
     }
 
     /// Sets over how many partitions these calls spread evenly; without it, all go to one.

@@ -1,5 +1,6 @@
 //! What the service charges, from a file that an app replaces.
 
+use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 
 /// What the service charges for requests and for what is stored.
@@ -64,8 +65,18 @@ impl Prices {
     /// Reads a price file: a JSON object with the fields of this type.
     ///
     /// # Errors
-    /// When the text is no such object.
+    /// When the text is no such object, or a price is below zero.
     pub fn from_json(json: &str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(json)
+        let prices: Self = serde_json::from_str(json)?;
+        for (name, price) in [
+            ("per_10_000_transactions", prices.per_10_000_transactions),
+            ("per_gib_month", prices.per_gib_month),
+        ] {
+            if price < 0.0 {
+                let error = format!("`{name}` is {price}; a price is 0 or more");
+                return Err(serde_json::Error::custom(error));
+            }
+        }
+        Ok(prices)
     }
 }

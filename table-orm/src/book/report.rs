@@ -136,9 +136,9 @@ impl BookReport {
             .collect();
         let entities: Vec<_> =
             samples.iter().map(|sample| EntityReport::of(sample, patterns, prices)).collect();
-        let rows_per_second = estimated
-            .iter()
-            .map(|(pattern, steps)| pattern.per_second * Estimate::sum(steps).rows() as f64);
+        let rows_per_second = estimated.iter().map(|(pattern, steps)| {
+            pattern.calls_per_second() * Estimate::sum(steps).rows() as f64
+        });
         let price = pattern_reports.iter().map(|pattern| pattern.price_per_month).sum::<f64>()
             + entities.iter().map(|entity| entity.price_per_month).sum::<f64>();
         Self {
@@ -182,7 +182,7 @@ impl PatternReport {
         Self {
             name: pattern.name.clone(),
             class: PatternClass::of(&pattern.plan),
-            per_second: pattern.per_second,
+            per_second: pattern.calls_per_second(),
             within_ms: pattern.within.map(|time| time.as_millis() as u64),
             requests: cost.requests,
             rows_read: cost.rows_read,

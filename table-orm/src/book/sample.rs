@@ -13,6 +13,9 @@ use crate::query::{Filter, KeyRange, RowQuery, Span};
 use bytes::Bytes;
 use std::collections::BTreeMap;
 
+/// What the service adds to a whole row: `,"Timestamp":"2011-11-06T09:10:00.0000000Z"`.
+const TIMESTAMP_BYTES: u64 = 43;
+
 /// Sample entities of one type, and how many entities they stand for.
 #[derive(Debug, Clone)]
 pub struct Sample {
@@ -106,12 +109,12 @@ impl Sample {
     pub(super) fn found(&self, query: &RowQuery) -> Found {
         let mut found = Found::default();
         let in_range = |row: &&SampleRow| {
-            query.table.as_str().eq_ignore_ascii_case(row.table)
-                && contains(&query.keys, &row.content)
+            query.table.as_str().eq_ignore_ascii_case(row.table) && reads(&query.keys, &row.content)
         };
         for row in self.rows.iter().filter(in_range) {
             found.in_range += 1.0;
-            if query.filter.as_ref().is_none_or(|filter| row.meets(filter)) {
+            let is_asked = query.keys.row.contains(&row.content.row_key);
+            if is_asked && query.filter.as_ref().is_none_or(|filter| row.meets(filter)) {
                 found.matching += 1.0;
                 found.bytes += row.bytes_of(query);
             }
@@ -133,8 +136,11 @@ impl Sample {
     }
 }
 
-fn contains(keys: &KeyRange, row: &DynamicEntity) -> bool {
-    keys.partition.contains(&row.partition_key) && keys.row.contains(&row.row_key)
+/// Whether the service reads a row for a query: over several partitions, it finds no range of RowKeys without reading
+/// the others.
+fn reads(keys: &KeyRange, row: &DynamicEntity) -> bool {
+    let is_one = matches!(keys.partition, Span::Exact(_));
+    keys.partition.contains(&row.partition_key) && (!is_one || keys.row.contains(&row.row_key))
 }
 
 impl SampleRow {
@@ -167,7 +173,7 @@ impl SampleRow {
 
     /// The bytes of the properties that a query asks for.
     fn bytes_of(&self, query: &RowQuery) -> f64 {
-        let Some(select) = &query.select else { return self.body_bytes as f64 };
+        let Some(select) = &query.select else { return (self.body_bytes + TIMESTAMP_BYTES) as f64 };
         let named = |name: &str| select.iter().any(|selected| *selected == name);
         let mut part = self.content.clone();
         part.properties.retain(|name, _| named(name));

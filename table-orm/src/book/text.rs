@@ -20,6 +20,11 @@ pub(super) fn at_least(number: u64, more: bool) -> String {
     if more { format!("{} or more", grouped(number)) } else { grouped(number) }
 }
 
+/// The price of requests of which there may be more.
+pub(super) fn least_price(least: f64, more: bool) -> String {
+    if more { format!("{} or more", price(least)) } else { price(least) }
+}
+
 /// The time in which a call must be answered; empty for a call without one.
 pub(super) fn within(ms: Option<u64>) -> String {
     ms.map_or_else(String::new, |ms| format!("{} ms", grouped(ms)))
@@ -27,11 +32,13 @@ pub(super) fn within(ms: Option<u64>) -> String {
 
 /// The share of a target, in percent.
 pub(super) fn share(rows_per_second: f64, target: f64) -> String {
-    format!("{:.1} %", 100.0 * rows_per_second / target)
+    format!("{:.1} %", 100.0 * rows_per_second / target + 0.0)
 }
 
 /// A price.
 pub(super) fn price(price: f64) -> String {
+    // The sum of nothing is -0.
+    let price = price + 0.0;
     if price >= 100.0 {
         return grouped(price.round() as u64);
     }

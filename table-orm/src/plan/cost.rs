@@ -1,7 +1,7 @@
 //! What the requests of a plan cost, before they are sent.
 //!
 //! Invariant: a call that succeeds stays within the bounds, unless another writer, the service or the network
-//! makes it send a request again.
+//! makes it send a request again, or it makes room for an entity where an expired one is.
 
 use crate::model::{MAX_PAGE_ROWS, MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS};
 use crate::query::{QueryClass, RowQuery};
@@ -14,8 +14,8 @@ use std::ops::Add;
 
 /// What requests cost: [`Plan::cost`](super::Plan::cost).
 ///
-/// Not counted: requests that are sent again after a conflict or a failure, and a read that the feature `cache`
-/// spares.
+/// Not counted: requests that are sent again after a conflict or a failure, those that make room where an insert meets
+/// an [expired](crate::guide::run::expiry) entity, and a read that the feature `cache` spares.
 ///
 /// ```
 /// # use table_orm::{TableEntity, Tables};

@@ -32,10 +32,10 @@ pub(super) fn advice(report: &ProfileReport, newest: Option<DateTime>) -> Vec<Ad
     let habits = [
         large_entities(report),
         large_property(report),
-        long_names(report),
+        long_names(report).filter(|_| report.is_whole),
         rare_properties(report),
         constant_properties(report).filter(|_| report.is_whole),
-        full_copies(report),
+        full_copies(report).filter(|_| report.is_whole),
     ];
     // A part of a table has the partitions and values that were asked for.
     let habits = of_whole.filter(|_| report.is_whole).chain(habits.into_iter().flatten());
@@ -304,7 +304,8 @@ fn constant_properties(report: &ProfileReport) -> Option<Advice> {
     new(
         AdviceKind::ConstantProperties,
         finding,
-        "If that is so by design, leave the property out, and let the app know the value.",
+        "If that is so by design, leave the property out, and let the app know the value. Mark a component of the \
+         key `key_only`: it is read from the key.",
         "Rule: capacity is billed by the bytes of all properties (Understanding the Table service data model).",
     )
 }

@@ -37,14 +37,17 @@ impl Explained {
 impl fmt::Display for Explained {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { in_range, matching, transactions, transactions_unfiltered } = self;
+        let share = match in_range {
+            0 => String::new(),
+            _ => format!(" ({:.1} %)", 100.0 * self.density()),
+        };
         let row = if *in_range == 1 { "row" } else { "rows" };
         let transaction = if *transactions == 1 { "transaction" } else { "transactions" };
         let match_ = if *matching == 1 { "matches" } else { "match" };
         write!(
             f,
-            "{matching} of {in_range} {row} in the range {match_} ({:.1} %); {transactions} billed \
-             {transaction}, {transactions_unfiltered} without the filter",
-            100.0 * self.density()
+            "{matching} of {in_range} {row} in the range {match_}{share}; {transactions} billed {transaction}, \
+             {transactions_unfiltered} without the filter"
         )
     }
 }

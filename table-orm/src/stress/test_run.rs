@@ -152,8 +152,10 @@ impl Run {
         };
         // A test that ended early does not know what a partition sustains.
         let is_found = |phase: &&Phase| matches!(phase.ending, Ending::Found | Ending::MostRate);
-        let in_partition = tested(TargetScope::Partition).filter(is_found);
-        let in_partition = in_partition.and_then(|phase| phase.sustained);
+        let sustained =
+            |scope| tested(scope).filter(is_found).and_then(|phase: &Phase| phase.sustained);
+        let in_partition = sustained(TargetScope::Partition);
+        let together = sustained(TargetScope::All);
         Ok(StressReport {
             store: store_name(&*self.patient),
             table: self.table.to_string(),
@@ -162,7 +164,7 @@ impl Run {
             entities_per_call: calls.entities_per_call,
             in_flight: stress.in_flight,
             verdicts: stress.targets.into_iter().map(verdict).collect(),
-            shards: in_partition.and_then(|rate| Shards::of(stress.expected, rate)),
+            shards: in_partition.and_then(|rate| Shards::of(stress.expected, rate, together)),
             bounds,
             requests: climb.requests,
             seconds: started.elapsed().as_secs_f64(),

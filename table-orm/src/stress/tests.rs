@@ -94,6 +94,19 @@ fn a_target_is_met_from_95_percent_and_shards_are_rounded_up() {
 }
 
 #[test]
+fn shards_say_where_an_account_limits_the_load() {
+    let shards = |load| {
+        let service = SimulatedService::default().per_partition(100).per_account(150);
+        let stress = quick(service.store().unwrap()).expected_load(load);
+        on_virtual_time(stress.partitions(4).run()).unwrap().shards.unwrap()
+    };
+    let (little, much) = (shards(140), shards(1000));
+    assert_eq!((little.least, little.together), (2, None), "{little}");
+    assert!(much.together.is_some_and(|rate| (140.0..=160.0).contains(&rate)), "{much}");
+    assert!(much.to_string().contains("spread the load over several accounts"), "{much}");
+}
+
+#[test]
 fn enough_calls_find_the_same_rates_sooner() {
     let seconds = Duration::from_secs;
     let stress = |rate| short(rate).partitions(4).step_time(seconds(10)).hold_time(seconds(30));

@@ -190,5 +190,8 @@ async fn full_copies_of_large_entities_are_named_and_partial_ones_are_not() {
         report.advice.iter().any(|advice| advice.kind == AdviceKind::FullCopies)
     };
     assert!(has(&full.profile(because()).await.unwrap()));
+    // The kinds of rows in a part of a table may be others than in the whole.
+    let part = full.profile(because()).scan(|scan| scan.prefix("race"));
+    assert!(!has(&part.await.unwrap()));
     assert!(!has(&partial.profile(because()).await.unwrap()));
 }

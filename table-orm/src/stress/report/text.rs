@@ -199,7 +199,8 @@ impl fmt::Display for Verdict {
 
 impl fmt::Display for Shards {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { load, sustained, is_at_least, least, head_room, with_head_room } = self;
+        let Self { load, sustained, is_at_least, least, head_room, with_head_room, together } =
+            self;
         let at_most = if *is_at_least { "at most " } else { "" };
         let head_room = 100.0 * head_room;
         write!(
@@ -209,6 +210,14 @@ impl fmt::Display for Shards {
             number(*load),
             if *least == 1 { "" } else { "s" },
             number(*sustained)
-        )
+        )?;
+        match together {
+            Some(together) => write!(
+                f,
+                ". All partitions of the test together sustained {}: spread the load over several accounts",
+                number(*together)
+            ),
+            None => Ok(()),
+        }
     }
 }

@@ -103,15 +103,24 @@ pub struct Shards {
     pub head_room: f64,
     /// The same with head room.
     pub with_head_room: u64,
+    /// What all partitions of the test together sustained, if that is less than the load: then no number of partitions
+    /// carries it.
+    pub together: Option<f64>,
 }
 
 impl Shards {
-    /// `None` where nothing reached the store.
-    pub(in crate::stress) fn of(load: f64, found: Sustained) -> Option<Self> {
+    /// `None` where nothing reached the store. `together` is what all partitions of the test sustained.
+    pub(in crate::stress) fn of(
+        load: f64,
+        found: Sustained,
+        together: Option<Sustained>,
+    ) -> Option<Self> {
         let Sustained { entities_per_second: sustained, is_at_least, .. } = found;
         let shards = |load: f64| (EXACT * load / sustained).ceil() as u64;
         let (least, with_head_room) = (shards(load), shards(load * (1.0 + HEAD_ROOM)));
         let head_room = HEAD_ROOM;
+        let together = together.filter(|found| !found.is_at_least);
+        let together = together.map(|found| found.entities_per_second);
         (sustained > 0.0).then_some(Self {
             load,
             sustained,
@@ -119,6 +128,7 @@ impl Shards {
             least,
             head_room,
             with_head_room,
+            together: together.filter(|together| EXACT * load > *together),
         })
     }
 }
