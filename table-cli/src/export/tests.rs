@@ -385,8 +385,8 @@ fn a_row_of_any_partition_is_selected_by_prefix_filter_and_properties_together()
         .flat_map(|partition| (0..5).map(move |round| (partition, round * 20 + partition)))
         .filter(|(_, row)| *row >= 50)
         .map(|(partition, row)| {
-            format!(r#"{{"PartitionKey":"p{partition}","RowKey":"{row:06}","Double":-{row}.0}}"#)
-                + "\n"
+            let double = format!(r#""Double":-{row}.0,"Double@odata.type":"Edm.Double""#);
+            format!("{{\"PartitionKey\":\"p{partition}\",\"RowKey\":\"{row:06}\",{double}}}\n")
         })
         .collect();
     assert_eq!(std::fs::read_to_string(&to).unwrap(), expected);
