@@ -19,9 +19,11 @@ pub struct FailedRequest<'f> {
     pub error: &'f ServiceError,
 }
 
+type Hook = dyn Fn(&FailedRequest<'_>) + Send + Sync;
+
 /// What is called for each failed request.
 #[derive(Clone, Default)]
-pub(crate) struct FailureHook(Option<Arc<dyn Fn(&FailedRequest<'_>) + Send + Sync>>);
+pub(crate) struct FailureHook(Option<Arc<Hook>>);
 
 impl FailureHook {
     pub(crate) fn new(hook: impl Fn(&FailedRequest<'_>) + Send + Sync + 'static) -> Self {

@@ -354,3 +354,45 @@ fn a_changed_file_is_not_imported_and_nothing_is_written() {
     let missing = import(&[&target, "results", "--from", &to]).unwrap_err();
     assert!(missing.to_string().contains("--no-manifest"), "{missing}");
 }
+
+#[test]
+fn a_compressed_file_that_is_cut_off_is_not_imported() {
+    let (folder, source) = database(100);
+    for name in ["a.jsonl.gz", "a.csv.zst"] {
+        let to = file(folder.path(), name);
+        export(&[&source, "results", "--to", &to]).unwrap();
+        let whole = std::fs::read(&to).unwrap();
+        for left in [0, whole.len() / 2, whole.len() - 1] {
+            std::fs::write(&to, &whole[..left]).unwrap();
+            let target = file(folder.path(), "target.redb");
+            let failure = import(&[&target, "--from", &to]).unwrap_err();
+            assert_eq!(failure.exit_code(), 1);
+            let text = failure.to_string();
+            assert!(text.contains(name) && text.contains("nothing was written"), "{text}");
+            assert!(!Path::new(&target).exists());
+        }
+    }
+}
+
+#[test]
+fn a_row_of_any_partition_is_selected_by_prefix_filter_and_properties_together() {
+    let (folder, source) = database(100);
+    let to = file(folder.path(), "a.jsonl");
+    let options = ["--prefix", "p1", "--filter", "Double le -50.0", "--select", "Double,Absent"];
+    let text = [&[&*source, "results", "--to", &to][..], &options].concat();
+    export(&text).unwrap();
+    let expected: String = (10..20)
+        .flat_map(|partition| (0..5).map(move |round| (partition, round * 20 + partition)))
+        .filter(|(_, row)| *row >= 50)
+        .map(|(partition, row)| {
+            let double = format!(r#""Double":-{row}.0,"Double@odata.type":"Edm.Double""#);
+            format!("{{\"PartitionKey\":\"p{partition}\",\"RowKey\":\"{row:06}\",{double}}}\n")
+        })
+        .collect();
+    assert_eq!(std::fs::read_to_string(&to).unwrap(), expected);
+    let manifest = Manifest::of(to.as_ref()).unwrap();
+    let rows = expected.lines().count() as u64;
+    assert_eq!((manifest.rows, manifest.partitions), (rows, 10));
+    let stated = r#"--prefix "p1" --filter "Double le -50.0" --select Double,Absent"#;
+    assert_eq!(manifest.selection, stated);
+}

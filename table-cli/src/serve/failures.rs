@@ -13,6 +13,8 @@ use tokio::time::{Instant, sleep_until};
 /// The most lines about single requests in a period.
 const MOST_LINES: u32 = 10;
 const PERIOD: Duration = Duration::from_secs(10);
+/// The most characters of a path, and of a message: a path may have 64 KiB.
+const MOST_CHARACTERS: usize = 300;
 
 /// Prints a line for each request that failed, unless a fault was injected into it.
 #[derive(Clone)]
@@ -93,8 +95,9 @@ fn line(failed: &FailedRequest<'_>) -> String {
         true => "no answer".to_owned(),
         false => error.status.to_string(),
     };
-    let text = format!("{method} {path}: {answer} {}: {}", error.code, error.message);
-    printable(&text)
+    let part = |text: &str| text.chars().take(MOST_CHARACTERS).collect::<String>();
+    let (path, message) = (part(path), part(&error.message));
+    printable(&format!("{method} {path}: {answer} {}: {message}", error.code))
 }
 
 #[cfg(test)]
@@ -133,6 +136,16 @@ mod tests {
         assert_eq!(printed(), ["1 more request failed"], "the end does not wait");
         sleep(PERIOD * 2).await;
         assert_eq!(printed(), [""; 0]);
+    }
+
+    #[tokio::test]
+    async fn a_line_has_an_end() {
+        let (log, lines) = log();
+        let long = "x".repeat(64 * 1024);
+        let error = &ServiceError::NOT_IMPLEMENTED.because(long.clone());
+        log.add(&FailedRequest { method: &hyper::Method::GET, path: &long, error });
+        let length = lines.lock().unwrap()[0].len();
+        assert!((600..700).contains(&length), "{length}");
     }
 
     #[tokio::test]

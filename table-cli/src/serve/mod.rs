@@ -89,10 +89,15 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), ServeError> {
         Some(port) => Some(BrowseServer::bind(tables, port).await.map_err(ServeError::Browse)?),
         None => None,
     };
-    announce(&arguments, &server, database.as_deref(), pages.as_ref());
+    let serve = async {
+        announce(&arguments, &server, database.as_deref(), pages.as_ref());
+        if let Some(pages) = pages { pages.serve().await } else { pending().await }
+    };
     tokio::select! {
-        () = async { if let Some(pages) = pages { pages.serve().await } else { pending().await } } => {}
+        // Whoever reads the address may end the server at once, so signals are waited for first.
+        biased;
         () = interrupted() => {}
+        () = serve => {}
     }
     server.stop().await;
     failures.end();

@@ -32,7 +32,9 @@ impl Seek {
     /// Finds the rows of a query's keys, within its limits, from the end of the page before.
     pub(crate) fn new(query: &RowQuery) -> Result<Self, StoreError> {
         let mut seek = Self::range(&query.keys);
-        seek.narrow(&query.limits);
+        if let Some(limits) = &query.limits {
+            seek.narrow(limits);
+        }
         if let Some(continuation) = &query.continuation {
             let key = read_token(continuation)?;
             if key_of(&seek.lower) < Some(&key) {
@@ -311,7 +313,7 @@ mod tests {
                 && row.contains(&row_key)
                 && limits.contain(&partition_key, &row_key);
             let table = TableName::new("people").unwrap();
-            let query = RowQuery { limits, ..RowQuery::new(table, KeyRange { partition, row }) };
+            let query = RowQuery { limits: Some(Box::new(limits)), ..RowQuery::new(table, KeyRange { partition, row }) };
             let seek = Seek::new(&query).unwrap();
             let stored = key_bytes::row(&partition_key, &row_key);
             let bounded = above(&stored, &seek.lower) && below(&stored, &seek.upper);

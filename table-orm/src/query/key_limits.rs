@@ -36,9 +36,6 @@ impl KeyLimit {
 }
 
 impl KeyLimits {
-    /// Every row.
-    pub const NONE: Self = Self { first: None, last: None };
-
     /// Whether a row lies in the range.
     #[must_use]
     pub fn contain(&self, partition_key: &str, row_key: &str) -> bool {
@@ -126,8 +123,8 @@ pub(crate) mod tests {
         assert!(partition.contain("b", "") && partition.contain("b", "\u{FFFF}"));
         assert!(!partition.contain("a", "x") && !partition.contain("c", ""));
         assert_eq!(partition.filter().unwrap().to_string(), "PartitionKey eq 'b'");
-        assert!(KeyLimits::NONE.contain("", ""));
-        assert_eq!(KeyLimits::NONE.filter(), None);
+        assert!(KeyLimits::default().contain("", ""));
+        assert_eq!(KeyLimits::default().filter(), None);
     }
 
     proptest! {

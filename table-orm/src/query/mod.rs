@@ -57,9 +57,9 @@ pub struct RowQuery {
     pub table: TableName,
     /// Which keys to read.
     pub keys: KeyRange,
-    /// The only rows that the reader may see. They are not asked for, so they do not count among the
+    /// The only rows that the reader may see; `None` for all. They are not asked for, so they do not count among the
     /// comparisons of the query; a store over HTTP sends them as a part of its filter.
-    pub limits: KeyLimits,
+    pub limits: Option<Box<KeyLimits>>,
     /// A condition on properties, evaluated by the store on every row it scans.
     pub filter: Option<Filter>,
     /// The properties to return; `None` returns all.
@@ -84,7 +84,7 @@ impl RowQuery {
         Self {
             table,
             keys,
-            limits: KeyLimits::NONE,
+            limits: None,
             filter: None,
             select: None,
             top: None,
@@ -129,7 +129,8 @@ impl RowQuery {
     }
 
     fn whole_filter(&self) -> Option<Filter> {
-        let parts = [self.limits.filter(), self.keys.filter(), self.filter.clone()];
+        let limits = self.limits.as_ref().and_then(|limits| limits.filter());
+        let parts = [limits, self.keys.filter(), self.filter.clone()];
         parts.into_iter().flatten().reduce(Filter::and)
     }
 

@@ -84,7 +84,7 @@ impl<'r> StoreRequest<'r> {
     pub fn query(query: &'r RowQuery) -> Self {
         let partition_key = match &query.keys.partition {
             Span::Exact(partition_key) => Some(partition_key.as_str()),
-            _ => query.limits.partition(),
+            _ => query.limits.as_ref().and_then(|limits| limits.partition()),
         };
         Self {
             partition_key,

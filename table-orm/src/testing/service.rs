@@ -9,7 +9,7 @@ use crate::model::{
     Continuation, ETag, MAX_COMPARISONS, MAX_PAGE_ROWS, Metadata, PARTITION_KEY, ROW_KEY,
     TIMESTAMP, TableName,
 };
-use crate::query::{KeyLimits, RowQuery, Span};
+use crate::query::{RowQuery, Span};
 use crate::store::{Batch, ErrorCode, Operation, Page, Store, StoreError, StoredRow};
 use async_trait::async_trait;
 use std::collections::HashMap;
@@ -201,7 +201,7 @@ impl FakeService {
         let server = (1..=servers).map(|server| keys.len() * server / servers);
         let wall = server.into_iter().find(|end| *end > from).unwrap_or(to).min(to);
         let plain = query.filter.is_none()
-            && query.limits == KeyLimits::NONE
+            && query.limits.is_none()
             && (query.keys.row == Span::All || matches!(query.keys.partition, Span::Exact(_)));
         if plain {
             let next = wall.min(from + most);
@@ -211,8 +211,9 @@ impl FakeService {
         while walk.next < wall && walk.rows.len() < most && walk.next - from < MAX_SCANNED {
             let row = walk.next;
             let (partition_key, row_key) = keys.row(row);
-            let named =
-                query.keys.row.contains(&row_key) && query.limits.contain(&partition_key, &row_key);
+            let limits = query.limits.as_ref();
+            let named = query.keys.row.contains(&row_key)
+                && limits.is_none_or(|limits| limits.contain(&partition_key, &row_key));
             if named && query.filter.as_ref().is_none_or(|filter| matches(filter, row)) {
                 walk.rows.push(row);
             }

@@ -169,7 +169,7 @@ async fn a_transaction_whose_answer_is_lost_took_effect_whole() {
 
 #[tokio::test]
 async fn a_late_write_takes_effect_after_its_client_gave_up() {
-    let late = Faults::seeded(1).late(1.0).latest(Duration::from_millis(400));
+    let late = Faults::seeded(1).late(1.0).latest(Duration::from_secs(2));
     let failing = Failing::start(late).await;
     let error = failing.insert("new").await.unwrap_err();
     assert_eq!((error.code, error.status), (ErrorCode::NO_ANSWER, 0));
@@ -244,7 +244,7 @@ async fn a_page_is_cut_after_5_seconds() {
 #[tokio::test]
 async fn a_partition_off_line_fails_for_its_time_and_the_others_answer() {
     let failing = Failing::start(Faults::seeded(1)).await;
-    let time = Duration::from_secs(1);
+    let time = Duration::from_secs(4);
     let until = Instant::now() + time;
     failing.faults.take_offline(&people(), "Boston", time);
     let mut codes = BTreeMap::<_, u32>::new();
@@ -278,8 +278,8 @@ async fn requests_take_their_partition_off_line_by_chance() {
     assert!(first > 0 && answers[first..].iter().all(|ok| !ok), "{answers:?}");
 }
 
-/// A server that throttles, and how many of 300 inserts, to partitions in turn, it answers 503.
-async fn throttled(throttle: Throttle, partitions: usize) -> usize {
+/// How many of 300 inserts, to partitions in turn, a server that throttles answers 503, and the time of all.
+async fn throttled(throttle: Throttle, partitions: usize) -> (u32, Duration) {
     let store = EmbeddedStore::in_memory().unwrap();
     Tables::new(store.clone()).create(&people()).await.unwrap();
     let server = Server::start(throttle.around(Arc::new(store)).unwrap()).await.unwrap();
@@ -299,18 +299,21 @@ async fn throttled(throttle: Throttle, partitions: usize) -> usize {
             }
         }
     }
-    assert!(start.elapsed() < Duration::from_secs(5), "the machine is too slow for this test");
-    refused
+    (refused, start.elapsed())
 }
 
 #[tokio::test]
 async fn above_the_rate_of_a_partition_or_of_the_account_requests_are_answered_503() {
-    // In 5 s, a rate of 20 passes 20 at once and 100 more.
     let partition = Throttle::new().per_partition(20);
-    assert!(throttled(partition, 1).await >= 180);
-    assert_eq!(throttled(partition, 300).await, 0, "each partition has a rate of its own");
     let account = Throttle::new().per_account(20);
-    assert!(throttled(account, 300).await >= 180);
+    for (throttle, partitions) in [(partition, 1), (account, 300)] {
+        let (refused, time) = throttled(throttle, partitions).await;
+        // A second's entities pass at once.
+        let most = 20.0 * (time.as_secs_f64() + 1.0) + 1.0;
+        assert!(refused > 0 && f64::from(300 - refused) <= most, "{refused} in {time:?}");
+    }
+    let (refused, _) = throttled(partition, 300).await;
+    assert_eq!(refused, 0, "each partition has a rate of its own");
 }
 
 #[tokio::test]
@@ -329,14 +332,20 @@ async fn a_transaction_counts_its_operations_against_the_rate() {
             })
             .collect(),
     };
-    let start = Instant::now();
-    client.commit(&people(), batch(0)).await.unwrap();
-    // An idle partition passes a second's entities at once.
-    client.commit(&people(), batch(100)).await.unwrap();
-    let error = client.commit(&people(), batch(200)).await.unwrap_err();
-    assert!(start.elapsed() < Duration::from_secs(1), "the machine is too slow for this test");
-    assert_eq!((error.code, error.status), (ErrorCode::SERVER_BUSY, 503));
-    assert_eq!(error.operation, None, "the whole request is refused");
+    let (start, mut passed, mut refused) = (Instant::now(), 0, 0);
+    for first in (0..2000).step_by(100) {
+        match client.commit(&people(), batch(first)).await {
+            Ok(_) => passed += 1,
+            Err(error) => {
+                assert_eq!((error.code, error.status), (ErrorCode::SERVER_BUSY, 503));
+                assert_eq!(error.operation, None, "the whole request is refused");
+                refused += 1;
+            }
+        }
+    }
+    // A second's entities pass at once.
+    let most = start.elapsed().as_secs_f64() + 2.0;
+    assert!(refused > 0 && f64::from(passed) <= most, "{passed} passed, {refused} were refused");
 }
 
 #[tokio::test]
