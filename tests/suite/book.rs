@@ -142,7 +142,7 @@ fn numbers_that_are_no_rate_are_named_and_count_as_none() {
         assert!(report.rows_per_second >= 0.0 && report.rows_per_second <= 1.0);
     }
     let empty = Book::new("Nothing", prices()).report().markdown();
-    assert!(empty.contains("for 0.00 EUR") && !empty.contains("-0"), "{empty}");
+    assert!(empty.contains("for 0.00 EUR") && !empty.contains("-0."), "{empty}");
     let json = r#"{"source": "s", "date": "d", "currency": "EUR", "per_10_000_transactions": -1.0,
         "per_gib_month": 2.0}"#;
     let error = Prices::from_json(json).unwrap_err().to_string();

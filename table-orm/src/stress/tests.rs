@@ -97,8 +97,10 @@ fn a_target_is_met_from_95_percent_and_shards_are_rounded_up() {
 fn shards_say_where_an_account_limits_the_load() {
     let shards = |load| {
         let service = SimulatedService::default().per_partition(100).per_account(150);
-        let stress = quick(service.store().unwrap()).expected_load(load);
-        on_virtual_time(stress.partitions(4).run()).unwrap().shards.unwrap()
+        let stress = Stress::new(service.store().unwrap()).expected_load(load);
+        let stress = stress.most_in_partition(300).most_in_all(600).rows(100).partitions(4);
+        let stress = stress.step_time(Duration::from_secs(5)).hold_time(Duration::from_secs(20));
+        on_virtual_time(stress.run()).unwrap().shards.unwrap()
     };
     let (little, much) = (shards(140), shards(1000));
     assert_eq!((little.least, little.together), (2, None), "{little}");
