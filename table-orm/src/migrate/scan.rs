@@ -151,9 +151,9 @@ impl<E: Migrates> Scan<E> {
             self.passes.push((pass, pages));
         }
         let mut found = match pass {
-            Pass::Old => self.old(&page.body)?,
+            Pass::Old => self.of_old_form(&page.body)?,
             Pass::Parcels => self.parcels(&page.body).await?,
-            Pass::New => self.new(&page.body)?,
+            Pass::New => self.of_new_form(&page.body)?,
         };
         let is_first = |(key, _): &(CanonicalKey, E)| {
             let fingerprint = [0, 1].map(|at: usize| self.hashes[at].hash_one(key));
@@ -167,7 +167,7 @@ impl<E: Migrates> Scan<E> {
         Ok(Some(found))
     }
 
-    fn old(&self, body: &[u8]) -> Result<Vec<(CanonicalKey, E)>> {
+    fn of_old_form(&self, body: &[u8]) -> Result<Vec<(CanonicalKey, E)>> {
         let mut found = Vec::new();
         for row in self.client.old_rows(body)? {
             if let AtOld::Entity(stored) = row.is? {
@@ -191,7 +191,7 @@ impl<E: Migrates> Scan<E> {
         Ok(found)
     }
 
-    fn new(&self, body: &[u8]) -> Result<Vec<(CanonicalKey, E)>> {
+    fn of_new_form(&self, body: &[u8]) -> Result<Vec<(CanonicalKey, E)>> {
         let mut found = Vec::new();
         for loaded in self.client.new_rows(body)? {
             let rows = loaded.stored_rows()?;
