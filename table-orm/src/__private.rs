@@ -401,11 +401,17 @@ pub const fn assert_spreads(grows: bool) {
     );
 }
 
-/// Does not compile when a PartitionKey, whose only component has this shape, has at most two values.
+/// Does not compile when a PartitionKey, whose components have these shapes, has at most two values.
 #[track_caller]
-pub const fn assert_many_partitions(shape: Shape) {
+pub const fn assert_many_partitions(shapes: &[Shape]) {
+    let (mut keys, mut at) = (1_usize, 0);
+    while at < shapes.len() {
+        let texts = if let Shape::OneOf(texts) = shapes[at] { texts.len() } else { usize::MAX };
+        keys = keys.saturating_mul(texts);
+        at += 1;
+    }
     assert!(
-        !matches!(shape, Shape::OneOf([] | [_] | [_, _])),
+        keys > 2,
         "the PartitionKey has at most two values, so at most two partition servers share the whole table; start it \
          with a value that spreads the load, or add `allow_single_partition` if the table stays small"
     );

@@ -134,14 +134,16 @@ fn grows(part: &Part<'_>) -> Option<&'static str> {
 
 /// A name is no proof, so the error says what to do where the value does not grow.
 fn grows_by_name(model: &Model<'_>, part: &Part<'_>, errors: &mut Errors) {
+    let Some(field) = part.field().filter(|_| !part.is_shard()) else { return };
     let is_number = matches!(part.kind(), Kind::Unsigned(_) | Kind::Signed(_));
-    let last = part.name.rsplit('_').next().unwrap_or_default();
-    let is_time = TIMES.contains(&last) && (is_number || part.kind() == Kind::Text);
-    let is_counter = COUNTERS.contains(&last) && is_number;
-    if part.field().is_none() || part.is_shard() || !(is_time || is_counter) {
-        return;
-    }
-    let name = &part.name;
+    let grows = |name: &String| {
+        let last = name.rsplit('_').next().unwrap_or_default();
+        let is_time = TIMES.contains(&last) && (is_number || part.kind() == Kind::Text);
+        is_time || (COUNTERS.contains(&last) && is_number)
+    };
+    // A component has a name of its own, and the field's value.
+    let names = [part.name.to_string(), field.name.to_string()];
+    let Some(name) = names.iter().find(|name| grows(name)) else { return };
     mistake!(errors, model.partition.template.literal =>
         "the PartitionKey starts with `{name}`, which follows the clock or a count, as its name says, so all writes go to one partition server (append-only hot partition)",
         help: "start it with a value that spreads the load; if `{name}` does not follow them, or few rows are written at a time, add `allow_append_only`");

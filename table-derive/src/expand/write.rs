@@ -298,13 +298,17 @@ fn assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
         let (at, part) = (model.partition.template.literal.span(), first.tokens());
         assertions.push(quote_spanned!(at=> _orm::assert_spreads(#part::GROWS);));
     }
-    // `check::table::single_partition` knows `bool` by its name.
-    if let [only] = &model.partition.parts[..]
-        && only.kind() == Kind::Other
-        && !(model.entity.allow_single_partition || only.is_shard())
+    // `check::table::single_partition` knows a single `bool` by its name.
+    let parts = &model.partition.parts;
+    let may_be_few =
+        |part: &Part<'_>| matches!(part.kind(), Kind::Other | Kind::Bool) && !part.is_shard();
+    if parts.iter().all(may_be_few)
+        && parts.iter().any(|part| part.kind() == Kind::Other)
+        && !model.entity.allow_single_partition
     {
-        let (at, part) = (model.partition.template.literal.span(), only.tokens());
-        assertions.push(quote_spanned!(at=> _orm::assert_many_partitions(#part::SHAPE);));
+        let (at, parts) =
+            (model.partition.template.literal.span(), parts.iter().map(|part| part.tokens()));
+        assertions.push(quote_spanned!(at=> _orm::assert_many_partitions(&[#(#parts::SHAPE),*]);));
     }
     if let Some(open) = model.entity.fields.iter().rfind(|field| property::is_open(field)) {
         let declared = quote_spanned!(open.ty.span()=> <#ty as _orm::TableEntity>::PROPERTIES);
