@@ -71,10 +71,10 @@ impl<E: Migrates> Migrating<E> {
     /// Deletes the markers, and the parcels that can never be landed.
     ///
     /// First it reads all old rows and all parcels. If an entity is in its old form or on its way, it ends with
-    /// [`MigrationError::NotMoved`] and has deleted nothing. Then it reads the old rows again and deletes page by page.
-    /// So it takes two requests for each 1000 old rows, one for each 1000 parcels, one for each parcel, one for each 100
-    /// markers of a partition, and a point read for each marker that names a parcel. [`plan`](RetireMarkers::plan) counts
-    /// them.
+    /// [`MigrationError::NotMoved`](crate::migrate::MigrationError::NotMoved) and has deleted nothing. Then it reads the
+    /// old rows again and deletes page by page. So it takes two requests for each 1000 old rows, one for each 1000
+    /// parcels, one for each parcel, one for each 100 markers of a partition, and a point read for each marker that names
+    /// a parcel. [`plan`](RetireMarkers::plan) counts them.
     ///
     /// Call it when no client runs any more that knows the old form, this version included, and `verify_migrated` is
     /// complete: an old client would insert where a marker was. It cannot see whether such a client runs. An entity that
