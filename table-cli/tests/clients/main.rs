@@ -12,6 +12,8 @@ mod failures;
 mod faults;
 mod go;
 mod import;
+#[cfg(unix)]
+mod interrupted;
 mod javascript;
 mod killed_dispatchers;
 mod killed_writers;

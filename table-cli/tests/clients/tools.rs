@@ -25,7 +25,7 @@ pub fn refused(folder: &Path, arguments: &[&str], code: i32) -> String {
 }
 
 /// A folder with 250 rows in `race.redb`, and their text in `rows.jsonl`.
-fn race() -> tempfile::TempDir {
+pub fn race() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let copy = ["copy", "--from", "sample:250", "--to", "race.redb", "--table", "results"];
     printed(folder.path(), &copy);

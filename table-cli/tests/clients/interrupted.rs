@@ -1,0 +1,121 @@
+//! Commands that are interrupted, and commands at a terminal.
+
+use crate::served::Served;
+use crate::tools::{printed, race, run};
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A server of these rows that takes up to a second for each answer.
+fn slow(rows: &Path) -> Served {
+    let faults = ["--faults", "1", "--fault", "slow=1", "--fault", "slowest=1"];
+    let options: Vec<_> = faults.into_iter().map(Path::new).collect();
+    let file =
+        [Path::new("--port"), Path::new("0"), Path::new("--silent"), Path::new("--db"), rows];
+    Served::with_arguments(tempfile::tempdir().unwrap(), &[&file[..], &options].concat())
+}
+
+/// Interrupts a command once `is_reached`, and returns what it prints.
+fn interrupted(mut running: Child, is_reached: impl Fn() -> bool) -> Output {
+    let started = Instant::now();
+    while !is_reached() {
+        assert!(running.try_wait().unwrap().is_none(), "it ended before");
+        assert!(started.elapsed() < Duration::from_secs(60), "it did not begin");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let process = running.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &process]).status().unwrap().success());
+    running.wait_with_output().unwrap()
+}
+
+fn begin(folder: &Path, arguments: &[&str]) -> Child {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_table-orm"));
+    program.current_dir(folder).args(arguments).stdin(Stdio::null());
+    program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+#[test]
+fn an_export_that_is_interrupted_ends_with_130_and_continues_to_the_same_text() {
+    let race = race();
+    let folder = race.path();
+    printed(folder, &["copy", "--from", "sample:5000", "--to", "more.redb", "--table", "results"]);
+    let whole = printed(folder, &["export", "more.redb", "results", "--to", "all.jsonl", "--json"]);
+    assert!(whole.contains("\"rows\":5000") || whole.contains("\"rows\": 5000"), "{whole}");
+
+    let served = slow(&folder.join("more.redb"));
+    let account = served.connection_string();
+    let export = ["export", &account, "results", "--to", "part.jsonl", "--readers", "1"];
+    let part = folder.join("part.jsonl.part");
+    // All five pages take seconds.
+    let has_rows = || std::fs::metadata(&part).is_ok_and(|file| file.len() > 0);
+    let ended = interrupted(begin(folder, &export), has_rows);
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(130), "{said}");
+    assert!(said.contains("the same command continues from"), "{said}");
+
+    printed(folder, &export);
+    let texts = ["all.jsonl", "part.jsonl"].map(|file| std::fs::read(folder.join(file)).unwrap());
+    assert!(texts[0] == texts[1]);
+}
+
+#[test]
+fn an_import_that_is_interrupted_ends_with_130_and_the_next_one_completes_it() {
+    let race = race();
+    let folder = race.path();
+    printed(folder, &["copy", "--from", "sample:5000", "--to", "more.redb", "--table", "results"]);
+    printed(folder, &["export", "more.redb", "results", "--to", "all.jsonl"]);
+    let import = |to: &str| ["import", to, "results", "--from", "all.jsonl"].map(ToOwned::to_owned);
+    let served = slow(&folder.join("to.redb"));
+    let arguments = import(&served.connection_string());
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    let count = || run(folder, &["count", &served.connection_string(), "results"]);
+    let has_rows = || {
+        let counted = count();
+        counted.status.success() && counted.stdout != b"0\n"
+    };
+    let ended = interrupted(begin(folder, &arguments), has_rows);
+    assert_eq!(ended.status.code(), Some(130), "{}", String::from_utf8_lossy(&ended.stderr));
+    drop(served);
+
+    let arguments = import("to.redb");
+    printed(folder, &arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    printed(folder, &["export", "to.redb", "results", "--to", "again.jsonl"]);
+    let texts = ["all.jsonl", "again.jsonl"].map(|file| std::fs::read(folder.join(file)).unwrap());
+    assert!(texts[0] == texts[1]);
+}
+
+/// What a command shows at a terminal, at which somebody types this.
+#[cfg(target_os = "linux")]
+fn at_a_terminal(folder: &Path, arguments: &str, typed: &str) -> (Option<i32>, String) {
+    let command = format!("{} {arguments}", env!("CARGO_BIN_EXE_table-orm"));
+    let mut script = Command::new("script");
+    script.current_dir(folder).args(["--quiet", "--return", "--command", &command, "/dev/null"]);
+    let mut running = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    // It stays open until the command ends.
+    let mut keyboard = running.stdin.take().unwrap();
+    keyboard.write_all(typed.as_bytes()).unwrap();
+    let output = running.wait_with_output().unwrap();
+    drop(keyboard);
+    (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_delete_at_a_terminal_asks_and_shows_a_bar() {
+    let race = race();
+    let delete = "delete race.redb results --partition race-000001";
+    let count = || printed(race.path(), &["count", "race.redb", "results"]);
+    let (_, shown) = at_a_terminal(race.path(), delete, "n\n");
+    assert!(shown.contains("[y/N]"), "{shown}");
+    assert_eq!(count(), "250\n");
+    let (code, shown) = at_a_terminal(race.path(), delete, "y\n");
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("deleted 25 rows"), "{shown}");
+    assert_eq!(count(), "225\n");
+    let export = "export race.redb results --to bar.jsonl";
+    let (code, shown) = at_a_terminal(race.path(), export, "");
+    assert_eq!(code, Some(0), "{shown}");
+    // The bar draws over its own line.
+    assert!(shown.contains('\r') && shown.contains("rows"), "{shown:?}");
+}
