@@ -207,6 +207,9 @@ fn read(path: &PathBuf) -> Result<Vec<u8>, ServeError> {
 
 fn account(text: &str) -> Result<SharedKey, String> {
     let (name, key) = text.split_once('=').ok_or("write NAME=KEY")?;
+    if name.contains(|letter: char| letter.is_ascii_uppercase()) {
+        return Err("the service has no account names with capital letters".to_owned());
+    }
     SharedKey::new(name, &secret::read(key).map_err(|error| error.to_string())?)
         .map_err(|error| error.to_string())
 }

@@ -83,6 +83,7 @@ fn an_account_that_cannot_be_is_refused() {
         ("=c2VjcmV0", "name"),
         ("race=env:TABLE_ORM_NO_SUCH_VARIABLE", "TABLE_ORM_NO_SUCH_VARIABLE"),
         ("race-secondary=c2VjcmV0", "-secondary"),
+        ("Race=c2VjcmV0", "capital letters"),
     ] {
         let error = Served::refused(&[Path::new("--account"), Path::new(account)]);
         assert!(error.contains(expected) && !error.contains("c2VjcmV0\n"), "{error}");
