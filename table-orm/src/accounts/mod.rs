@@ -1,8 +1,7 @@
 //! One [`Store`] over several storage accounts.
 //!
-//! [`Accounts`] sends each request to the account of its table and partition. A transaction is of one
-//! partition, so it is of one account. A query over partitions asks every account, and merges the
-//! rows in key order.
+//! [`Accounts`] sends each request to the account of its table and partition. A transaction is in one partition, so
+//! it is in one account. A query over partitions asks every account, and merges the rows in key order.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -28,8 +27,7 @@
 //! ```
 //!
 //! Invariants:
-//! - A row is written to one account and read from that account: a row that lies in another one is
-//!   as absent.
+//! - A row is written to one account and read from that account. Reads do not see a row in another one.
 //! - With [`Accounts::by_partition`], the account of a partition depends on its PartitionKey only, in
 //!   the same way in every version of this crate. With [`Accounts::growing`] it depends on the map of
 //!   slots, too; with the others, on the app's function.

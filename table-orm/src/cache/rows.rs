@@ -1,4 +1,4 @@
-//! The rows that are kept, and how they are read and given up.
+//! The rows in the cache, and how they are read and evicted.
 
 use super::counts::{CacheCounts, Counters, Read};
 use super::flights::{Answer, Flights, RowAt};

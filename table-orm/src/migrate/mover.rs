@@ -1,8 +1,8 @@
 //! The mover: every entity in its old form gets its new one.
 //!
 //! Invariants:
-//! - The token is where the next page of old rows starts, so whoever stops can go on there. To begin again is right
-//!   too.
+//! - The token is where the next page of old rows starts, so a mover that stopped can go on there. Starting again
+//!   from the beginning is safe, too.
 //! - Parcels are read after the last page: all that this mover left are landed or deleted.
 //! - The mover of one partition reads them after each page, in the new partitions that the page named: one that resumes
 //!   does not know those of earlier pages.
@@ -159,9 +159,10 @@ impl<E: Migrates> Migrating<E> {
 }
 
 impl<'a, E: Migrates> Migrate<'a, E> {
-    /// Moves the entities of one old and one new partition in the same transactions, of at most 100 operations: three
-    /// for all of them, or one where the partition stays. Each page of 1000 old rows begins new ones. A transaction
-    /// that is refused, as because somebody wrote one of its entities, is followed by single moves.
+    /// Moves the entities of one old and one new partition in the same transactions, of at most 100 operations:
+    /// three for all of them, or one where the partition stays. Each page of 1000 old rows begins new ones. A
+    /// transaction that is rejected, for example because somebody wrote one of its entities, is followed by single
+    /// moves.
     pub const fn in_bulk(mut self) -> Self {
         self.in_bulk = true;
         self

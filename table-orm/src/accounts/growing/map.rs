@@ -1,4 +1,4 @@
-//! Where each slot is.
+//! The map: which account each slot is in.
 
 use super::super::route::{SLOTS, account_of, slot_of};
 use std::fmt::Write as _;

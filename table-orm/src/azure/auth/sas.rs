@@ -186,8 +186,8 @@ impl TableSas {
     /// Returns the signature's query string, to append to the table's URL or to pass to
     /// [`Credential::sas`].
     ///
-    /// An expiry in the past is signed too, because clocks differ and apps test with it. The
-    /// service then refuses the signature.
+    /// An expiry in the past is signed too, because clocks differ and apps test with it. The service
+    /// then rejects the signature.
     ///
     /// # Errors
     /// Returns [`SasError`] when the grant is empty or invalid, or the key cannot sign.

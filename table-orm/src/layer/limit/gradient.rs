@@ -1,9 +1,9 @@
-//! How many requests a service takes at once, learned from how long it takes for them.
+//! How many requests a service handles well at once, learned from how long they take.
 //!
-//! The form is that of the gradient limits of Netflix's `concurrency-limits` (`GradientLimit` with its
-//! probes, `Gradient2Limit` with its tolerance), which go back to TCP Vegas: while requests take about as
-//! long as they do in a service at rest, more are let in at once; once they take longer, they only wait
-//! there for each other, and fewer are.
+//! The form is that of the gradient limits of Netflix's `concurrency-limits` (`GradientLimit` with its probes,
+//! `Gradient2Limit` with its tolerance), which go back to TCP Vegas. While requests take about as long as in a
+//! service at rest, the limit rises. Once they take longer, they only wait for each other in the service, and the
+//! limit falls.
 //!
 //! - Requests are compared with like ones: of one operation, and of about one size. What such a request
 //!   takes at rest is the mean of those that were sent while at most [`QUIET`] were in flight.
@@ -13,8 +13,8 @@
 //!   rises only if it is used.
 //! - Requests that take more than [`SLOW`] are too many, whatever they take at rest: some of them would get
 //!   no answer in time. The limit then falls in proportion, to 1 if need be.
-//! - A refusal (no answer, 408, 429 and 5xx) takes a tenth of the limit, once a window. A request that was
-//!   given up has taken at least the time until then.
+//! - A failure (no answer, 408, 429 and 5xx) lowers the limit by a tenth, once a window. A request that was dropped
+//!   counts as having taken the time until then.
 //! - If nothing was sent at rest for [`PROBE_EVERY`], the limit falls to [`QUIET`] for [`PROBES`] answers:
 //!   a service that has become slower is measured anew.
 //!
@@ -37,7 +37,7 @@ const SLOW: f64 = 10.0;
 const FIRST: f64 = 8.0;
 /// The fewest answers of a window.
 const LEAST_WINDOW: usize = 8;
-/// What a refusal leaves of the limit.
+/// What a failure leaves of the limit.
 const AFTER_REFUSAL: f64 = 0.9;
 /// How long measurements at rest are believed, and how many make a new one.
 const PROBE_EVERY: Duration = Duration::from_secs(30);
