@@ -60,7 +60,7 @@ impl fmt::Debug for RowCache {
 }
 
 impl RowCache {
-    /// A cache of at most so many bytes.
+    /// A cache of at most `bytes` bytes.
     pub fn new(bytes: u64) -> Self {
         let items = usize::try_from(bytes / USUAL_BYTES).unwrap_or(usize::MAX).clamp(16, 1 << 20);
         // A shard keeps no row larger than itself.

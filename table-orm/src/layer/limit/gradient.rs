@@ -26,7 +26,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// So many requests at once leave a service at rest.
+/// A service with at most this number of requests at once is at rest.
 const QUIET: usize = 2;
 /// How many times longer than at rest requests may take while the limit rises.
 const TOLERANCE: f64 = 2.0;
@@ -42,7 +42,7 @@ const AFTER_REFUSAL: f64 = 0.9;
 /// How long measurements at rest are believed, and how many make a new one.
 const PROBE_EVERY: Duration = Duration::from_secs(30);
 const PROBES: u32 = 5;
-/// The weight of a new measurement is at least one of so many.
+/// The weight of a new measurement is at least one in this number.
 const REMEMBERED: u32 = 20;
 
 /// Requests that take about as long as each other at rest.
