@@ -31,7 +31,7 @@ const PARALLELISM: usize = 16;
 pub struct ManyReport<T> {
     /// Entities that were written.
     pub written: u64,
-    /// What was not written, or may not have been.
+    /// Entities that were not written, or may not have been.
     pub failures: Vec<ManyFailure<T>>,
 }
 

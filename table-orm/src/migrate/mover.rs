@@ -46,7 +46,8 @@ pub struct Unmovable {
     pub partition_key: String,
     /// The RowKey of its old row.
     pub row_key: String,
-    /// Why: the row cannot be read, the new key or a property is refused, it is too large, or the new key is taken.
+    /// Why: the row cannot be read, the new key or a property is invalid, the entity is too large, or the new key
+    /// is taken.
     pub reason: Error,
 }
 
@@ -57,10 +58,10 @@ pub struct Unmovable {
 pub struct MigrateReport {
     /// The progress it made.
     pub progress: MigrateProgress,
-    /// Entities that could not be moved. They stay in their old form, and are served in it. One whose partition changes
-    /// stays in its parcel when another row has its new key, and the other row is served.
+    /// Entities that could not be moved. They stay in their old form, and calls still find them. If the partition
+    /// changes and another row has the new key, the entity stays in its parcel, and calls find the other row.
     pub skipped: Vec<Unmovable>,
-    /// The error that ended it before the end. Resume at the token of `progress`, or begin again.
+    /// The error that ended it before the end. Resume at the token of `progress`, or start from the beginning.
     pub ended: Option<Error>,
 }
 
