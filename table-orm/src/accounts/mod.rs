@@ -157,9 +157,9 @@ impl Accounts {
     /// a writer that loaded it before gets `Conflict`. Until the call ends, a read of a slot that moves takes two
     /// requests or three, and a query over partitions one more for each partition that it meets on its way.
     ///
-    /// The next call, from any process, completes a call that failed or whose process ended. Several calls may
-    /// run at once. Until it is completed, writes to the partitions that were under way are refused. Deleting a
-    /// table fails with `ServerBusy` while accounts grow: the fences of its partitions would go with it.
+    /// The next call, from any process, completes a call that failed or whose process ended. Several calls may run
+    /// at once. Until it is completed, writes to the partitions that were under way fail. Deleting a table fails
+    /// with `ServerBusy` while accounts grow: the fences of its partitions would go with it.
     ///
     /// # Errors
     /// The accounts do not grow: [`AccountsError::Fixed`]. A request failed: [`AccountsError::Store`]; call
@@ -272,8 +272,8 @@ impl Store for Accounts {
         }
     }
 
-    /// Creates the table in every account that can have rows of it. Some accounts may have it from a call
-    /// that failed before: it is made in the others. It exists already if all have it.
+    /// Creates the table in every account that can have rows of it. Some accounts may have it from a call that
+    /// failed before: it is created in the others. It exists already if all have it.
     async fn create_table(&self, table: &TableName) -> Answer<()> {
         match &self.places {
             Places::Fixed(_) => tables::create(self.stores_of(table)?, table).await,
