@@ -1,7 +1,7 @@
 //! The partitions that a register names for their events.
 //!
-//! Invariant: a partition is named from before a write that adds an event is sent, until a dispatcher finds the
-//! partition without events, and knows that no write which was sent before can add one.
+//! Invariant: a partition is named before a write that adds an event is sent. It stays named until a dispatcher
+//! finds it without events, and knows that no write that was sent before can add one.
 //!
 //! A dispatcher reads the pointers first, and then, in this order:
 //! 1. It reads the row with the number of the next event, and finds no event.

@@ -7,10 +7,9 @@
 //!
 //! - Requests are compared with like ones: of one operation, and of about one size. What such a request
 //!   takes at rest is the mean of those that were sent while at most [`QUIET`] were in flight.
-//! - After each window of as many answers as the limit is, the limit becomes
-//!   `limit * gradient + sqrt(limit)`, where `gradient = TOLERANCE * at_rest / now`, between 0.5 and 1,
-//!   by the median of the window. So one slow partition among many does not slow the others down. The limit
-//!   rises only if it is used.
+//! - A window has as many answers as the limit. After it, the limit becomes `limit * gradient + sqrt(limit)`, where
+//!   `gradient = TOLERANCE * at_rest / now` is between 0.5 and 1, and `now` is the median of the window. So one
+//!   slow partition among many does not slow the others down. The limit rises only if it is used.
 //! - Requests that take more than [`SLOW`] are too many, whatever they take at rest: some of them would get
 //!   no answer in time. The limit then falls in proportion, to 1 if need be.
 //! - A failure (no answer, 408, 429 and 5xx) lowers the limit by a tenth, once a window. A request that was dropped
