@@ -27,8 +27,8 @@ Examples:
   table-orm import race.redb results --from rows.jsonl --no-manifest --go-on
   table-orm import env:STORAGE --from results.jsonl.zst --checkpoint import.json   # may be interrupted
 
-Rows that exist are replaced, unless --insert-only. A file of `export --select` would take their other
-properties away, so it needs --insert-only or --replace. The table is created if it does not exist. An import may
+Rows that exist are replaced, unless --insert-only. A file of `export --select` lacks properties, which replaced
+rows would lose, so it needs --insert-only or --replace. The table is created if it does not exist. An import may
 be repeated: rows that were written are written again, with the same content. Rows that are refused are
 reported on stderr with their lines; the first one ends the import, unless --go-on.
 

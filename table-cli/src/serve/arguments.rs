@@ -29,7 +29,8 @@ slowest, offline-time and deletion-time are seconds. A file has a NAME=VALUE a l
 partition-rate and account-rate, and comments after #.
 
 A request that the server cannot carry out, other than by a fault or a rate, is a line on standard error:
-its method, its path, the status, the code and the message. Of many in 10 seconds, most are counted only.
+its method, its path, the status, the code and the message. There are at most 10 lines in 10 seconds, and one with
+the number of the other requests.
 
 The flags of Azurite --tableHost, --tablePort, --location, --inMemoryPersistence, --silent,
 --skipApiVersionCheck and --oauth basic are understood, with the short ones. --debug, --loose,

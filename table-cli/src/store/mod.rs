@@ -15,10 +15,10 @@ use table_orm::{Error, TableName, Tables};
 
 /// How `--help` explains the name of a store.
 pub(crate) const STORES: &str = "\
-A STORE is the path of a database file, `memory`, a connection string, or env:NAME for the one that the
-environment variable NAME has: a connection string has the account's key, and everyone on the machine can
-see a command line. UseDevelopmentStorage=true is `table-orm serve` or Azurite. `sample:ROWS` is rows made
-up in memory.";
+A STORE is the path of a database file, `memory`, a connection string, or env:NAME for the connection string
+in the environment variable NAME: it has the account's key, and everyone on the machine can see a command
+line. UseDevelopmentStorage=true is `table-orm serve` or Azurite. `sample:ROWS` is that many made-up rows in
+memory.";
 
 /// A store.
 #[derive(Debug, Clone, PartialEq, Eq)]

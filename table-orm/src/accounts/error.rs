@@ -1,4 +1,4 @@
-//! Accounts that cannot be one store.
+//! Why accounts cannot be used as one store.
 
 use super::MAX_ACCOUNTS;
 use crate::store::StoreError;

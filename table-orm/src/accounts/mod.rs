@@ -1,8 +1,7 @@
 //! One [`Store`] over several storage accounts.
 //!
-//! [`Accounts`] sends each request to the account of its table and partition. A transaction is of one
-//! partition, so it is of one account. A query over partitions asks every account, and merges the
-//! rows in key order.
+//! [`Accounts`] sends each request to the account of its table and partition. A transaction is in one partition, so
+//! it is in one account. A query over partitions asks every account, and merges the rows in key order.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -28,8 +27,7 @@
 //! ```
 //!
 //! Invariants:
-//! - A row is written to one account and read from that account: a row that lies in another one is
-//!   as absent.
+//! - A row is written to one account and read from that account. Reads do not see a row in another one.
 //! - With [`Accounts::by_partition`], the account of a partition depends on its PartitionKey only, in
 //!   the same way in every version of this crate. With [`Accounts::growing`] it depends on the map of
 //!   slots, too; with the others, on the app's function.
@@ -159,9 +157,9 @@ impl Accounts {
     /// a writer that loaded it before gets `Conflict`. Until the call ends, a read of a slot that moves takes two
     /// requests or three, and a query over partitions one more for each partition that it meets on its way.
     ///
-    /// The next call, from any process, completes a call that failed or whose process ended. Several calls may
-    /// run at once. Until it is completed, writes to the partitions that were under way are refused. Deleting a
-    /// table fails with `ServerBusy` while accounts grow: the fences of its partitions would go with it.
+    /// The next call, from any process, completes a call that failed or whose process ended. Several calls may run
+    /// at once. Until it is completed, writes to the partitions that were under way fail. Deleting a table fails
+    /// with `ServerBusy` while accounts grow: the fences of its partitions would go with it.
     ///
     /// # Errors
     /// The accounts do not grow: [`AccountsError::Fixed`]. A request failed: [`AccountsError::Store`]; call
@@ -274,8 +272,8 @@ impl Store for Accounts {
         }
     }
 
-    /// Creates the table in every account that can have rows of it. Some accounts may have it from a call
-    /// that failed before: it is made in the others. It exists already if all have it.
+    /// Creates the table in every account that can have rows of it. Some accounts may have it from a call that
+    /// failed before: it is created in the others. It exists already if all have it.
     async fn create_table(&self, table: &TableName) -> Answer<()> {
         match &self.places {
             Places::Fixed(_) => tables::create(self.stores_of(table)?, table).await,

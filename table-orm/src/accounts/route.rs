@@ -35,7 +35,7 @@ impl fmt::Debug for Route {
 }
 
 impl Route {
-    /// The number of the partition's account among so many.
+    /// The number of the partition's account, from 0 to before `accounts`.
     pub fn account(
         &self,
         accounts: usize,
@@ -76,7 +76,7 @@ pub(super) fn slot_of(partition_key: &str) -> u16 {
     ((hash ^ (hash >> 29)) % u64::from(SLOTS)) as u16
 }
 
-/// The account of a slot among so many: a jump consistent hash (Lamping and Veach, 2014). One more
+/// The account of a slot, from 0 to before `accounts`: a jump consistent hash (Lamping and Veach, 2014). One more
 /// account takes its share of the slots from all, and no other slot moves.
 pub(super) fn account_of(slot: u16, accounts: usize) -> usize {
     let mut key = u64::from(slot);

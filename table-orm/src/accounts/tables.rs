@@ -1,4 +1,4 @@
-//! Tables, which every account has.
+//! Creates, lists and deletes tables, which every account has.
 //!
 //! Invariant: a call that failed in the middle is completed by the same call.
 

@@ -1,4 +1,4 @@
-//! Bodies of answers, read to the most bytes that an answer can have.
+//! Reads the bodies of answers, up to a largest size.
 
 use azure_core::error::{Error, ErrorKind, Result};
 use bytes::Bytes;

@@ -1,7 +1,7 @@
 //! The parts of a client: a policy that authorizes its requests, and a pipeline that sends them.
 //!
-//! Invariants: a pipeline sends each request once; a secret that whoever sees it can use goes over
-//! plain http to this machine only, unless a signature allows http itself.
+//! Invariants: a pipeline sends each request once; a token or a signature, which anybody who sees it can use, goes
+//! over plain http to this machine only, unless the signature itself allows http.
 
 use super::auth::{AppendSas, Credential, CredentialKind, SignSharedKey, TokenInTime, allows_http};
 use super::endpoint::{AccountService, dialect, is_this_machine};

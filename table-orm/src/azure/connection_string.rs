@@ -21,8 +21,8 @@ const AZURITE_KEY: &str =
 ///   `EndpointSuffix` (default `core.windows.net`) and `DefaultEndpointsProtocol` (default `https`);
 /// - `SharedAccessSignature` in place of `AccountKey`.
 ///
-/// The case of names does not matter. Settings of other services are ignored, unknown names
-/// rejected. Quotes around the whole text, as in files of environment variables, are removed.
+/// The case of names does not matter. Settings of other services are ignored, and unknown names are refused. Quotes
+/// around the whole text, as in files of environment variables, are removed.
 #[derive(Debug, Clone)]
 pub struct ConnectionString {
     /// The URL of the service.

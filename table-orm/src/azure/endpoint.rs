@@ -1,4 +1,4 @@
-//! Services of a storage account, and where they are.
+//! The endpoints of a storage account's services.
 
 use super::error::ConnectError;
 use crate::azure::protocol::Dialect;

@@ -1,4 +1,4 @@
-//! How requests reach a service.
+//! Settings of the connections to a service.
 
 use azure_core::http::ClientOptions;
 use std::time::Duration;

@@ -111,8 +111,8 @@ impl AzureStore {
         self.send(self.service.cors_rules()).await?.cors_rules()
     }
 
-    /// Replaces the rules for browsers of the account's table service, for all of its tables. No
-    /// rules turn them off. The service's other properties are unchanged.
+    /// Replaces the rules for browsers of the account's table service, for all of its tables. An empty list turns
+    /// CORS off. The service's other properties are unchanged.
     ///
     /// # Errors
     /// Fails with `InvalidInput` before anything is sent when there are more than 5 rules, more
@@ -140,9 +140,8 @@ impl AzureStore {
         self.send(self.service.access_policies(table)).await?.access_policies()
     }
 
-    /// Replaces the access policies of a table, all of them. Signatures of a policy that is removed
-    /// or given another id end; those of one that is changed follow it. Either takes up to 30
-    /// seconds ("Set Table ACL").
+    /// Replaces all access policies of a table. If a policy is removed or gets another id, its signatures end; if
+    /// it is changed, they follow it. Either takes up to 30 seconds ("Set Table ACL").
     ///
     /// # Errors
     /// Fails with `InvalidInput` before anything is sent when there are more than 5 policies, two

@@ -27,9 +27,9 @@ pub const PART_BYTES: usize = 4 * 1024 * 1024;
 
 /// A backend that stores blobs, such as a container of a storage account.
 ///
-/// [`TablesBuilder::blobs`](crate::TablesBuilder::blobs) takes it. Names have letters, digits and dots. Every method
-/// sends one request, except that `create` may ask for the version of an empty blob. None is retried: who calls does
-/// that.
+/// [`TablesBuilder::blobs`](crate::TablesBuilder::blobs) takes it. Names have letters, digits and dots. Every
+/// method sends one request, except that `create` may ask for the version of an empty blob. No method retries: its
+/// caller does.
 ///
 /// ```
 /// use table_orm::blobs::{Blobs, MemoryBlobs};

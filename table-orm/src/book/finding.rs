@@ -5,7 +5,7 @@ use crate::figures::grouped;
 use serde::Serialize;
 use std::fmt;
 
-/// The rows a second that the service aims at, as Microsoft documents them for rows of 1 KiB.
+/// The service's targets in rows a second, as Microsoft documents them for rows of 1 KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub enum Target {
@@ -146,7 +146,7 @@ pub enum BookFinding {
         /// Rows of them that match.
         rows_matching: u64,
     },
-    /// The requests of a call, one after another, may take longer than it may take.
+    /// The requests of a call, one after another, may take longer than the time that the call has.
     Slow {
         /// The pattern.
         pattern: String,
@@ -167,7 +167,7 @@ pub enum BookFinding {
         /// The number, as text.
         calls: String,
     },
-    /// A finding is marked as known, and the book finds no such thing.
+    /// A finding is marked as known, and the book has no such finding.
     UnusedMark {
         /// What the mark says that the finding is about.
         kind: BookFindingKind,

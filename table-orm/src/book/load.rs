@@ -1,4 +1,4 @@
-//! What each partition bears.
+//! The load of each partition.
 //!
 //! Invariant: the rows of a step count for the partition that it names. A step that names none, such as one that
 //! writes what was read, counts for the partition before it. Where the answer to a read decides in which other

@@ -11,7 +11,7 @@ fn is_rate(calls: &f64) -> bool {
     calls.is_finite() && *calls >= 0.0
 }
 
-/// What an app asks or writes in one place: a name, the plan of a typed call, how often and how fast.
+/// What an app reads or writes in one place: a name, the plan of a typed call, how often and how fast.
 ///
 /// The values in the call are samples: pick those of the largest partition.
 #[derive(Debug, Clone)]
@@ -64,8 +64,8 @@ impl Pattern {
         self.per_second(calls / 86_400.0)
     }
 
-    /// Sets how many calls a month has, for its price. Without it, the rate holds all month, which is too much for one
-    /// that holds at the busiest time only.
+    /// Sets how many calls a month has, for its price. Without it, the rate holds all month. That is too much for a
+    /// rate of the busiest time.
     ///
     /// ```
     /// # use table_orm::book::{Book, Pattern, Prices};

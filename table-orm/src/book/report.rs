@@ -1,4 +1,4 @@
-//! A book, worked out: what each pattern costs and each partition bears, and what stands out.
+//! The report of a book: what each pattern costs, the load of each partition, and what stands out.
 
 use super::estimate::{Estimate, PatternClass};
 use super::finding::BookFinding;

@@ -60,7 +60,7 @@ impl Counters {
         }
     }
 
-    /// The counts, of a cache that keeps so many rows of so many bytes.
+    /// The counts of a cache that now holds `rows` rows of `bytes` bytes.
     pub fn counts(&self, rows: u64, bytes: u64) -> CacheCounts {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         CacheCounts {

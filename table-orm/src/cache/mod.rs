@@ -7,7 +7,7 @@
 //! Invariants:
 //! - An answer was true at some time after the call began, or at most the type's time before that. The time
 //!   of a row is that at which its request began.
-//! - A row that was read before a write of this connection was answered is never returned after it. The
+//! - A row that was read before a write of this connection was answered is never returned after that answer. The
 //!   write removes the row, and a read under way when the write ends is not kept, and not joined.
 //! - The rows and keys kept have no more bytes than set.
 

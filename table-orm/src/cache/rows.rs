@@ -1,4 +1,4 @@
-//! The rows that are kept, and how they are read and given up.
+//! The rows in the cache, and how they are read and evicted.
 
 use super::counts::{CacheCounts, Counters, Read};
 use super::flights::{Answer, Flights, RowAt};
@@ -60,7 +60,7 @@ impl fmt::Debug for RowCache {
 }
 
 impl RowCache {
-    /// A cache of at most so many bytes.
+    /// A cache of at most `bytes` bytes.
     pub fn new(bytes: u64) -> Self {
         let items = usize::try_from(bytes / USUAL_BYTES).unwrap_or(usize::MAX).clamp(16, 1 << 20);
         // A shard keeps no row larger than itself.

@@ -1,8 +1,8 @@
 //! Former names of properties.
 //!
-//! Invariant: of a property that a row has under several names, every reader takes the value under the
-//! alias that is listed first, and the present name comes last. Whoever knows the aliases removes them with
-//! each write, so a row that has one was written after that by somebody who does not.
+//! Invariant: of a property that a row has under several names, every reader takes the value under the alias that
+//! is listed first, and the present name comes last. A writer that knows the aliases removes them with each write.
+//! So a row that has one was last written by a writer that does not know them.
 
 use super::object::members_by_name;
 use std::borrow::{Borrow, Cow};

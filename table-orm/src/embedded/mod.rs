@@ -1,15 +1,15 @@
 //! The embedded store: a redb database in a file, or ordered rows in memory.
 //!
-//! It enforces the service's rules and limits: row order, ETags, entity group transactions, and the
-//! error codes of refused requests. A commit is durable once it is answered, unless the store is
-//! opened with [`Durability::Eventual`]. Reads see committed rows only. After a full disk or another
-//! disk failure, the same store continues as soon as the disk works again.
+//! It enforces the service's rules and limits: row order, ETags, entity group transactions, and the error codes of
+//! rejected requests. A commit is durable once it is answered, unless the store is opened with
+//! [`Durability::Eventual`]. Reads see committed rows only. After a full disk or another disk failure, the same
+//! store continues as soon as the disk works again.
 //!
 //! Invariant: this process is the only one that has the file open, and one writer at a time changes
 //! it.
 //!
-//! In memory, a write waits for the pages of its table that are being read, and they for it: each
-//! reads at most [`MAX_SCANNED_ROWS`] rows.
+//! In memory, a write waits until the pages that are being read from its table are complete, and reads wait for
+//! writes. A page reads at most [`MAX_SCANNED_ROWS`] rows.
 //!
 //! A write passes `admit` (the rules, on the caller's task), `commit` (group commit) and `apply`
 //! (one transaction). A read passes `seek` (where to start) and `read` (what to return).

@@ -1,7 +1,7 @@
 //! Types with a table for each period.
 //!
-//! Invariant: no write puts an entity into a table that is not that of its period. So whoever knows the time
-//! of an entity knows its table.
+//! Invariant: every write puts an entity into the table of its period. So the time of an entity determines its
+//! table.
 
 use super::TableEntity;
 use crate::model::{Bucket, DateTime, Period, TableName};

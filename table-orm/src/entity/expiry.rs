@@ -1,6 +1,6 @@
 //! Entities that expire: when, by what a row stores.
 //!
-//! Invariant: an entity is alive at an instant if its row stores a later one, or none. Every reader decides by
+//! Invariant: an entity is alive at an instant if its row stores a later instant, or none. Every reader decides by
 //! this, so that all of them agree about a row at one instant.
 
 use super::TableEntity;

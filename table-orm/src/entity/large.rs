@@ -1,4 +1,4 @@
-//! A type with values whose bytes are in rows of their own.
+//! A type with large values, whose bytes are outside its entities' rows.
 
 use super::TableEntity;
 use super::query::is_canonical_key;

@@ -3,7 +3,7 @@
 use super::ErrorKind;
 use crate::blobs::{BlobError, BlobErrorKind};
 
-/// A large value that cannot be stored or read.
+/// Why a large value cannot be stored or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LargeValueError {

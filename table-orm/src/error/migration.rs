@@ -1,6 +1,6 @@
 //! Why an entity whose stored key changes cannot be read or written.
 
-/// An entity whose stored key changes cannot be read or written. Nothing was written.
+/// Why an entity whose stored key changes cannot be read or written. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MigrationError {

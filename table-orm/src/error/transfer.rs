@@ -5,7 +5,7 @@ use crate::entity::RowHead;
 use crate::model::{EdmType, Printable};
 use std::io;
 
-/// An export or import that ended early, or a line that is no row.
+/// Why an export or import ended early, or a line is not a row.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransferError {

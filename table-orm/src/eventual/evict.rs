@@ -1,8 +1,8 @@
-//! The delete of an expired entity, with all its rows: before another takes its key or its values.
+//! Deletes an expired entity with all its rows, before another entity takes its key or its values.
 //!
 //! Invariants:
 //! - An entity is deleted only in the version that was read as expired.
-//! - An entity that cannot be read makes no room, and is no error of the write that meets it.
+//! - An entity that cannot be read is not deleted, and does not change the error of the write that meets it.
 
 use super::delete::delete_loaded;
 use super::intents::Intents;

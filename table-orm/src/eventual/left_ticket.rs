@@ -1,4 +1,4 @@
-//! Tickets that stand in a partition, as maintenance sees them.
+//! Tickets that are left in a partition, as maintenance sees them.
 //!
 //! An insert that takes effect after its settler ended leaves one. The next settling of the entity there shares
 //! and consumes it; until then it does nothing. Deleting one is safe at any time: who holds it starts again.

@@ -1,4 +1,4 @@
-//! The register of a table, as an app has it.
+//! The register of a table, as an app holds it.
 
 use crate::model::TableName;
 

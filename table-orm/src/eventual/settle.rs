@@ -10,15 +10,13 @@
 //!
 //! Tickets may also be made before the entity is written (`prepared`): then its transaction is the reading.
 //!
-//! Of many entities, the tickets of one partition share transactions (`group`); so do the rows, the canonical
-//! rows share queries, and the intents that are settled together one transaction. This changes nothing of the
-//! order.
+//! Of many entities, the tickets of one partition share transactions (`group`); so do the rows, the canonical rows
+//! share queries, and the intents that are settled together one transaction. The order stays the same.
 //!
-//! A partition whose ticket is gone starts again at 1. Partitions that gain a row come before those that
-//! only lose one, which wait for all of the gained rows: a reader sees a moving entity rather twice than not at
-//! all.
+//! A partition whose ticket is gone starts again at 1. Partitions that gain a row come before those that only lose
+//! one, which wait for all of the gained rows. So a reader may see a moving entity twice, but never misses it.
 //!
-//! A partition that rejects a request holds up what is still open of the same entity and table, and nothing else.
+//! If a partition rejects a request, this delays only what is still open of the same entity and table.
 
 use super::error::SettleError;
 use super::eventual_rows::EventualRows;

@@ -1,8 +1,7 @@
 //! Settles many entities with fewer requests: those of one partition share transactions.
 //!
 //! Invariants:
-//! - Each entity has a ticket of its own. A ticket that is replaced is void for those who hold it: they start
-//!   again.
+//! - Each entity has a ticket of its own. Whoever holds a ticket that was replaced cannot use it, and starts again.
 //! - Canonical rows are read after all tickets are answered.
 //! - A transaction that is rejected falls back to the entities one by one.
 //!

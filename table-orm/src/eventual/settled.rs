@@ -1,6 +1,6 @@
 //! When a call settles what it wrote, and how it reports that.
 //!
-//! Invariant: a task that nobody waits for holds one of the connection's permits for the background.
+//! Invariant: a background task holds one of the connection's permits for background tasks.
 
 use super::eventual_type::EventualType;
 use super::intent::Pending;

@@ -35,7 +35,8 @@ pub(super) struct Ready<'s> {
     pub wanted: &'s EventualRows,
 }
 
-/// Shares of one partition together, as many as one transaction takes, with so many rows beside a ticket.
+/// Groups the shares of each partition, as many as one transaction takes, with at most `most_rows` rows beside a
+/// ticket.
 pub(super) fn groups(ready: Vec<Ready<'_>>, most_rows: usize) -> Vec<Vec<Ready<'_>>> {
     let mut groups: Vec<Vec<Ready<'_>>> = Vec::new();
     // By partition, the place of the group that takes more, and its operations.

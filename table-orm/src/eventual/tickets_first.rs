@@ -1,8 +1,8 @@
 //! Tickets that are made before the transaction that writes their entities.
 //!
-//! The transaction itself is then the reading: it takes effect after all tickets are answered, and what it writes
-//! is what the canonical rows say at that moment. So the rows in other partitions are written without another reading.
-//! Where that fails, settling goes on as ever, with a reading.
+//! The transaction itself then replaces the read of the canonical rows: it takes effect after all tickets are
+//! answered, and what it writes is what the canonical rows say at that moment. So the rows in other partitions are
+//! written without another read. If that fails, settling goes on as usual, with a read.
 //!
 //! Invariant: a transaction that is rejected changes nothing that a ticket could write. Its tickets are deleted;
 //! one that stays does nothing, and the next settling of its entity there uses it.

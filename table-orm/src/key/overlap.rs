@@ -1,4 +1,4 @@
-//! Whether some key reads as both of two templates, decided as the types compile.
+//! Whether one key can fit two templates, decided while the types compile.
 //!
 //! Each template is a finite automaton over bytes that accepts what [`KeyTemplate::takes`] takes, or
 //! more where only a type knows its texts. The automata run side by side. Invariant: where a key

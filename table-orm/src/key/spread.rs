@@ -1,4 +1,4 @@
-//! Keys for rows that are written in the order of time: the second of the minute, then the day.
+//! PartitionKeys for rows that are written in the order of time: the second of the minute, then the day.
 //!
 //! Invariants:
 //! - The partition of an instant never changes, because stored keys contain it: two digits of seconds and

@@ -1,4 +1,4 @@
-//! Settings of layers that are rejected.
+//! Why settings of a layer are refused.
 
 use crate::model::{MAX_NAME_CHARS, Printable};
 use std::time::Duration;

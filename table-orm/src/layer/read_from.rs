@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout};
 /// How long a read waits for the primary location before it asks the secondary one.
 pub const PRIMARY_TIME: Duration = Duration::from_secs(10);
 
-/// How long reads go straight to the secondary location after one that waited for the primary one in vain.
+/// How long reads go straight to the secondary location after the primary one did not answer a read in time.
 pub const OUTAGE_TIME: Duration = Duration::from_secs(30);
 
 /// A read begins an outage if the primary location fails it after that time or later.
@@ -40,10 +40,10 @@ pub enum ReadFrom {
     /// The primary location alone.
     #[default]
     PrimaryOnly,
-    /// The primary location; when it fails, or does not answer within [`PRIMARY_TIME`], the secondary one. After a
-    /// read that waited a second or longer in vain, reads ask the secondary location first for [`OUTAGE_TIME`].
-    /// Then one of them asks the primary one again.
-    /// A query goes on where it began: one that has read a page fails with its location.
+    /// The primary location; when it fails, or does not answer within [`PRIMARY_TIME`], the secondary one. After
+    /// the primary location failed a read after a second or longer, reads ask the secondary location first for
+    /// [`OUTAGE_TIME`]. Then one of them asks the primary one again. A query goes on where it began: one that has
+    /// read a page fails with its location.
     PrimaryThenSecondary,
     /// The secondary location alone.
     SecondaryOnly,

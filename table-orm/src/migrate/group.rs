@@ -1,7 +1,7 @@
 //! Many entities of one old and one new partition, moved in the same transactions.
 //!
-//! Invariant: each entity moves as it does alone, under its own version, with a parcel of its own. Where a
-//! transaction is refused or not answered, its entities go on singly, with the parcels that they have.
+//! Invariant: each entity moves as it does alone, under its own version, with a parcel of its own. If a transaction
+//! is rejected or not answered, its entities go on singly, with the parcels that they have.
 
 use super::index_rows::may_share_index_rows;
 use super::migrates::Migrates;

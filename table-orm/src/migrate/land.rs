@@ -1,4 +1,4 @@
-//! The last step of a move: the new rows, for the parcel.
+//! The last step of a move: inserts the new rows and deletes the parcel.
 
 use super::migrates::Migrates;
 use super::migrating::Migrating;

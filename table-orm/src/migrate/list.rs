@@ -18,10 +18,10 @@ const STREAM_PAGE: usize = 1000;
 /// A query of the entities of one partition, of both forms: `.await` reads them all, and `pages` and `stream` read
 /// them in parts. They come in the order of their new keys.
 ///
-/// An entity that matches the query all the time is given exactly once, with a content that it had during the
-/// call, whatever moves meanwhile. That holds across pages too: a token is the new key of the last entity that
-/// was given. In a list of index rows, an entity whose key changes between two pages may be given twice or not
-/// at all, as in any list.
+/// An entity that matches the query during the whole call is returned exactly once, as it was at some time during
+/// the call, whatever moves meanwhile. That holds across pages too: a token is the new key of the last entity that
+/// was returned. In a list of index rows, an entity whose key changes between two pages may be returned twice or
+/// not at all, as in any list.
 #[must_use = "nothing is sent until this is awaited, or one of the last methods is called"]
 pub struct MigratingList<E: Migrates, R> {
     client: Migrating<E>,
@@ -128,8 +128,8 @@ impl<E: Migrates, R: Row> MigratingList<E, R> {
         self
     }
 
-    /// Gives at most that many entities in all. Where the RowKeys of both forms have the same components in the same
-    /// order, it reads about as many rows of each form; else all old rows of the partition.
+    /// Returns at most that many entities in all. Where the RowKeys of both forms have the same components in the
+    /// same order, it reads about as many rows of each form; else all old rows of the partition.
     pub fn take(mut self, entities: usize) -> Self {
         self.limit = Some(self.limit.map_or(entities, |limit| limit.min(entities)));
         self

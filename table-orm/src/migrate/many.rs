@@ -1,8 +1,8 @@
 //! Writes of many entities, in either form: those of one partition share transactions.
 //!
 //! Invariants:
-//! - Where a transaction is refused, its entities go on singly. Where its answer is lost, an entity that it may have
-//!   written is not sent again: a second insert would be told of the first.
+//! - If a transaction is rejected, its entities go on singly. If its answer is lost, an entity that it may have
+//!   written is not sent again: a second insert would fail because of the first.
 //! - An entity is inserted in its new form only after a marker is under its old key.
 
 use super::events::send_named;
@@ -31,7 +31,7 @@ const PARALLELISM: usize = 16;
 pub struct ManyReport<T> {
     /// Entities that were written.
     pub written: u64,
-    /// What was not written, or may not have been.
+    /// Entities that were not written, or may not have been.
     pub failures: Vec<ManyFailure<T>>,
 }
 
@@ -95,9 +95,9 @@ impl StepSize {
 
 impl<E: Migrates> Migrating<E> {
     /// Inserts many entities in the form of this client; those of one partition share transactions of at most 100
-    /// operations and 4 MiB. One request for each transaction in the old form, and where old and new rows are in one
-    /// partition; else two. The entities of a transaction that is refused are inserted singly. Holds all entities in
-    /// memory.
+    /// operations and 4 MiB. One request for each transaction in the old form, and where old and new rows are in
+    /// one partition; else two. The entities of a transaction that is rejected are inserted singly. Holds all
+    /// entities in memory.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};
@@ -149,7 +149,7 @@ impl<E: Migrates> Migrating<E> {
     }
 
     /// Deletes many loaded entities, each if nobody has written it since, in its own form; those of one form and
-    /// partition share transactions, one request each. The entities of a transaction that is refused are deleted
+    /// partition share transactions, one request each. The entities of a transaction that is rejected are deleted
     /// singly. Holds all entities in memory.
     ///
     /// The report has the error of each entity that was not deleted: those of [`delete`](Self::delete).

@@ -22,13 +22,13 @@ use std::sync::Arc;
 
 /// The entities of a type whose stored keys change: [`Tables::migrating`](crate::Tables::migrating).
 ///
-/// Each entity is stored in its old form or in the new one, and every call finds it in either. Clients that insert the
-/// old form and clients that insert the new one may run at once, with any number of movers. Nothing is lost, doubled
-/// or brought back by a move, whatever stops, waits or comes late. The guide's page on
-/// [migrating](crate::guide::run::migrating) says what to deploy in which order.
+/// Each entity is stored in its old form or in the new one, and every call finds it in either. Clients that insert
+/// the old form and clients that insert the new one may run at once, with any number of movers. A move neither
+/// loses nor doubles an entity, nor brings a deleted one back, whatever stops, waits or comes late. The guide's
+/// page on [migrating](crate::guide::run::migrating) says what to deploy in which order.
 ///
-/// Calls that it does not have, such as projections, wait until the migration has ended: `Tables::repo` of the type does
-/// not compile before.
+/// It lacks some calls of [`Repo`], such as projections. `Tables::repo` of the type compiles once the migration has
+/// ended.
 pub struct Migrating<E: Migrates> {
     pub(crate) new: Repo<E>,
     pub(super) old: Repo<E::Old>,

@@ -5,7 +5,7 @@
 //! the parcel that the marker names; else there is no entity.
 //!
 //! Invariants:
-//! - One step changes the side on which an entity counts: the transaction that replaces its old row, in the version
+//! - One step changes the form in which an entity counts: the transaction that replaces its old row, in the version
 //!   that was read, with the marker. No old key holds an entity again after a marker.
 //! - The transaction that inserts the new rows deletes the parcel. A parcel's name is random, is not sent again once
 //!   it may have arrived, and never comes back: of all that know it, one lands it.

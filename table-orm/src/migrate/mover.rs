@@ -1,8 +1,8 @@
 //! The mover: every entity in its old form gets its new one.
 //!
 //! Invariants:
-//! - The token is where the next page of old rows starts, so whoever stops can go on there. To begin again is right
-//!   too.
+//! - The token is where the next page of old rows starts, so a mover that stopped can go on there. Starting again
+//!   from the beginning is safe, too.
 //! - Parcels are read after the last page: all that this mover left are landed or deleted.
 //! - The mover of one partition reads them after each page, in the new partitions that the page named: one that resumes
 //!   does not know those of earlier pages.
@@ -46,7 +46,8 @@ pub struct Unmovable {
     pub partition_key: String,
     /// The RowKey of its old row.
     pub row_key: String,
-    /// Why: the row cannot be read, the new key or a property is refused, it is too large, or the new key is taken.
+    /// Why: the row cannot be read, the new key or a property is invalid, the entity is too large, or the new key
+    /// is taken.
     pub reason: Error,
 }
 
@@ -57,10 +58,10 @@ pub struct Unmovable {
 pub struct MigrateReport {
     /// The progress it made.
     pub progress: MigrateProgress,
-    /// Entities that could not be moved. They stay in their old form, and are served in it. One whose partition changes
-    /// stays in its parcel when another row has its new key, and the other row is served.
+    /// Entities that could not be moved. They stay in their old form, and calls still find them. If the partition
+    /// changes and another row has the new key, the entity stays in its parcel, and calls find the other row.
     pub skipped: Vec<Unmovable>,
-    /// The error that ended it before the end. Resume at the token of `progress`, or begin again.
+    /// The error that ended it before the end. Resume at the token of `progress`, or start from the beginning.
     pub ended: Option<Error>,
 }
 
@@ -159,9 +160,10 @@ impl<E: Migrates> Migrating<E> {
 }
 
 impl<'a, E: Migrates> Migrate<'a, E> {
-    /// Moves the entities of one old and one new partition in the same transactions, of at most 100 operations: three
-    /// for all of them, or one where the partition stays. Each page of 1000 old rows begins new ones. A transaction
-    /// that is refused, as because somebody wrote one of its entities, is followed by single moves.
+    /// Moves the entities of one old and one new partition in the same transactions, of at most 100 operations:
+    /// three for all of them, or one where the partition stays. Each page of 1000 old rows begins new ones. A
+    /// transaction that is rejected, for example because somebody wrote one of its entities, is followed by single
+    /// moves.
     pub const fn in_bulk(mut self) -> Self {
         self.in_bulk = true;
         self

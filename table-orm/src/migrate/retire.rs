@@ -1,7 +1,7 @@
-//! The end of a migration: the markers go.
+//! Ends a migration: deletes the markers.
 //!
 //! Invariants:
-//! - No marker is deleted before a whole reading found every entity in its new form, unless the call says so.
+//! - No marker is deleted before a complete read finds every entity in its new form, unless the call says so.
 //! - A marker is deleted in the version that was read, and only when its parcel is gone.
 
 use super::migrates::Migrates;

@@ -1,4 +1,4 @@
-//! What a migration has left, found before its markers go.
+//! What a migration has left, found before its markers are deleted.
 //!
 //! Invariant: old rows are read before parcels, so the parcel of each marker that was read is found, or gone for ever.
 

@@ -21,10 +21,10 @@ use std::collections::HashSet;
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
 
-/// A scan of all entities of a table, of both forms: `.await` reads them all, [`stream`](Self::stream) gives them page by
-/// page. [`Migrating::scan`] returns it.
+/// A scan of all entities of a table, of both forms: `.await` reads them all, [`stream`](Self::stream) returns them
+/// page by page. [`Migrating::scan`] returns it.
 ///
-/// An entity that is there during the whole scan is given exactly once, with a content that it had during the scan,
+/// An entity that exists during the whole scan is returned exactly once, as it was at some time during the scan,
 /// whatever moves meanwhile.
 #[must_use = "nothing is sent until this is awaited, or one of the last methods is called"]
 pub struct MigratingScan<E: Migrates> {
@@ -91,8 +91,8 @@ impl<E: Migrates> Migrating<E> {
 }
 
 impl<E: Migrates> MigratingScan<E> {
-    /// Returns the entities one after another, page by page: those in their old form, those on their way, and the others.
-    /// It keeps 16 bytes for each entity of the first two, so that it gives none twice.
+    /// Returns the entities one after another, page by page: those in their old form, those on their way, and the
+    /// others. It keeps 16 bytes for each entity of the first two kinds, so that it returns none twice.
     #[must_use]
     pub fn stream(self) -> RowStream<E> {
         RowStream::new(self.found().map_ok(|(_, entity)| entity))

@@ -4,8 +4,8 @@
 //! - The writes are one transaction. Each asks for the version that was read, or inserts a row.
 //! - Entities in their old form move before it, each by itself, with the content that was read. So nobody sees a part
 //!   of the writes.
-//! - A client that inserts the old form moves nothing, and writes the old form in place, until it meets an entity in
-//!   its new form, or a marker. Then no client runs any more that knows the old form only.
+//! - A client that inserts the old form moves nothing, and writes the old form in place, until it meets an entity
+//!   in its new form, or a marker. By then, every client that runs knows both forms.
 
 use super::events::send_named;
 use super::form::Form;

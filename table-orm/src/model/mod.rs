@@ -1,9 +1,15 @@
 //! The service's data model: the values that every other module uses.
 //!
-//! [`Edm`] is a property's value with its type, [`DateTime`] an instant at the service's
-//! resolution, [`Period`] a span of time with a table of its own, [`ETag`] a row's version, [`TableName`]
-//! the name of a table, and [`Continuation`] the place where the next page of a query starts. The service's
-//! limits are constants here, each with its source.
+//! | Type | What it is |
+//! |---|---|
+//! | [`Edm`] | a property's value with its type |
+//! | [`DateTime`] | an instant at the service's resolution |
+//! | [`Period`] | a span of time with a table of its own |
+//! | [`ETag`] | a row's version |
+//! | [`TableName`] | the name of a table |
+//! | [`Continuation`] | where the next page of a query starts |
+//!
+//! The service's limits are constants here, each with its source.
 
 mod const_text;
 mod continuation;

@@ -29,9 +29,9 @@ impl<E: TableEntity> Outbox<E> {
     /// [register](crate::Repo::register) names, or with a [`ScanPermit`](crate::ScanPermit) all of them. Returns
     /// when there are no more events.
     ///
-    /// - **At least once**: an event is removed after the handler took it. It may come again: after an error
-    ///   of the store, and when a process ends before it removed the event. Events have numbers by which a
-    ///   handler knows them again.
+    /// - **At least once**: an event is removed after the handler took it. It may come again: after an error of the
+    ///   store, and when a process ends before it removed the event. Events have numbers, by which a handler
+    ///   recognizes them.
     /// - **In order**: the events of a partition come in the order in which the writes took effect. Events
     ///   that come again may come after later ones. Partitions have no order among them.
     /// - **By one process**: it takes a lease on each partition. Any number of processes may run this.

@@ -1,4 +1,4 @@
-//! What takes events.
+//! The contract of a handler, which takes events.
 
 use super::error::HandlerError;
 use super::event::Event;

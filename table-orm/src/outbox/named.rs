@@ -1,20 +1,21 @@
 //! The partitions that a register names for their events.
 //!
-//! Invariant: a partition is named from before a write that adds an event is sent, until a dispatcher finds the
-//! partition without events, and knows that no write which was sent before can add one.
+//! Invariant: a partition is named before a write that adds an event is sent. It stays named until a dispatcher
+//! finds it without events, and knows that no write that was sent before can add one.
 //!
 //! A dispatcher reads the pointers first, and then, in this order:
 //! 1. It reads the row with the number of the next event, and finds no event.
 //! 2. It writes that row under the version that it read. So no event came in between, and each transaction that
-//!    read the number before, answered or not, and however late it arrives, is refused.
+//!    read the number before, answered or not, and however late it arrives, is rejected.
 //! 3. It deletes the pointers in the versions that it read, if these are older than [`GRACE`].
 //!
 //! A transaction that adds an event later reads the number later, so its process lives then. Either that
 //! process wrote its pointer within the last minute, so the version of the pointer is another one, or it has another
 //! pointer. This holds too for a writer that uses a pointer which stands.
 //!
-//! Exception: a process that sends a write but could not write its pointer again for a minute, as after its machine
-//! slept. Its events are not lost: the next write to the partition names it again, and a scan finds them.
+//! Exception: a process that sends a write although it could not write its pointer again for a minute, for example
+//! because its machine slept. Its events are not lost: the next write to the partition names it again, and a scan
+//! finds them.
 //!
 //! Where events stay, the youngest pointer stays, which names them. The others are deleted: the partition is named as
 //! long as it has events.

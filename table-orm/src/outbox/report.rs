@@ -25,8 +25,8 @@ pub struct DispatchReport {
     pub lag: Option<Duration>,
     /// The partitions whose events stay, or that stay named in the register although they have none.
     pub failures: Vec<DispatchFailure>,
-    /// The error that ended the scan for partitions: it did not look at those that were left, and their events
-    /// stay. `None` where it reached its end.
+    /// The error that ended the scan for partitions. The events of partitions that it had not reached stay. `None`
+    /// if it reached its end.
     pub unfinished: Option<Error>,
 }
 

@@ -1,4 +1,4 @@
-//! The tables of a type that there are.
+//! The tables of a type that exist.
 
 use super::{Bucketed, Period, Periods};
 use crate::error::{Result, rejected};

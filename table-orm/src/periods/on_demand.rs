@@ -1,7 +1,7 @@
-//! A store whose tables of periods are there when they are needed.
+//! A store that creates the table of a period when a write needs it.
 //!
-//! Invariants: a read of a table that is absent, or is being deleted, reads no rows. A write creates the table only
-//! if it can then succeed, and sends a request more only when it met an absent table.
+//! Invariants: a read of a table that is absent, or is being deleted, returns no rows. A write creates the table
+//! only if it can then succeed, and sends one more request only after it met an absent table.
 
 use crate::model::{Bucket, ETag, Metadata, Period, TableName};
 use crate::query::RowQuery;

@@ -73,7 +73,7 @@ impl Connection {
         }
     }
 
-    /// The same, which keeps at most so many bytes of rows.
+    /// The same, with a cache of at most `bytes` bytes of rows.
     #[cfg(feature = "cache")]
     pub fn with_cache(self, bytes: u64) -> Self {
         Self { cache: Arc::new(RowCache::new(bytes)), ..self }

@@ -1,7 +1,7 @@
 //! What the requests of a plan cost, before they are sent.
 //!
-//! Invariant: a call that succeeds stays within the bounds, unless another writer, the service or the network
-//! makes it send a request again, or it makes room for an entity where an expired one is.
+//! Invariant: a call that succeeds stays within the bounds. Exceptions: another writer, the service or the network
+//! makes it send a request again, or it deletes an expired entity to make room.
 
 use crate::model::{MAX_PAGE_ROWS, MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS};
 use crate::query::{QueryClass, RowQuery};

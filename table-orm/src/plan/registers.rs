@@ -1,6 +1,6 @@
 //! What this process has in the registers of its tables: the pointers, and the work that each covers.
 //!
-//! Nothing is sent from here. A pointer is written, kept fresh and deleted by the room `register`.
+//! Nothing is sent from here. The module `register` writes pointers, keeps them fresh and deletes them.
 //!
 //! Invariants:
 //! - Work joins a pointer only within [`VALID_FOR`] after the pointer was last sent, by this machine's clock. Later

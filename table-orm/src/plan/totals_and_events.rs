@@ -1,4 +1,4 @@
-//! Writes of entities that are added up or reported: the transaction changes the totals, and adds events.
+//! Writes of entities with `sums` or an `outbox`: the transaction also changes the totals, and adds events.
 //!
 //! Invariants:
 //! - What is stored before is read, and the write asks for the version that was read. So each difference

@@ -150,7 +150,7 @@ impl<'a> Profile<'a> {
         self
     }
 
-    /// Knows the rows of these types, too, but for those of a name that it knows.
+    /// Knows the rows of these types, too, except types whose name it knows already.
     pub(crate) fn with_known_types(mut self, types: impl IntoIterator<Item = KnownType>) -> Self {
         for known in types {
             if self.types.iter().all(|other| other.name != known.name) {
@@ -168,8 +168,8 @@ impl<'a> Profile<'a> {
     /// Sets the options of the scan: a prefix, a range, a filter, a number of workers, a buffer. The scan stays in
     /// key order, counts unreadable rows, and ignores a checkpoint: a profile needs the rows before it, too.
     ///
-    /// [`take`](Scan::take) profiles the first rows in key order, and cuts the last partition short. Of a part of the
-    /// table the report gives no advice about partitions, or about values that all rows have.
+    /// [`take`](Scan::take) profiles the first rows in key order, and cuts the last partition short. The report on
+    /// a part of a table has no advice about partitions, or about values that all rows have.
     pub fn scan(
         mut self,
         options: impl FnOnce(Scan<DynamicEntity>) -> Scan<DynamicEntity>,

@@ -28,14 +28,14 @@
 //! }
 //! ```
 //!
-//! Rows come in key order, so the rows of a partition come together, and nothing is kept of a partition that
-//! is whole. Memory does not grow with the table: it is that of the rows which the scan reads ahead, at most its
-//! [buffer](crate::scan::Scan::buffer) of 64 MiB by default, and some 2 MiB of counters. All numbers are exact, with
-//! three exceptions:
+//! Memory does not grow with the table: the scan needs its [buffer](crate::scan::Scan::buffer) for the rows that it
+//! reads ahead, 64 MiB by default, and the counters need some 2 MiB. The guide's chapter
+//! [What a table stores](crate::guide::run::profile) explains each number and the rules behind the advice. All
+//! numbers are exact, with three exceptions:
 //!
 //! | Number | Error |
 //! |---|---|
-//! | [`Percentiles`]: `p50` to `p999` | within 1 %, or one |
+//! | [`Percentiles`]: `p50` to `p999` | at most 1 %, or at most 1 |
 //! | [`Distinct`] | exact up to 100 values, then "more than 100"; of components of keys, then within 5 % |
 //! | [`WriteOrder::correlation`] | of a sample of up to 2,000 partitions: about 0.05 in 95 of 100 tables |
 

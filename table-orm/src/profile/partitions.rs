@@ -33,7 +33,7 @@ struct OpenPartition {
 }
 
 impl Partitions {
-    /// Keeps so many partitions in each list.
+    /// Keeps `top` partitions in each list.
     pub fn new(top: usize) -> Self {
         Self {
             open: None,

@@ -13,13 +13,12 @@ use std::fmt;
 pub struct ProfileReport {
     /// The table.
     pub table: String,
-    /// Whether all rows of the table were asked for.
+    /// Whether the profile is of all rows of the table.
     #[serde(default = "whole")]
     pub is_whole: bool,
     /// Rows that were read.
     pub rows: u64,
-    /// Rows that could not be read, such as one with a value of an unknown type. No other number
-    /// has them.
+    /// Rows that could not be read, such as one with a value of an unknown type. No other number counts them.
     pub unreadable: u64,
     /// Requests, each of which the service bills.
     pub requests: u64,
@@ -27,7 +26,7 @@ pub struct ProfileReport {
     pub seconds: f64,
     /// The oldest Timestamp of a row.
     pub oldest: Option<String>,
-    /// The newest one.
+    /// The newest Timestamp of a row.
     pub newest: Option<String>,
     /// The partitions.
     pub partitions: PartitionProfile,
@@ -124,9 +123,9 @@ pub struct PartitionSize {
 pub struct KindProfile {
     /// The entity type; `None` for rows of no type that the profile knows.
     pub entity: Option<String>,
-    /// The name of the row, such as `by_bib`. For rows of no type, how their RowKeys begin: their letters up to
-    /// the first separator, as `BIB:`, or `(digits)`, `(digits..)`, `(GUID)`, `(text)`, `(empty)`. Behind 60
-    /// such beginnings, `(others)`.
+    /// The name of the row, such as `by_bib`. For rows of no type, how their RowKeys begin: their letters up to the
+    /// first separator, as `BIB:`, or `(digits)`, `(digits..)`, `(GUID)`, `(text)`, `(empty)`. After 60 such
+    /// beginnings, `(others)`.
     pub name: String,
     /// The part that the rows play.
     pub role: RowRole,
@@ -270,11 +269,11 @@ pub struct ComponentProfile {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Distinct {
-    /// So many.
+    /// This number, exactly.
     Exactly(u64),
-    /// More than that; they were not counted further.
+    /// More than this number; the profile stopped counting there.
     MoreThan(u64),
-    /// About so many: within 5 % in 998 of 1,000 tables, by a sketch with a standard error of 1.6 %.
+    /// An estimate: within 5 % in 998 of 1,000 tables, by a sketch with a standard error of 1.6 %.
     About(u64),
 }
 
@@ -302,7 +301,8 @@ impl fmt::Display for Distinct {
 
 /// How the order of PartitionKeys compares with the order in which the partitions were first written.
 ///
-/// A Timestamp is that of the last write of a row. So a partition counts as written when its oldest row was.
+/// A Timestamp is that of the last write of a row. So the oldest Timestamp of a partition counts as its first
+/// write.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct WriteOrder {

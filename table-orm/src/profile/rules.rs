@@ -53,7 +53,7 @@ fn percent(part: u64, whole: u64) -> String {
     format!("{:.0} %", 100.0 * part as f64 / whole.max(1) as f64)
 }
 
-/// Whether a part is at least so many hundredths of the whole.
+/// Whether a part is at least that number of hundredths of the whole.
 const fn is_share(part: u64, whole: u64, hundredths: u64) -> bool {
     part as u128 * 100 >= whole as u128 * hundredths as u128
 }
@@ -108,7 +108,7 @@ const fn in_partition(kind: &KindProfile) -> bool {
     matches!(kind.role, RowRole::Entity | RowRole::Copy)
 }
 
-/// As the compiler refuses a `bool` alone, but of what is stored.
+/// The compiler refuses a PartitionKey of one `bool`. This finds two values in what is stored.
 fn two_partitions(report: &ProfileReport) -> Vec<Advice> {
     let of = |entity: &str, is: fn(&KindProfile) -> bool| {
         let own = report.kinds.iter().filter(|kind| kind.entity.as_deref() == Some(entity));

@@ -20,7 +20,7 @@ impl Sizes {
         Self { sketch: Sketch::new(), bytes: 0, rows: [0; CLASSES], bytes_of: [0; CLASSES] }
     }
 
-    /// Adds an entity of so many bytes.
+    /// Adds an entity of `bytes` bytes.
     pub fn add(&mut self, bytes: u64) {
         self.sketch.add(bytes);
         self.bytes += bytes;

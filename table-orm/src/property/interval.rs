@@ -4,8 +4,8 @@
 
 use crate::model::DateTime;
 
-/// How instants, or what a series is ordered by, become consecutive numbers: [`Every`] so many seconds, or
-/// [`Numbered`].
+/// How instants, or what a series is ordered by, become consecutive numbers: [`Every`] counts periods of a number
+/// of seconds, [`Numbered`] has numbers of your own.
 ///
 /// Implement it for periods of your own, such as months. Larger values of [`At`](Self::At) must not have smaller
 /// numbers.

@@ -21,8 +21,8 @@ use std::marker::PhantomData;
 /// The values of the last `N` periods, for `#[table(series)]`: each new value overwrites the one `N` periods before.
 ///
 /// The periods are those of `P`: [`Hours`](super::Hours), [`Minutes`](super::Minutes), [`Days`](super::Days),
-/// [`Every`] so many seconds, or [`Numbered`]. A ring takes two properties for each slot, so `N` is at
-/// most 126.
+/// [`Every`] for a number of seconds, or [`Numbered`] for numbers of your own. A ring takes two properties for each
+/// slot, so `N` is at most 126.
 ///
 /// `N` may grow: stored values keep their periods, and the newest of a slot counts. A ring with a smaller `N` does not
 /// read the slots from `N` on. Up to 100 slots have names with two digits, more have three: a change across 100 leaves

@@ -12,8 +12,8 @@ pub enum Slots {
     Fixed(usize),
     /// At most that many.
     UpTo(usize),
-    /// Exactly that many; each may be empty, and has a stamp beside it: the number of a period of so many
-    /// [seconds](super::Interval::SECONDS).
+    /// Exactly that many; each may be empty, and has a stamp beside it: the number of a period, whose length is the
+    /// second value, in [seconds](super::Interval::SECONDS).
     Ring(usize, u32),
 }
 

@@ -1,10 +1,9 @@
 //! Registers: which partitions of a table have unfinished work, so that it is found without a scan.
 //!
-//! A register is a table of *pointers*. A pointer is a row that names a partition, and a kind of work. Before
-//! work begins that may leave rows in a partition, its process makes sure that a pointer stands, and
-//! [covers](cover()) the work by it. One pointer covers all work of a kind in a partition. It stands for a
-//! minute after the last, so a busy partition costs one request in a minute.
-//! What the work is, a register does not know.
+//! A register is a table of *pointers*. A pointer is a row that names a partition, and a kind of work. Before work
+//! begins that may leave rows in a partition, its process makes sure that a pointer stands, and [covers](cover())
+//! the work by it. One pointer covers all work of a kind in a partition. It stands for a minute after the last, so
+//! a busy partition costs one request a minute. What the work is, a register does not know.
 //!
 //! Whoever finishes what ended processes left reads the [pointers](pointers()) first, then looks for unfinished
 //! work in the partitions that they name, and deletes pointers that are older than [`GRACE`] where there is none.

@@ -1,4 +1,4 @@
-//! The compile error for `.await` on a query that a last method sends.
+//! The compile error for `.await` on a query that needs a last method, such as `collect`.
 
 use super::list::List;
 use super::union::UnionList;

@@ -1,4 +1,4 @@
-//! The register of a table: made and used from then on.
+//! Creates the register of a table, and uses it from then on.
 
 use super::{Repo, create_table_if_not_exists};
 use crate::entity::TableEntity;

@@ -1,8 +1,7 @@
 //! Sums over all partitions: the copies of totals, read and compared with the totals.
 //!
-//! Invariant: a copy is judged only while the rows of its total are as they were before and after it was read, and
-//! by the intents that were there in between, before it was read. A copy that differs then and that no intent
-//! lists is wrong.
+//! Invariant: a copy is judged only if the rows of its total are the same before and after it is read, and by the
+//! intents that are read in between, before the copy. A copy that differs then and that no intent lists is wrong.
 
 use super::sums::{StoredTotal, StoredTotals, SumProblem, WrongSum, pages, to_i64};
 use crate::entity::{

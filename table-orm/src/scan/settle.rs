@@ -1,4 +1,4 @@
-//! The settling of what ended processes left, in one partition or in a whole table.
+//! Settles what ended processes left, in one partition or in a whole table.
 
 use super::Scan;
 use crate::entity::{DynamicEntity, TableEntity};

@@ -1,4 +1,4 @@
-//! What reports of calls name a store.
+//! The name of a store in reports of calls.
 
 use std::borrow::Cow;
 

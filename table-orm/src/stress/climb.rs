@@ -1,11 +1,11 @@
 //! The search for the rate that a store keeps.
 //!
-//! The rate rises by a factor until a step is not kept twice: a passing fault ends no search, and a store that
-//! lets a burst pass has spent it by then. What the store took the second time is held for longer. Whenever
-//! that is not kept, what it took then, less 1 %, is held next.
+//! The rate rises by a factor until the store fails to keep a step twice. So a passing fault does not end the
+//! search, and a store that allows a burst has no more of it left. The rate that the store took the second time is
+//! held for longer. Whenever the store does not keep it, the next rate is what it took, less 1 %.
 //!
-//! A store that takes less than half of what it kept before, or of what was held, takes less the more it is asked
-//! for. What it kept before is held then, and after that a fifth less each time.
+//! Some stores take less, the more they are asked for: less than half of what they kept before, or of what was
+//! held. Then the rate that the store kept before is held, and after that a fifth less each time.
 
 use super::meter::Meter;
 use super::report::{Ending, FirstRefusal, Phase, StepKind, StepOutcome, StressStep, Sustained};

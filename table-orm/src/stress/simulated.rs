@@ -8,9 +8,9 @@ use crate::store::Store;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A service that refuses what exceeds its rates, as the Table service documents it: by default 2,000
-/// entities a second in a partition and 20,000 in all, with latencies of 0 to 20 ms. An idle
-/// partition takes one second's worth at once.
+/// A service that rejects what exceeds its rates, as the Table service documents it: by default 2,000
+/// entities a second in a partition and 20,000 in all, with latencies of 0 to 20 ms. An idle partition
+/// takes one second's worth at once.
 ///
 /// Rows are kept in memory. Its clock is tokio's: under a paused clock, hours take seconds.
 ///

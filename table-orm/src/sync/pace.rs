@@ -3,7 +3,7 @@
 use super::{Timer, TokenBucket};
 use std::time::Duration;
 
-/// Lets so many items begin in a second, or any number.
+/// Lets at most `per_second` items begin in a second, or any number of them without it.
 #[derive(Debug)]
 pub(crate) struct Pace {
     timer: Timer,

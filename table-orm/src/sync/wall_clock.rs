@@ -1,4 +1,4 @@
-//! The time as this machine believes it to be. Names begin with it, and it says what has expired; nothing else
+//! The time by this machine's clock. Random names begin with it, and it decides what has expired; nothing else
 //! depends on it.
 
 use crate::model::DateTime;

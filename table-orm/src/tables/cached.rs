@@ -1,4 +1,4 @@
-//! The rows that a connection keeps.
+//! The counts of a connection's cache.
 
 use super::Tables;
 use crate::cache::CacheCounts;

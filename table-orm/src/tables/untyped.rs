@@ -1,4 +1,4 @@
-//! Rows of whatever type: a table's, read whole, and out to text and back.
+//! Untyped calls: the rows of a table, its scans, and its exports and imports.
 
 use super::Tables;
 use crate::entity::DynamicEntity;

@@ -24,7 +24,7 @@ pub struct ServiceSettings {
     pub account_target: Option<f64>,
     /// Entities a second of each partition.
     pub partition_target: Option<f64>,
-    /// The most requests it answers; it refuses later ones, so that the test of a client that never
+    /// The most requests it answers; it rejects later ones, so that the test of a client that never
     /// ends fails.
     pub most_requests: Option<u64>,
     /// Whether the service keeps the queries.

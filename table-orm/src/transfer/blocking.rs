@@ -1,4 +1,4 @@
-//! Readers and writers that block, as those that are polled: one way through the code for both.
+//! Blocking readers and writers as asynchronous ones, so that exports and imports have one code path.
 
 use std::io::{self, BufRead, Read, Write};
 use std::pin::Pin;

@@ -13,7 +13,7 @@ use crate::scan::{Scan, ScanPage, ScanStream, Untyped};
 use std::io::{self, Write};
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 
-/// An export of the rows that a scan reads: of a whole table, unless [`scan`](Self::scan) chooses.
+/// An export of the rows that a scan reads: of a whole table, unless [`scan`](Self::scan) chooses a part.
 ///
 /// ```
 /// # use table_orm::{DynamicEntity, TableName, Tables};

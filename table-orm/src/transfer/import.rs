@@ -21,7 +21,7 @@ const BLOCK: (usize, usize) = (10_000, 16 * 1024 * 1024);
 
 /// An import into a table or a repository. Rows that exist are replaced, unless it is
 /// [`insert_only`](Self::insert_only). It stops at the first row that is refused, unless
-/// [`on_refused`](Self::on_refused) takes those.
+/// [`on_refused`](Self::on_refused) is set.
 ///
 /// It may be repeated: a row that was written is written again, with the same content.
 ///
@@ -132,8 +132,8 @@ impl<'a, D: Destination> Import<'a, D> {
         self
     }
 
-    /// Leaves out the rows up to a line of the text, from 1: goes on where an earlier import of the same
-    /// text was, as the last [`Imported::line`] of [`on_progress`](Self::on_progress) says.
+    /// Leaves out the rows up to a line of the text, counted from 1. To continue an earlier import of the same
+    /// text, pass the last [`Imported::line`] of its [`on_progress`](Self::on_progress).
     ///
     /// ```
     /// # use table_orm::{TableName, Tables};

@@ -1,4 +1,4 @@
-//! New accounts take their slots.
+//! Moves slots to new accounts, until each account has its share.
 
 use super::super::AccountsError;
 use super::map::Slot;

@@ -1,4 +1,4 @@
-//! Where each slot is.
+//! The map: which account each slot is in.
 
 use super::super::route::{SLOTS, account_of, slot_of};
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ pub(super) struct Map {
 }
 
 impl Map {
-    /// The map of so many accounts that have no rows yet.
+    /// The map of that number of accounts, which have no rows yet.
     pub fn first(accounts: usize) -> Self {
         let slots = (0..SLOTS).map(|slot| Slot::At(account_of(slot, accounts))).collect();
         Self { version: 1, slots }
@@ -42,8 +42,8 @@ impl Map {
         last.max().map_or(0, |last| last.saturating_add(1))
     }
 
-    /// The same map with the slots on their way that so many accounts give to the new ones; `None` if no
-    /// slot has to move.
+    /// The same map, in which slots are on their way to the new ones of that number of accounts; `None` if no slot
+    /// has to move.
     pub fn grown(&self, accounts: usize) -> Option<Self> {
         let mut grown = self.clone();
         for (number, slot) in (0..SLOTS).zip(&mut grown.slots) {

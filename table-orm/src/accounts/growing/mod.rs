@@ -12,9 +12,9 @@
 //! | `ACC:OPEN` | while the partition takes writes: each transaction merges nothing into it, and fails without it |
 //! | `ACC:COPY` | while rows are copied here: each transaction of the copy merges nothing into it |
 //!
-//! A partition goes from nothing to `MADE` and `OPEN`, or to `MADE` and `COPY` and then `OPEN`, and at
-//! last to `MADE` alone. Each step inserts `MADE` or deletes what the step before inserted, so a request
-//! that comes late, from whomever, finds a later state and fails.
+//! A partition goes from nothing to `MADE` and `OPEN`, or to `MADE` and `COPY` and then `OPEN`, and at last to
+//! `MADE` alone. Each step inserts `MADE` or deletes what the step before inserted, so a request that comes late,
+//! whoever sent it, finds a later state and fails.
 //!
 //! A new account gets the tables of the first one before any slot moves to it. No table can be deleted then.
 //!
@@ -26,9 +26,9 @@
 //! - A write takes effect only where `OPEN` is, and at most one account has it.
 //! - A partition is copied after it was closed, and opened elsewhere after it was copied. Its rows are
 //!   deleted after that.
-//! - A read that the app gets ended within [`SETTLE`] of the reading of its map, and the mover closes
-//!   nothing within [`GRACE`] of the change of the map. So no app gets a row from before a move, as
-//!   long as no reader's clock is more than a tenth slower than the mover's.
+//! - A read whose rows the app gets ended within [`SETTLE`] after its process read the map, and the mover closes
+//!   nothing within [`GRACE`] after it changed the map. So no app gets a row from before a move, as long as no
+//!   reader's clock is more than a tenth slower than the mover's.
 //! - No table is deleted while slots move: the fences of its partitions would go with it.
 
 mod fence;

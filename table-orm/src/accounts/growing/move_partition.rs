@@ -1,6 +1,6 @@
-//! One partition goes from one account to another.
+//! Moves one partition from one account to another.
 //!
-//! Invariant: any step can be sent again, by any mover, at any time.
+//! Invariant: any mover can repeat any step at any time.
 
 use super::super::Answer;
 use super::Growing;

@@ -1,7 +1,7 @@
 //! Which partitions are known to take writes in the account that their slot moves to.
 //!
-//! Invariant: a partition that takes writes there goes on to, until a map of a later growth says that
-//! its slot moves again; so what is remembered holds for that account.
+//! Invariant: a partition that takes writes there keeps taking them, until a later growth moves its slot again. So
+//! what is remembered stays true for that account.
 
 use crate::model::TableName;
 use std::collections::HashSet;

@@ -1,7 +1,7 @@
-//! Reads: from where the partition is.
+//! Reads a partition from the account that it is in.
 //!
-//! Invariant: what is read where a slot comes from counts only if its partition does not yet take writes
-//! where the slot goes to, as looked up afterwards.
+//! Invariant: while a slot moves, rows read from its old account count only if the partition does not take writes
+//! in the new account yet, as a later read of the new account shows.
 
 use super::super::Answer;
 use super::super::merge::{self, AccountPage, Merged};

@@ -1,4 +1,4 @@
-//! Writes: where the partition takes them.
+//! Sends each write to the account in which its partition takes writes.
 
 use super::super::Answer;
 use super::fence::{OPEN, begin, commit_behind, is_reserved};

@@ -11,10 +11,9 @@ use time::OffsetDateTime;
 
 /// A grant of access to one table, or a range of its keys, until an expiry.
 ///
-/// Signing it with the account's key returns the query string to hand out. A change of the account
-/// key revokes it, and for a signature [of a stored policy](Self::of_policy) a change of the policy.
-/// Azurite checks the signature of a range of keys, but does not
-/// enforce the range.
+/// Signing it with the account's key returns the query string to hand out. A new account key revokes it. So does a
+/// change of its stored policy, if it is [of one](Self::of_policy). Azurite checks the signature of a range of
+/// keys, but does not enforce the range.
 ///
 /// The guide's chapter [Direct access](crate::guide::run::direct_access) shows what to grant, how
 /// browsers use a signature, and what somebody who steals one can do.
@@ -186,8 +185,8 @@ impl TableSas {
     /// Returns the signature's query string, to append to the table's URL or to pass to
     /// [`Credential::sas`].
     ///
-    /// An expiry in the past is signed too, because clocks differ and apps test with it. The
-    /// service then refuses the signature.
+    /// An expiry in the past is signed too, because clocks differ and apps test with it. The service
+    /// then rejects the signature.
     ///
     /// # Errors
     /// Returns [`SasError`] when the grant is empty or invalid, or the key cannot sign.

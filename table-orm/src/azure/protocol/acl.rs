@@ -16,8 +16,8 @@ pub const MAX_ACCESS_POLICIES: usize = 5;
 /// The most characters of a policy's id.
 pub const MAX_POLICY_ID: usize = 64;
 
-/// What the signatures of one id permit on a table, and when. What a policy does not state, each
-/// signature has to. Azurite takes only policies that state all three.
+/// What the signatures of one id permit on a table, and when. Each signature must state what its policy does not.
+/// Azurite takes only policies that state all three.
 ///
 /// ```
 /// use table_orm::azure::{AccessPolicy, Permissions};
@@ -114,7 +114,7 @@ impl TableService {
         }
     }
 
-    /// Builds the request that replaces all access policies of a table. None removes all.
+    /// Builds the request that replaces all access policies of a table. An empty list removes them.
     ///
     /// # Errors
     /// Fails with `InvalidInput` when there are more than 5 policies, two of one id, an id that no

@@ -237,8 +237,8 @@ impl TableService {
         }
     }
 
-    /// Builds the request that replaces the service's CORS rules, and no other property. No rules
-    /// turn CORS off.
+    /// Builds the request that replaces the service's CORS rules, and no other property. An empty list turns CORS
+    /// off.
     ///
     /// # Errors
     /// Fails when the rules exceed a limit of the service, or when the service would read a name as

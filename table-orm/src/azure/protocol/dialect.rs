@@ -1,4 +1,4 @@
-//! The implementations of the service.
+//! The implementations of the service, whose answers differ.
 
 /// The implementation of the service that answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

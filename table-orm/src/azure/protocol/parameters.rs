@@ -1,7 +1,7 @@
 //! The query string of a request.
 //!
-//! Invariant: no value changes the meaning of the text around it. Names of properties are sent as they are, so
-//! other text is refused; all else is encoded.
+//! Invariant: no value changes the meaning of the text around it. Names of properties are sent as they are, and
+//! other text in their place is refused. All other values are encoded.
 
 use super::encode::push;
 use crate::codec::is_property_name;

@@ -1,5 +1,4 @@
-//! Where the text of a request goes: into its address, into its body, or only into the count of its
-//! bytes.
+//! Where the text of a request is written: into its URL, into its body, or only into a count of bytes.
 
 /// Takes text, one piece after another.
 pub(crate) trait Sink {

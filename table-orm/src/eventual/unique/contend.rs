@@ -1,8 +1,8 @@
 //! Who gets a value that several want.
 //!
 //! The order is what makes it safe: the ticket of the other reserver is [ended](Guards::end_ticket) before the
-//! entity is read the second time. After that, its transaction cannot give it the value any more, so what the
-//! reading shows stays. The guard is replaced in the version that was read first, so nobody else has decided
+//! entity is read the second time. After that, its transaction cannot give it the value any more, so what this read
+//! shows stays true. The guard is replaced in the version that was read first, so nobody else has replaced it
 //! meanwhile.
 
 use super::guard::{Guard, Guards, Home};

@@ -1,11 +1,11 @@
-//! The end of a ticket whose transaction did not take the values: an intent comes in its place.
+//! Ends a ticket whose transaction did not take the values: replaces it by an intent.
 //!
 //! Invariant: one transaction deletes the ticket and inserts an intent that lists its values. So at each instant
 //! a guard that was made with the ticket is named by a row of the entity's partition, whoever ends the ticket, and
 //! whoever ends in between: one ticket may have guards of several values, and who ends it may know of one.
 //!
-//! The intent has the name of the ticket after its own start, so the reserver finds it, whoever put it there. A
-//! late request can bring a ticket back that went already. Where the intent of the first time is still there, the
+//! The intent has the name of the ticket after its own start, so the reserver finds it, whoever inserted it. A late
+//! request can insert a ticket again that was already ended. If the intent of the first time is still there, the
 //! one of the second time has a new name.
 
 use super::guard::{Guard, Guards};

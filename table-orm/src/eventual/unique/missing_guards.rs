@@ -1,5 +1,5 @@
-//! Guards of values that entities have without one: those of a `unique(.., across)` that was added to stored
-//! data, and those that another program deleted.
+//! Inserts the guards of values that entities have without one, because `unique(.., across)` was added to stored
+//! data, or because another program deleted them.
 
 use super::guard::{Guards, Home};
 use super::reservation::Reservation;

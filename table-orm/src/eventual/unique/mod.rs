@@ -13,8 +13,8 @@
 //! 3. Write the entity in a transaction that deletes the ticket in its version. If that fails, end the ticket
 //!    and then release the values.
 //!
-//! To *end* a ticket is to put an intent for its values in its place. Who takes a value over, who gives one up,
-//! and a sweep end tickets; where nothing was reserved, it is just deleted.
+//! To *end* a ticket is to put an intent for its values in its place. A taker of a value, a writer that gives one
+//! up, and a sweep end tickets. If nothing was reserved, the ticket is just deleted.
 //!
 //! Invariants:
 //! - No two canonical rows have one value, at any instant; each has its guard.
@@ -28,8 +28,8 @@
 //!   entity has the value, or that the guard's ticket is there. So a sweep finds what ended processes left.
 //!
 //! One exception: a request that writes a guard after its ticket is gone. The intent in place of the ticket stays
-//! until its reserver clears it, who does so only if each of its requests was answered, or until a sweep. A
-//! guard that is written after the sweep is named by nobody. It blocks nobody; `verify_guards` finds it.
+//! until a sweep, or until its reserver clears it, which it does only if each of its requests was answered. No row
+//! names a guard that is written after the sweep. It blocks nobody; `verify_guards` finds it.
 
 mod contend;
 mod guard;

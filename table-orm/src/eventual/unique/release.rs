@@ -1,4 +1,4 @@
-//! Values that an entity does not have any more.
+//! Releases the values that an entity does not have any more.
 
 use super::guard::{Guards, Home};
 use crate::error::{Error, Result};

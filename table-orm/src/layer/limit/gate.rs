@@ -1,7 +1,7 @@
-//! Permits whose number changes while they are out.
+//! Permits whose number changes while some are in use.
 //!
-//! Invariant: no call waits for ever because others are not polled. The task that made those may await
-//! this one, and their permits would never come back.
+//! Invariant: no call waits for ever because calls that hold permits are not polled. Their task may be awaiting
+//! this one, so their permits would never come back.
 
 use super::watch::Watch;
 use futures_util::FutureExt as _;

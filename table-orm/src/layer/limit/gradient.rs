@@ -1,20 +1,19 @@
-//! How many requests a service takes at once, learned from how long it takes for them.
+//! How many requests a service handles well at once, learned from how long they take.
 //!
-//! The form is that of the gradient limits of Netflix's `concurrency-limits` (`GradientLimit` with its
-//! probes, `Gradient2Limit` with its tolerance), which go back to TCP Vegas: while requests take about as
-//! long as they do in a service at rest, more are let in at once; once they take longer, they only wait
-//! there for each other, and fewer are.
+//! The form is that of the gradient limits of Netflix's `concurrency-limits` (`GradientLimit` with its probes,
+//! `Gradient2Limit` with its tolerance), which go back to TCP Vegas. While requests take about as long as in a
+//! service at rest, the limit rises. Once they take longer, they only wait for each other in the service, and the
+//! limit falls.
 //!
 //! - Requests are compared with like ones: of one operation, and of about one size. What such a request
 //!   takes at rest is the mean of those that were sent while at most [`QUIET`] were in flight.
-//! - After each window of as many answers as the limit is, the limit becomes
-//!   `limit * gradient + sqrt(limit)`, where `gradient = TOLERANCE * at_rest / now`, between 0.5 and 1,
-//!   by the median of the window. So one slow partition among many does not slow the others down. The limit
-//!   rises only if it is used.
+//! - A window has as many answers as the limit. After it, the limit becomes `limit * gradient + sqrt(limit)`, where
+//!   `gradient = TOLERANCE * at_rest / now` is between 0.5 and 1, and `now` is the median of the window. So one
+//!   slow partition among many does not slow the others down. The limit rises only if it is used.
 //! - Requests that take more than [`SLOW`] are too many, whatever they take at rest: some of them would get
 //!   no answer in time. The limit then falls in proportion, to 1 if need be.
-//! - A refusal (no answer, 408, 429 and 5xx) takes a tenth of the limit, once a window. A request that was
-//!   given up has taken at least the time until then.
+//! - A failure (no answer, 408, 429 and 5xx) lowers the limit by a tenth, once a window. A request that was dropped
+//!   counts as having taken the time until then.
 //! - If nothing was sent at rest for [`PROBE_EVERY`], the limit falls to [`QUIET`] for [`PROBES`] answers:
 //!   a service that has become slower is measured anew.
 //!
@@ -26,7 +25,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// So many requests at once leave a service at rest.
+/// A service with at most this number of requests at once is at rest.
 const QUIET: usize = 2;
 /// How many times longer than at rest requests may take while the limit rises.
 const TOLERANCE: f64 = 2.0;
@@ -37,12 +36,12 @@ const SLOW: f64 = 10.0;
 const FIRST: f64 = 8.0;
 /// The fewest answers of a window.
 const LEAST_WINDOW: usize = 8;
-/// What a refusal leaves of the limit.
+/// What a failure leaves of the limit.
 const AFTER_REFUSAL: f64 = 0.9;
 /// How long measurements at rest are believed, and how many make a new one.
 const PROBE_EVERY: Duration = Duration::from_secs(30);
 const PROBES: u32 = 5;
-/// The weight of a new measurement is at least one of so many.
+/// The weight of a new measurement is at least one in this number.
 const REMEMBERED: u32 = 20;
 
 /// Requests that take about as long as each other at rest.

@@ -62,10 +62,9 @@ impl Limit {
         Self { in_flight: requests, per_partition: None, is_adaptive: false }
     }
 
-    /// Adapts the limit to the service: fewer requests run at once while the service takes longer or refuses
-    /// requests, but at least 1, and at most the set limit. It begins with two, and finds out within some
-    /// requests how many the service takes at once. It follows the gradient limits of Netflix's
-    /// `concurrency-limits`.
+    /// Adapts the limit to the service: fewer requests run at once while the service takes longer or rejects
+    /// requests, but at least 1, and at most the set limit. It begins with two, and learns within some requests how
+    /// many the service takes at once. It follows the gradient limits of Netflix's `concurrency-limits`.
     ///
     /// So a slow server works at its full speed, whatever that is, and answers in time.
     pub const fn adaptive(mut self) -> Self {

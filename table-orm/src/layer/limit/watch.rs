@@ -1,4 +1,4 @@
-//! Whether a request is waited for, or could go on and nobody polls its call.
+//! Whether a call waits for its request, or could go on but is not polled.
 //!
 //! A task stops polling a call, for example, while it works on one item of a stream that makes others
 //! (`buffer_unordered`). Such time is not the service's.

@@ -1,4 +1,4 @@
-//! What is tried again, and when.
+//! The policy of retries: what is sent again, and when.
 
 use crate::store::StoreError;
 use std::fmt;

@@ -5,10 +5,10 @@
 //! - Two entities that have a row in common are written in the order of the input. The second is sent
 //!   after the answer to the first.
 //! - The report lists each entity once: as written, as failed, or in the remainder.
-//! - Memory holds at most [`OPEN_OPERATIONS`] operations of [`OPEN_BYTES`] bytes that wait for others
-//!   of their partition, the entities of twice `parallelism` transactions, 10,000 keys of rows in other
-//!   partitions that wait to be settled, the groups that are being settled, and the failed entities,
-//!   whatever the length of the input and the number of its partitions.
+//! - Memory is bounded, whatever the length of the input and the number of its partitions. It holds at most
+//!   [`OPEN_OPERATIONS`] operations of [`OPEN_BYTES`] bytes that wait for others of their partition, the entities
+//!   of twice `parallelism` transactions, 10,000 keys of rows in other partitions that wait to be settled, and the
+//!   groups that are being settled. Beside these, it holds the failed entities.
 
 mod builder;
 mod chunk;

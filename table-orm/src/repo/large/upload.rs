@@ -27,9 +27,10 @@ impl<E: TableEntity> Repo<E> {
     /// entity with the [`Large`] that [`finish`](Upload::finish) returns: the value exists for readers from that
     /// transaction on. It belongs to this entity: another one, or this one under another key, cannot be stored with it.
     ///
-    /// If the process ends before, nobody refers to the bytes: [`verify`](Self::verify) finds them after a day, and
-    /// [`repair`](Self::repair) removes them. [`remove_unused_values`](Self::remove_unused_values) does so at once.
-    /// When the entity is stored with another value later, or is deleted, a write that has read it removes the bytes.
+    /// If the process ends before that, no entity refers to the bytes: [`verify`](Self::verify) finds them after a
+    /// day, and [`repair`](Self::repair) removes them. [`remove_unused_values`](Self::remove_unused_values) does so
+    /// at once. When the entity is stored with another value later, or is deleted, a write that has read it removes
+    /// the bytes.
     ///
     /// ```
     /// use table_orm::property::Large;

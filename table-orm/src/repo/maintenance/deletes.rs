@@ -46,7 +46,7 @@ impl<'c> Deletes<'c> {
         Deleted { rows, requests: self.batches.len() as u64, changed: Vec::new() }
     }
 
-    /// Sends the transactions, so many at once.
+    /// Sends the transactions, `parallelism` of them at once.
     pub async fn send(self, parallelism: usize) -> Result<Deleted> {
         let client = self.client;
         let sending: Vec<_> = self.batches.into_iter().map(|batch| delete(client, batch)).collect();

@@ -1,6 +1,6 @@
-//! Index rows that are out of step. [`verify`](crate::Repo::verify) finds them,
-//! [`repair`](crate::Repo::repair) corrects them, [`backfill`](crate::Repo::backfill) writes the rows of a
-//! new row template, [`rewrite`](crate::Repo::rewrite) stores rows in the present form of their type, and
+//! The upkeep of stored rows. [`verify`](crate::Repo::verify) finds rows that are out of step,
+//! [`repair`](crate::Repo::repair) corrects them, [`backfill`](crate::Repo::backfill) writes the rows of a new row
+//! template, [`rewrite`](crate::Repo::rewrite) stores rows in the present form of their type, and
 //! [`drop_row`](crate::Repo::drop_row) deletes the rows of a template that the type no longer has.
 
 mod backfill;

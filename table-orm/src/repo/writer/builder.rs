@@ -1,4 +1,4 @@
-//! A writer to be opened, with its settings.
+//! The settings of a writer, and the call that opens it.
 
 use super::handle::{Inlet, Message, Writer};
 use super::journal::Journal;

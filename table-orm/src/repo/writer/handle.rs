@@ -1,4 +1,4 @@
-//! What an app holds of a writer.
+//! The handle of a writer, by which an app sends it entities.
 
 use super::journal::Journal;
 use super::lanes::Ticket;

@@ -1,7 +1,7 @@
 //! A checkpoint's text: one JSON object, the same in a file and in a row.
 //!
-//! Invariant: its last member is a hash of the text before it, so a text that was altered or cut short
-//! is refused. Read as a checkpoint, it would skip rows.
+//! Invariant: its last member is a hash of the text before it, so a text that was altered or cut short is refused.
+//! As a checkpoint, such a text would skip rows.
 
 use crate::entity::RowHead;
 use crate::error::ScanError;

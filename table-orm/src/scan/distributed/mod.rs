@@ -13,10 +13,9 @@
 //! twice only if its handler failed, or its worker was killed or slept for longer than its lease,
 //! before the page was noted as done. That repeats one page of each range each time.
 //!
-//! Correctness rests on ETags alone. Clocks only decide when another worker may take the range of a
-//! silent one. Machines whose clocks differ by a good part of the lease of 60 s take ranges from each
-//! other while they work on them, so pages are read twice, or leave the ranges of dead workers for
-//! longer.
+//! Correctness rests on ETags alone. Clocks only decide when another worker may take the range of a silent one. If
+//! the clocks of machines differ by a good part of the lease of 60 s, they take ranges from each other too early,
+//! so pages are read twice, or take the ranges of dead workers too late.
 //!
 //! # Costs
 //!

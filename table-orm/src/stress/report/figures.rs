@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub struct Phase {
     /// How many partitions shared the load.
     pub partitions: u32,
-    /// In order of time.
+    /// The steps, in order of time.
     pub steps: Vec<StressStep>,
     /// The first 429 or 503.
     pub first_refusal: Option<FirstRefusal>,
@@ -36,13 +36,13 @@ pub struct StressStep {
     pub offered: f64,
     /// Entities a second in requests that succeeded.
     pub entities_per_second: f64,
-    /// Requests a second, whatever became of them.
+    /// Requests a second, whether they succeeded or not.
     pub requests_per_second: f64,
     /// Calls that were sent.
     pub calls: u64,
     /// Calls that failed, rejected ones among them.
     pub failed: u64,
-    /// Calls that were due and not sent, as too many others were in flight.
+    /// Calls that were due and not sent, because too many others were in flight.
     pub unsent: u64,
     /// Requests.
     pub requests: u64,
@@ -68,7 +68,7 @@ pub struct StressStep {
 pub enum StepKind {
     /// A higher rate than before.
     Ramp,
-    /// A rate that may be kept, for longer.
+    /// A rate that the store may keep, held for longer.
     Hold,
 }
 
@@ -116,11 +116,11 @@ pub struct Sustained {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Ending {
-    /// It found the rate that is kept.
+    /// It found the highest rate that the store keeps.
     Found,
-    /// The highest rate of the test was kept.
+    /// The store kept the highest rate of the test.
     MostRate,
-    /// No rate was kept.
+    /// The store kept no rate.
     NoRate,
     /// More requests than the test may send would have followed.
     MostRequests,

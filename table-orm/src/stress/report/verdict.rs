@@ -11,7 +11,7 @@ const EXACT: f64 = 0.99;
 /// The part of a load that is added to leave room.
 const HEAD_ROOM: f64 = 0.25;
 
-/// The targets of the documents.
+/// The targets that the service's documentation states.
 pub(in crate::stress) const DEFAULT_TARGETS: [(&str, u32, TargetScope); 3] = [
     ("older documents", OLDER_PARTITION_TARGET, TargetScope::Partition),
     ("service, partition", PARTITION_TARGET, TargetScope::Partition),
@@ -22,9 +22,9 @@ pub(in crate::stress) const DEFAULT_TARGETS: [(&str, u32, TargetScope); 3] = [
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct StressTarget {
-    /// Whose it is.
+    /// Who states the target.
     pub name: String,
-    /// In entities of up to 1 KiB.
+    /// The rate, in entities of up to 1 KiB a second.
     pub entities_per_second: f64,
     /// What has to sustain it.
     pub scope: TargetScope,
@@ -41,7 +41,7 @@ pub enum TargetScope {
 }
 
 impl TargetScope {
-    /// Whether it is that of a search over so many partitions.
+    /// Whether a search over that number of partitions shows whether the target is met.
     pub(in crate::stress) fn is_of(self, partitions: u32) -> bool {
         (partitions == 1) == (self == Self::Partition)
     }
@@ -95,16 +95,16 @@ pub struct Shards {
     pub load: f64,
     /// What one partition sustains.
     pub sustained: f64,
-    /// Whether it may sustain more, so that fewer partitions may do.
+    /// Whether one partition may sustain more, so that fewer partitions may suffice.
     pub is_at_least: bool,
     /// `load / sustained`, rounded up. The rate is known to 1 %, so a part of a partition below that does not count.
     pub least: u64,
     /// The part of the load that is added to leave room: 0.25.
     pub head_room: f64,
-    /// The same with head room.
+    /// The same for the load with head room.
     pub with_head_room: u64,
-    /// What all partitions of the test together sustained, if that is less than the load: then no number of partitions
-    /// carries it.
+    /// What all partitions of the test together sustained, if that is less than the load: then no number of
+    /// partitions sustains it.
     pub together: Option<f64>,
 }
 
