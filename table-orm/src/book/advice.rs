@@ -7,6 +7,7 @@ use super::report::BookReport;
 use super::sample::Sample;
 use super::usage::{queries, reads};
 use crate::entity::CopyKind;
+use crate::model::EXPIRY_START;
 use crate::query::{Filter, QueryClass};
 use std::collections::BTreeSet;
 
@@ -133,7 +134,7 @@ fn of_rows(sample: &Sample, patterns: &[Pattern], findings: &mut Vec<BookFinding
                 row: row.name,
                 stored_bytes,
                 // No other template may begin so.
-                is_purge_index: row.partition.starts_with("EXP:"),
+                is_purge_index: row.partition.starts_with(EXPIRY_START),
             });
             continue;
         }
