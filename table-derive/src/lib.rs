@@ -22,6 +22,7 @@
 //! expiry     what `expires` adds to an entity
 //! variants   what the user wrote on the enums and newtypes of the smaller derives
 //! model      an entity whose key templates are resolved
+//! growing    how far a PartitionKey spreads writes
 //! names      the names of generated types and methods
 //! check      the rules, by subject
 //! expand     the code, by piece
@@ -38,6 +39,7 @@ mod errors;
 mod expand;
 mod expiry;
 mod fallback;
+mod growing;
 mod kind;
 mod model;
 mod names;

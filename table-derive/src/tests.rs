@@ -124,11 +124,13 @@ fn excess(own: usize, eventual: usize, table: &str) -> Option<usize> {
     let table: proc_macro2::TokenStream = table.parse().unwrap();
     let rows = (0..own).map(|row| {
         let (name, key) = (format_ident!("r{row}"), format!("{row:03}:{{day:05}}"));
-        quote!(#[row(#name, key = #key, allow_duplicate)])
+        let mark = (row > 0).then(|| quote!(, allow_duplicate));
+        quote!(#[row(#name, key = #key #mark)])
     });
     let others = (0..eventual).map(|row| {
         let (name, key) = (format_ident!("e{row}"), format!("E{row:03}:{{day:05}}__{{club}}"));
-        quote!(#[row(#name, partition = "all", key = #key, eventual, allow_duplicate)])
+        let mark = (row > 0).then(|| quote!(, allow_duplicate));
+        quote!(#[row(#name, partition = "all", key = #key, eventual #mark)])
     });
     let input = parse_quote! {
         #[table(name = "runs", partition = "{club}" #table)]

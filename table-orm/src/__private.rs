@@ -401,20 +401,54 @@ pub const fn assert_spreads(grows: bool) {
     );
 }
 
-/// Does not compile when a PartitionKey, whose components have these shapes, has at most two values.
+/// Does not compile when a PartitionKey has few values before a component that grows.
 #[track_caller]
-pub const fn assert_many_partitions(shapes: &[Shape]) {
-    let (mut keys, mut at) = (1_usize, 0);
-    while at < shapes.len() {
-        let texts = if let Shape::OneOf(texts) = shapes[at] { texts.len() } else { usize::MAX };
-        keys = keys.saturating_mul(texts);
-        at += 1;
-    }
+pub const fn assert_spreads_after(grows: bool) {
     assert!(
-        keys > 2,
+        !grows,
+        "the PartitionKey has at most 2 values before one that grows with time, so all writes go to at most 2 \
+         partition servers (append-only hot partition); start it with a value that spreads the load, or add \
+         `allow_append_only` to accept that"
+    );
+}
+
+/// Does not compile when a PartitionKey has at most two values.
+#[track_caller]
+pub const fn assert_many_partitions(has_few: bool) {
+    assert!(
+        !has_few,
         "the PartitionKey has at most two values, so at most two partition servers share the whole table; start it \
          with a value that spreads the load, or add `allow_single_partition` if the table stays small"
     );
+}
+
+/// Does not compile when the mark for a PartitionKey that grows accepts nothing.
+#[track_caller]
+pub const fn assert_append_only(is_needed: bool) {
+    assert!(is_needed, "nothing here needs `allow_append_only`; remove it");
+}
+
+/// Does not compile when the mark for a PartitionKey of few values accepts nothing.
+#[track_caller]
+pub const fn assert_single_partition(is_needed: bool) {
+    assert!(is_needed, "nothing here needs `allow_single_partition`; remove it");
+}
+
+/// How many values a component of that shape has.
+#[must_use]
+pub const fn values_of(shape: Shape) -> u64 {
+    if let Shape::OneOf(texts) = shape { texts.len() as u64 } else { u64::MAX }
+}
+
+/// Whether components with so many values make at most two keys.
+#[must_use]
+pub const fn has_few_values(values: &[u64]) -> bool {
+    let (mut keys, mut at) = (1_u64, 0);
+    while at < values.len() {
+        keys = keys.saturating_mul(values[at]);
+        at += 1;
+    }
+    keys <= 2
 }
 
 /// Does not compile when a rule of unions is broken, with that message.

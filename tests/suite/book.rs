@@ -1,12 +1,16 @@
 //! A book of access patterns says what each costs for the entities that its samples stand for, and what stands
 //! out.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use table_orm::book::{Book, BookFinding, BookFindingKind, BookReport, Pattern, Prices, Sample};
+use table_orm::book::{
+    Book, BookFinding, BookFindingKind, BookReport, PartitionLoad, Pattern, Prices, Sample,
+};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::layer::{Measure, as_pattern};
 use table_orm::model::{DateTime, Metadata};
+use table_orm::plan::Plan;
 use table_orm::store::Store as _;
 use table_orm::{Projection, Repo, ScanPermit, TableEntity, TableName, Tables};
 
@@ -359,6 +363,43 @@ fn rows_in_other_partitions_load_those_partitions() {
 }
 
 #[test]
+fn rows_in_other_partitions_that_the_answer_decides_load_those_of_the_samples() {
+    let orders = orders();
+    let loads = |plan: Plan| {
+        let report = book([Pattern::new("write", plan).per_second(1.0)]);
+        assert!(!report.patterns[0].at_least);
+        let load = |one: PartitionLoad| (one.partition_key, one.rows_per_second.round() as u64);
+        BTreeMap::from_iter(report.partitions.into_iter().map(load))
+    };
+    let expected = |loads: &[(&str, u64)]| {
+        BTreeMap::from_iter(loads.iter().map(|(key, rows)| ((*key).to_owned(), *rows)))
+    };
+    // The read, ten changes, and the read and the delete of what settles them. A ticket, its delete and a row, before and
+    // after.
+    let changed = expected(&[("acme", 13), ("DAY:2", 6)]);
+    assert_eq!(loads(orders.update(acme().by_number().number(2), |_| {}).plan().unwrap()), changed);
+    assert_eq!(loads(orders.upsert(&samples()[2]).plan().unwrap()), changed);
+    let tickets_first = orders.upsert(&samples()[2]).tickets_first().plan().unwrap();
+    assert_eq!(loads(tickets_first), expected(&[("acme", 12), ("DAY:2", 6)]));
+    let deleted = orders.force_delete(&samples()[2]).plan().unwrap();
+    assert_eq!(loads(deleted), expected(&[("acme", 13), ("DAY:2", 3)]));
+    // No sample has that key.
+    let unknown = orders.update(acme().by_number().number(77), |_| {}).plan().unwrap();
+    assert_eq!(loads(unknown), expected(&[("acme", 13), ("DAY:0", 6)]));
+    // Of ten samples, that stand for 5,000 entities, two or three are of each day.
+    let deleted = loads(orders.delete_partition(acme()).plan().unwrap());
+    let days = [("DAY:0", 4_500), ("DAY:1", 4_500), ("DAY:2", 3_000), ("DAY:3", 3_000)];
+    // The read of each canonical row, before and after, four rows and an intent, and its delete.
+    assert_eq!(deleted, expected(&[&days[..], &[("acme", 5_000 * 8)]].concat()));
+    // Over so many partitions as the pattern says.
+    let plan = orders.update(acme().by_number().number(2), |_| {}).plan().unwrap();
+    let spread = Pattern::new("spread", plan).per_second(6.0).over_other_partitions(3);
+    let report = book([spread]);
+    let day = report.partitions.iter().find(|load| load.partition_key == "DAY:2").unwrap();
+    assert_eq!(day.rows_per_second, 12.0);
+}
+
+#[test]
 fn the_rows_that_a_call_reads_are_those_of_all_its_queries() {
     let both = ["acme", "beta"].map(|customer| Order::partition(customer).by_number());
     let plan = orders().list_many(both).plan().unwrap();
@@ -375,6 +416,58 @@ fn calls_that_spread_over_partitions_load_each_with_their_share() {
     let spread = Pattern::new("spread", plan()).per_second(0.1).over_partitions(50);
     let loads = [one, spread].map(|pattern| book([pattern]).partitions[0].rows_per_second);
     assert_eq!(loads, [500.0, 10.0]);
+}
+
+#[test]
+fn findings_have_names_of_any_text_as_code() {
+    let scan = orders().scan(ScanPermit::because("test")).plan().unwrap();
+    let get = orders().get(acme().by_number().number(1)).plan().unwrap();
+    let name = "who `wears` a <bib>";
+    let book = book([
+        Pattern::new(name, scan),
+        Pattern::new("one", get).per_second(1.0).within(Duration::from_millis(1)),
+    ]);
+    let found = |kind| book.findings.iter().find(|finding| finding.kind() == kind).unwrap();
+    assert!(
+        found(BookFindingKind::Scans).to_string().starts_with(&format!("`` {name} `` scans:")),
+        "{}",
+        found(BookFindingKind::Scans)
+    );
+    assert!(book.html().contains("<li><code>who `wears` a &lt;bib&gt;</code> scans:"));
+    let slow = found(BookFindingKind::Slow).to_string();
+    assert!(slow.starts_with("`one` sends 1 request, and has 1 ms"), "{slow}");
+}
+
+#[tokio::test]
+async fn a_pattern_without_a_name_stands_out() {
+    let measure = Measure::new();
+    let tables = Tables::in_memory().unwrap().layer(measure.clone()).unwrap();
+    tables.repo::<Order>().create_all_tables().await.unwrap();
+    let get = || tables.repo::<Order>().get(acme().by_number().number(1));
+    as_pattern("", get()).await.unwrap();
+    let book = Book::new("Orders", prices()).pattern(Pattern::new(" ", get().plan().unwrap()));
+    let findings = book.measured(measure.patterns()).report().findings;
+    let no_name = |name: &str| BookFinding::NoName { pattern: name.to_owned() };
+    assert_eq!(findings, [no_name(" "), no_name("")]);
+}
+
+#[test]
+fn a_type_that_is_added_twice_stands_out_once() {
+    let sample = || Sample::of(&samples()).unwrap();
+    let report = Book::new("Orders", prices()).entity(sample()).entity(sample()).report();
+    let same: Vec<_> = report
+        .findings
+        .iter()
+        .filter(|finding| finding.kind() == BookFindingKind::SameType)
+        .map(BookFinding::subject)
+        .collect();
+    assert_eq!(same, ["Order"]);
+    let unused = |finding: &&BookFinding| finding.subject() == "Order.by_state";
+    assert_eq!(report.findings.iter().filter(unused).count(), 1);
+    let other =
+        Sample::of(&[Bill { customer: "acme".into(), by_number: 1, due: 2, note: String::new() }]);
+    let both = Book::new("Orders", prices()).entity(sample()).entity(other.unwrap()).report();
+    assert!(both.findings.iter().all(|finding| finding.kind() != BookFindingKind::SameType));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use support::dose;
 use support::recorder::recorded;
 use table_orm::embedded::EmbeddedStore;
-use table_orm::plan::{Bounds, Cost, Plan};
+use table_orm::plan::{Bounds, Cost, Plan, Step};
 use table_orm::query::RowQuery;
 use table_orm::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use table_orm::{DynamicEntity, Sum, TableEntity, Tables};
@@ -111,12 +111,37 @@ struct Across {
     label: String,
 }
 
+/// Rows in other partitions that some entities lack, and totals that have copies there.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "spread", partition = "{customer}", sums = Spread::SUMS)]
+#[row(by_number, key = "S:{number:05}")]
+#[row(by_cents, key = "C:{customer}__{number:05}", eventual, partition = "CENTS:{cents:05}")]
+#[row(dear, key = "D:{customer}__{number:05}", eventual, partition = "DEAR", when = Spread::is_dear)]
+struct Spread {
+    customer: String,
+    number: u32,
+    cents: u32,
+}
+
+impl Spread {
+    const SUMS: &'static [Sum<Self>] = &[
+        Sum::count("spread").over_partitions(),
+        Sum::by_group("price", |spread: &Self| ((spread.cents > 20).to_string(), 1))
+            .over_partitions(),
+    ];
+
+    const fn is_dear(&self) -> bool {
+        self.cents > 20
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 enum Call {
     Insert,
     Upsert,
     Update,
     UpdateOrInsert,
+    TicketsFirst,
     Save,
     Delete,
     ForceDelete,
@@ -140,6 +165,7 @@ fn call() -> impl Strategy<Value = Call> {
         Upsert,
         Update,
         UpdateOrInsert,
+        TicketsFirst,
         Save,
         Delete,
         ForceDelete,
@@ -172,6 +198,7 @@ impl Shop {
         tables.repo::<Indexed>().create_table().await.unwrap();
         tables.repo::<Summed>().create_table().await.unwrap();
         tables.repo::<Across>().create_table().await.unwrap();
+        tables.repo::<Spread>().create_table().await.unwrap();
         Self { tables, counts }
     }
 
@@ -275,6 +302,13 @@ macro_rules! calls {
                     };
                     check!(repo.update(&key, change).or_insert_with(|| made(number, cents)));
                 }
+                Call::TicketsFirst => {
+                    let new = made(number, cents);
+                    let change = |entity: &mut $ty| {
+                        $(entity.$field = new.$field.clone();)*
+                    };
+                    check!(repo.update(&key, change).tickets_first());
+                }
                 Call::Save => {
                     let loaded = repo.load(&key).await.unwrap().one();
                     shop.counts();
@@ -344,12 +378,14 @@ calls!(
     by_number(number, cents)
 );
 
+calls!(spread, Spread { cents: cents }, by_number(number, cents));
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(dose(12, 400)))]
 
     #[test]
     fn a_call_costs_what_its_plan_says(
-        calls in prop::collection::vec((call(), 0..4_usize, 0..12_u32, 0..40_u32), 1..24),
+        calls in prop::collection::vec((call(), 0..5_usize, 0..12_u32, 0..40_u32), 1..24),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
@@ -360,7 +396,8 @@ proptest! {
                     0 => plain(&shop, call, number, cents).await,
                     1 => indexed(&shop, call, number, cents).await,
                     2 => summed(&shop, call, number, cents).await,
-                    _ => across(&shop, call, number, cents).await,
+                    3 => across(&shop, call, number, cents).await,
+                    _ => spread(&shop, call, number, cents).await,
                 }
                 shop.counts();
             }
@@ -398,6 +435,52 @@ async fn the_cost_of_rows_in_other_partitions_is_known_to_one_request() {
     // A reservation of two requests, the entity, two requests in each of two partitions, a read, and the end.
     assert_eq!(shop.counts().transactions, 9);
     assert_eq!((least, most), (8, Some(9)));
+}
+
+#[tokio::test]
+async fn what_the_answer_decides_of_other_partitions_has_a_bound() {
+    let shop = Shop::new().await;
+    let across = shop.tables.repo::<Across>();
+    let of_label =
+        |label: &str| Across { customer: "acme".into(), number: 1, cents: 30, label: label.into() };
+    let key = || Across::partition("acme").by_number().number(1);
+    let most = |plan: Plan| {
+        let Cost { transactions, rows_read, rows_written, bytes_up, .. } = plan.cost();
+        assert!(rows_read.most.is_some() && rows_written.most.is_some(), "{plan:#}");
+        assert!(bytes_up.most.is_some(), "{plan:#}");
+        (transactions.least, transactions.most)
+    };
+    // The read and the transaction. Two rows before and two after, each with a ticket and a transaction; a read, and the
+    // delete of the intent. A ticket and a guard of a new value. Three reads and two deletes of an old one.
+    let changed = (1, Some(2 + 8 + 2 + 2 + 5));
+    assert_eq!(most(across.upsert(&of_label("x")).plan().unwrap()), changed);
+    assert_eq!(most(across.update(key(), |_| {}).plan().unwrap()), changed);
+    let many = across.upsert_many([of_label("x"), Across { number: 2, ..of_label("y") }]);
+    assert_eq!(most(many.plan().unwrap()), (2, Some(2 * 19)));
+    // With tickets first, nothing is read again.
+    let tickets_first = across.update(key(), |_| {}).tickets_first();
+    assert_eq!(most(tickets_first.plan().unwrap()), (1, Some(18)));
+    // A delete takes no value, and has no rows after it.
+    assert_eq!(most(across.force_delete(&of_label("x")).plan().unwrap()), (1, Some(2 + 4 + 2 + 5)));
+    let delete = across.delete_partition(Across::partition("acme")).plan().unwrap();
+    let of_each = 1 + 4 + 2 + 5;
+    let cost = delete.cost_of(10);
+    assert_eq!(cost.transactions, Bounds { least: 2, most: None });
+    assert_eq!(cost.rows_written, Bounds { least: 10, most: Some(10 * (2 + 6 + 1 + 2)) });
+    let Some(Step::WriteFound { of_each: cost, .. }) = delete.steps.last() else {
+        panic!("{delete}")
+    };
+    assert_eq!(cost.all().transactions, Bounds { least: 0, most: Some(of_each) });
+
+    let text = across.upsert(&of_label("x")).plan().unwrap().cost().to_string();
+    assert!(text.ends_with(" MiB up"), "{text}");
+
+    // Moved to another partition and another value, it takes nearly as many.
+    across.insert(&of_label("x")).await.unwrap();
+    shop.counts();
+    let change = |across: &mut Across| (across.cents, across.label) = (31, "y".to_owned());
+    across.update(key(), change).await.unwrap();
+    assert_eq!(shop.counts().transactions, 16);
 }
 
 #[tokio::test]

@@ -43,7 +43,7 @@ types! {
     #[component(part = shard(id, 16))]
     SpreadGuid(Uuid);
 
-    #[table(name = "events", partition = "{id}", row = "GUID", allow_append_only)]
+    #[table(name = "events", partition = "{id}", row = "GUID")]
     LeadingGuid(Uuid);
 }
 

@@ -172,7 +172,7 @@ fn both_forms_may_share_a_table_with_the_same_row_keys() {
 
 mod third {
     #[derive(Debug, table_orm::TableEntity)]
-    #[table(name = "players", partition = "{id:02}", row = "P:{id:05}", allow_append_only)]
+    #[table(name = "players", partition = "{id:02}", row = "P:{id:05}")]
     pub struct Player2 {
         pub id: u32,
     }

@@ -1,5 +1,6 @@
 //! Scans of typed entities: canonical rows only, whatever else is in the table.
 
+use std::ops::Bound;
 use support::recorder::recorded;
 use support::reference::{Registration, john};
 use table_orm::key::KeyFault;
@@ -88,6 +89,13 @@ async fn a_range_of_typed_partitions_reads_those_and_no_others() {
 
     let swapped = scan().partitions_in(at(to)..at(from)).count().await;
     assert!(matches!(swapped, Err(Error::Scan(_))), "{swapped:?}");
+    // The message has the keys as they were given.
+    let message = |answer: Result<_, Error>| answer.map(|_| ()).unwrap_err().to_string();
+    let swapped = message(scan().partitions_in(at(to)..=at(from)).count().await);
+    assert!(swapped.contains(r#"from "202602" up to "202411", inclusive; check"#), "{swapped}");
+    let after = (Bound::Excluded(at(to)), Bound::Excluded(at(from)));
+    let swapped = message(scan().partitions_in(after).count().await);
+    assert!(swapped.contains(r#"after "202602" up to "202411"; check"#), "{swapped}");
     let wide = scan().partitions_in(at((10_000, 1))..).count().await;
     assert!(matches!(wide, Err(Error::Key(_))), "{wide:?}");
 }

@@ -82,13 +82,19 @@ impl StoreName {
         }
     }
 
-    /// Opens it to write, without retries, limits or anything else around it.
-    pub(crate) fn open_bare(&self) -> Result<Arc<dyn Store>, Error> {
-        Ok(match self {
-            Self::Memory | Self::Sample(_) => Arc::new(EmbeddedStore::in_memory()?),
-            Self::Account(text) => Arc::new(AzureStore::from_connection_string(text)?),
-            Self::File(path) => Arc::new(EmbeddedStore::open(path)?),
-        })
+    /// Opens it to write, without retries, limits or anything else around it. The store must exist.
+    pub(crate) fn open_bare(&self) -> Result<Arc<dyn Store>, StoreNameError> {
+        let opened: Result<Arc<dyn Store>, Error> = match self {
+            Self::Memory | Self::Sample(_) => {
+                EmbeddedStore::in_memory().map(shared).map_err(Error::from)
+            }
+            Self::Account(text) => {
+                AzureStore::from_connection_string(text).map(shared).map_err(Error::from)
+            }
+            Self::File(path) if !path.exists() => return Err(StoreNameError::NoFile(path.clone())),
+            Self::File(path) => EmbeddedStore::open(path).map(shared).map_err(Error::from),
+        };
+        Ok(opened?)
     }
 
     /// What distinguishes it from other stores and is not secret: keys may change while a job runs.
@@ -133,6 +139,10 @@ impl StoreName {
         let accounts = self.account().and(other.account()).is_some();
         Ok(accounts && self.name()?.eq_ignore_ascii_case(&other.name()?))
     }
+}
+
+fn shared(store: impl Store + 'static) -> Arc<dyn Store> {
+    Arc::new(store)
 }
 
 /// For messages: no secret.

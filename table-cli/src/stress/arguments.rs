@@ -54,7 +54,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SHARE")]
     range_reads: Option<f64>,
     /// Rows of such a read
-    #[arg(long, value_name = "ROWS", default_value_t = 100)]
+    #[arg(long, value_name = "ROWS", default_value_t = 100, requires = "range_reads")]
     range_rows: u16,
     /// Share of inserts of new rows
     #[arg(long, value_name = "SHARE")]
@@ -66,7 +66,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SHARE")]
     transactions: Option<f64>,
     /// Entities of a transaction
-    #[arg(long, value_name = "ENTITIES", default_value_t = 100)]
+    #[arg(long, value_name = "ENTITIES", default_value_t = 100, requires = "transactions")]
     transaction_rows: u16,
     /// Bytes of an entity
     #[arg(long, value_name = "BYTES", default_value_t = 1024)]

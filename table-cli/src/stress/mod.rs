@@ -49,6 +49,7 @@ impl From<StressFailure> for Failure {
             | StressFailure::NotSimulated
             | StressFailure::Stress(
                 StressError::Setting { .. }
+                | StressError::TooFewRequests { .. }
                 | StressError::EmptyMix
                 | StressError::TransactionBytes { .. },
             ) => 2,

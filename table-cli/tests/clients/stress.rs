@@ -96,6 +96,17 @@ fn nothing_is_sent_before_the_cost_is_agreed_to() {
         !folder.path().join("page.html").exists(),
         "no page is left of a test that did not run"
     );
+    // A file that does not exist is no database that somebody forgot.
+    let error = refused(folder.path(), &["stress", "typo.redb"], 1);
+    assert!(error.contains("there is no file `typo.redb`"), "{error}");
+    assert!(!folder.path().join("typo.redb").exists());
+    // Rows of what the test does not send.
+    let error = refused(folder.path(), &["stress", "memory", "--range-rows", "5"], 2);
+    assert!(error.contains("--range-reads"), "{error}");
+    let error = refused(folder.path(), &["stress", "memory", "--transaction-rows", "5"], 2);
+    assert!(error.contains("--transactions"), "{error}");
+    let error = refused(folder.path(), &["stress", "memory", "--most-requests", "0"], 2);
+    assert!(error.contains("the test may send 0 requests"), "{error}");
     // Shares that are given are those of the test, although all are 0.
     let none = ["stress", "memory", "--point-reads", "0", "--upserts", "0"];
     refused(folder.path(), &none, 2);

@@ -40,8 +40,8 @@ pub struct Entity<'a> {
     pub purge_index: Option<Span>,
     /// The type of its old form.
     pub migrate_from: Option<Path>,
-    pub allow_append_only: bool,
-    pub allow_single_partition: bool,
+    pub allow_append_only: Option<Span>,
+    pub allow_single_partition: Option<Span>,
     /// The length of its periods, and the field of its time.
     pub bucket: Option<Vec<Ident>>,
     pub rows: Vec<Row>,
@@ -149,8 +149,8 @@ impl<'a> Entity<'a> {
             expires: items.field("expires", errors),
             purge_index: items.flag("purge_index", errors),
             migrate_from: items.path("migrate_from", errors),
-            allow_append_only: items.flag("allow_append_only", errors).is_some(),
-            allow_single_partition: items.flag("allow_single_partition", errors).is_some(),
+            allow_append_only: items.flag("allow_append_only", errors),
+            allow_single_partition: items.flag("allow_single_partition", errors),
             bucket: items.names("bucket", errors),
             rows,
             uniques: Vec::new(),

@@ -16,7 +16,7 @@ pub struct Row {
     pub each: Option<Each>,
     /// Where it is, if not in the entity's own partition.
     pub eventual: Option<Eventual>,
-    pub allow_duplicate: bool,
+    pub allow_duplicate: Option<Span>,
 }
 
 /// A place outside the entity's own partition.
@@ -61,7 +61,7 @@ pub fn rows(
 impl Row {
     pub fn full(name: Ident, template: Template) -> Self {
         let (when, canonical, each, eventual) = (None, None, None, None);
-        let allow_duplicate = false;
+        let allow_duplicate = None;
         Self { name, template, copy: Copy::Full, when, canonical, each, eventual, allow_duplicate }
     }
 
@@ -83,7 +83,7 @@ impl Row {
         let canonical = items.flag("canonical", errors);
         let each = items.each(errors);
         let eventual = Eventual::parse(&name, &mut items, errors);
-        let allow_duplicate = items.flag("allow_duplicate", errors).is_some();
+        let allow_duplicate = items.flag("allow_duplicate", errors);
         let template = if let Some(key) = items.text("key", errors) {
             Template::parse_or_guess(key, errors)
         } else {

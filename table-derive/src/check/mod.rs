@@ -9,6 +9,7 @@ mod expiry;
 mod fields;
 mod generated;
 mod keys;
+mod marks;
 mod rows;
 mod table;
 
@@ -74,4 +75,5 @@ pub fn model(model: &Model<'_>, errors: &mut Errors) {
     keys::repeated(model, errors);
     generated::types(model, errors);
     generated::setters(model, errors);
+    marks::unneeded(model, errors);
 }

@@ -133,16 +133,21 @@ pub fn kind(entity: &Entity<'_>, errors: &mut Errors) {
 
 /// A row of the order and the properties of another one answers no query that the other does not.
 pub fn duplicates(entity: &Entity<'_>, errors: &mut Errors) {
-    let whole = |row: &&Row| !row.template.broken;
-    let rows: Vec<_> = entity.rows.iter().filter(whole).collect();
-    for (at, row) in rows.iter().enumerate().filter(|(_, row)| !row.allow_duplicate) {
-        let same = |other: &&&Row| other.name != row.name && are_alike(other, row, entity);
-        if let Some(Row { name: other, .. }) = rows[..at].iter().find(same) {
-            let name = &row.name;
-            mistake!(errors, row.template.literal => "row `{name}` has the components of row `{other}` in the same order, and the same properties, so no query needs both",
-                help: "remove one of them, or add `allow_duplicate` if stored rows change from one to the other now, or if a union reads one of them among rows of other types");
-        }
+    for (row, other) in all_duplicates(entity).filter(|(row, _)| row.allow_duplicate.is_none()) {
+        let (name, other) = (&row.name, &other.name);
+        mistake!(errors, row.template.literal => "row `{name}` has the components of row `{other}` in the same order, and the same properties, so no query needs both",
+            help: "remove one of them, or add `allow_duplicate` if stored rows change from one to the other now, or if a union reads one of them among rows of other types");
     }
+}
+
+/// The rows that are like one before them, with the first such one.
+pub fn all_duplicates<'e>(entity: &'e Entity<'_>) -> impl Iterator<Item = (&'e Row, &'e Row)> {
+    let whole = |row: &&Row| !row.template.broken;
+    entity.rows.iter().filter(whole).enumerate().filter_map(move |(at, row)| {
+        let mut before = entity.rows.iter().filter(whole).take(at);
+        let same = |other: &&Row| other.name != row.name && are_alike(other, row, entity);
+        before.find(same).map(|other| (row, other))
+    })
 }
 
 /// Whether two rows are written for the same, at the same place, in the same order, with the same properties.

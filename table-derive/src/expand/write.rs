@@ -6,8 +6,8 @@ use crate::expand::key::{self, parts};
 use crate::expand::property;
 use crate::expand::scope::{hygienic, located};
 use crate::expand::types::Types;
-use crate::kind::Kind;
-use crate::model::{Key, Model, Part, Width};
+use crate::growing::{Few, Growing, Growth, Values, few_partitions, growing};
+use crate::model::{Key, Model, Width};
 use crate::names;
 use crate::tokens::*;
 
@@ -290,26 +290,7 @@ fn assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
     for (_, templates) in templates.iter().filter(|(unknown, _)| *unknown) {
         assertions.push(quote!(_orm::evaluate(&<#ty as _orm::TableEntity>::#templates);));
     }
-    // `check::table::append_only` knows the other types by their names. A newtype may be called `Uuid`, too.
-    let is_unknown = |part: &&Part<'_>| matches!(part.kind(), Kind::Other | Kind::Uuid);
-    if let Some(first) = model.partition.parts.first().filter(is_unknown)
-        && !(model.entity.allow_append_only || first.is_shard())
-    {
-        let (at, part) = (model.partition.template.literal.span(), first.tokens());
-        assertions.push(quote_spanned!(at=> _orm::assert_spreads(#part::GROWS);));
-    }
-    // `check::table::single_partition` knows a single `bool` by its name.
-    let parts = &model.partition.parts;
-    let may_be_few =
-        |part: &Part<'_>| matches!(part.kind(), Kind::Other | Kind::Bool) && !part.is_shard();
-    if parts.iter().all(may_be_few)
-        && parts.iter().any(|part| part.kind() == Kind::Other)
-        && !model.entity.allow_single_partition
-    {
-        let (at, parts) =
-            (model.partition.template.literal.span(), parts.iter().map(|part| part.tokens()));
-        assertions.push(quote_spanned!(at=> _orm::assert_many_partitions(&[#(#parts::SHAPE),*]);));
-    }
+    assertions.extend(partition_assertions(model, types));
     if let Some(open) = model.entity.fields.iter().rfind(|field| property::is_open(field)) {
         let declared = quote_spanned!(open.ty.span()=> <#ty as _orm::TableEntity>::PROPERTIES);
         assertions.push(quote_spanned!(open.ty.span()=> _orm::assert_properties(#declared);));
@@ -320,6 +301,65 @@ fn assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
             quote!(<#ty as _orm::TableEntity>::PROPERTIES),
         );
         assertions.push(quote_spanned!(alias.span()=> _orm::assert_aliases(#aliases, #all);));
+    }
+    assertions
+}
+
+/// How many values the components before one have, and whether it grows, where only their types know. The derive knows
+/// the other types by their names. A newtype may be called `Uuid`, too.
+fn partition_assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
+    let at = model.partition.template.literal.span();
+    let parts = &model.partition.parts;
+    let has_few = |values: &[Values]| {
+        let values = values.iter().zip(parts).map(|(values, part)| match values {
+            Values::Known(number) => Literal::u64_unsuffixed(*number).to_token_stream(),
+            Values::Unknown => {
+                let part = part.tokens();
+                quote!(_orm::values_of(#part::SHAPE))
+            }
+        });
+        quote!(_orm::has_few_values(&[#(#values),*]))
+    };
+    let grows = |growing: &Growing<'_, '_>| {
+        let part = growing.part.tokens();
+        match growing.growth {
+            Growth::Unknown => quote!(#part::GROWS),
+            _ => quote!(true),
+        }
+    };
+    let candidates = growing(model);
+    let is_sure = candidates.iter().any(Growing::is_sure);
+    let growing = candidates.iter().map(|growing| match &growing.before[..] {
+        [] => (false, grows(growing)),
+        before => {
+            let (few, grows) = (has_few(before), grows(growing));
+            (true, quote!(#few && #grows))
+        }
+    });
+    let mut assertions = Vec::new();
+    match model.entity.allow_append_only {
+        None => assertions.extend(growing.filter(|_| !is_sure).map(|(follows, grows)| {
+            if follows {
+                quote_spanned!(at=> _orm::assert_spreads_after(#grows);)
+            } else {
+                quote_spanned!(at=> _orm::assert_spreads(#grows);)
+            }
+        })),
+        Some(mark) if !(candidates.is_empty() || is_sure || types.is_generic()) => {
+            let grows = growing.map(|(_, grows)| grows);
+            assertions.push(quote_spanned!(mark=> _orm::assert_append_only(false #(|| #grows)*);));
+        }
+        Some(_) => {}
+    }
+    if let Few::Unknown(values) = few_partitions(model) {
+        let few = has_few(&values);
+        match model.entity.allow_single_partition {
+            None => assertions.push(quote_spanned!(at=> _orm::assert_many_partitions(#few);)),
+            Some(mark) if !types.is_generic() => {
+                assertions.push(quote_spanned!(mark=> _orm::assert_single_partition(#few);));
+            }
+            Some(_) => {}
+        }
     }
     assertions
 }

@@ -7,6 +7,7 @@ use super::report::BookReport;
 use super::sample::Sample;
 use super::usage::{queries, reads};
 use crate::entity::CopyKind;
+use crate::model::EXPIRY_START;
 use crate::query::{Filter, QueryClass};
 use std::collections::BTreeSet;
 
@@ -52,6 +53,9 @@ pub(super) fn findings(
         let scans =
             matches!(own.plan.class(), Some(QueryClass::PartitionRange | QueryClass::TableScan));
         let (name, rows) = (pattern.name.clone(), pattern.rows_read);
+        if is_blank(&name) {
+            findings.push(BookFinding::NoName { pattern: name.clone() });
+        }
         if let Some(calls) = own.invalid_rate() {
             let (pattern, calls) = (name.clone(), calls.to_string());
             findings.push(BookFinding::InvalidRate { pattern, calls });
@@ -82,12 +86,26 @@ pub(super) fn findings(
     if report.rows_per_second > Target::Account.rows_per_second() {
         findings.push(BookFinding::HotAccount { rows_per_second: report.rows_per_second });
     }
-    findings.extend(report.unplanned().map(|pattern| BookFinding::Unplanned { pattern }));
-    for sample in samples {
+    findings.extend(report.unplanned().map(|pattern| {
+        if is_blank(&pattern) {
+            BookFinding::NoName { pattern }
+        } else {
+            BookFinding::Unplanned { pattern }
+        }
+    }));
+    for (at, sample) in samples.iter().enumerate() {
+        if samples[..at].iter().any(|other| other.is_of_type(sample)) {
+            findings.push(BookFinding::SameType { entity: sample.schema.entity });
+            continue;
+        }
         growing(sample, &mut findings);
         of_rows(sample, patterns, &mut findings);
     }
     findings
+}
+
+fn is_blank(name: &str) -> bool {
+    name.trim().is_empty()
 }
 
 /// A partition with more load than needs no second look.
@@ -133,7 +151,7 @@ fn of_rows(sample: &Sample, patterns: &[Pattern], findings: &mut Vec<BookFinding
                 row: row.name,
                 stored_bytes,
                 // No other template may begin so.
-                is_purge_index: row.partition.starts_with("EXP:"),
+                is_purge_index: row.partition.starts_with(EXPIRY_START),
             });
             continue;
         }

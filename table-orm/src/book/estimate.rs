@@ -2,7 +2,7 @@
 
 use super::sample::{Found, Sample};
 use crate::model::MAX_PAGE_ROWS;
-use crate::plan::{Bounds, Cost, Plan, Step};
+use crate::plan::{Bounds, Cost, PlacedCost, Plan, Step};
 use crate::query::{QueryClass, RowQuery};
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -61,6 +61,10 @@ pub(super) struct Estimate {
     pub bytes_down: u64,
     /// Whether more may be needed than is known before the call.
     pub at_least: bool,
+    /// The rows that it reads and writes in other partitions with rows of the entities.
+    pub rows_of_others: u64,
+    /// Those in the partitions of guard rows.
+    pub rows_of_guards: u64,
 }
 
 impl Estimate {
@@ -95,12 +99,18 @@ impl Estimate {
                 ..Self::default()
             },
             Step::WriteFound { of_each, .. } => {
-                Self::of_cost(&of_each.times(Bounds::exactly(before.matching)))
+                Self::of_placed(&of_each.times(Bounds::exactly(before.matching)))
             }
             // Calls of one minute share it.
             Step::Register { .. } => Self::default(),
-            step => Self::of_cost(&step.cost()),
+            step => Self::of_placed(&step.placed_cost()),
         }
+    }
+
+    fn of_placed(PlacedCost { home, others, guards, .. }: &PlacedCost) -> Self {
+        let [home, others, guards] = [home, others, guards].map(Self::of_cost);
+        let (rows_of_others, rows_of_guards) = (others.rows(), guards.rows());
+        Self { rows_of_others, rows_of_guards, ..home.and(others).and(guards) }
     }
 
     /// The most that it can be; where nothing limits it, the least.
@@ -117,6 +127,7 @@ impl Estimate {
             bytes_up: cost.bytes_up.least,
             bytes_down: 0,
             at_least: bounds.iter().any(|bounds| bounds.most.is_none()),
+            ..Self::default()
         }
     }
 
@@ -155,6 +166,11 @@ impl Estimate {
         self.rows_read + self.rows_written
     }
 
+    /// Those of them in the partition of the entities.
+    pub const fn rows_at_home(&self) -> u64 {
+        self.rows() - self.rows_of_others - self.rows_of_guards
+    }
+
     fn and(self, other: Self) -> Self {
         Self {
             requests: self.requests.saturating_add(other.requests),
@@ -164,6 +180,8 @@ impl Estimate {
             bytes_up: self.bytes_up.saturating_add(other.bytes_up),
             bytes_down: self.bytes_down.saturating_add(other.bytes_down),
             at_least: self.at_least || other.at_least,
+            rows_of_others: self.rows_of_others.saturating_add(other.rows_of_others),
+            rows_of_guards: self.rows_of_guards.saturating_add(other.rows_of_guards),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What stands out in a book: a design that costs more than its patterns need, or does not bear their load.
 
 use super::text::number;
-use crate::figures::grouped;
+use crate::figures::{code, counted, grouped};
 use serde::Serialize;
 use std::fmt;
 
@@ -57,6 +57,10 @@ pub enum BookFindingKind {
     Unplanned,
     /// [`BookFinding::InvalidRate`]. Its subject is the name of the pattern.
     InvalidRate,
+    /// [`BookFinding::NoName`]. Its subject is the name of the pattern, without letters as it is.
+    NoName,
+    /// [`BookFinding::SameType`]. Its subject is the type: `Order`.
+    SameType,
     /// [`BookFinding::UnusedMark`]. It cannot be marked.
     UnusedMark,
 }
@@ -167,6 +171,16 @@ pub enum BookFinding {
         /// The number, as text.
         calls: String,
     },
+    /// A pattern of the book, or one that was measured, has a name that says nothing: it is empty or blank.
+    NoName {
+        /// The name.
+        pattern: String,
+    },
+    /// A type was added more than once, so its entities and their storage count more than once.
+    SameType {
+        /// The type.
+        entity: &'static str,
+    },
     /// A finding is marked as known, and the book has no such finding.
     UnusedMark {
         /// What the mark says that the finding is about.
@@ -192,6 +206,8 @@ impl BookFinding {
             Self::Slow { .. } => BookFindingKind::Slow,
             Self::Unplanned { .. } => BookFindingKind::Unplanned,
             Self::InvalidRate { .. } => BookFindingKind::InvalidRate,
+            Self::NoName { .. } => BookFindingKind::NoName,
+            Self::SameType { .. } => BookFindingKind::SameType,
             Self::UnusedMark { .. } => BookFindingKind::UnusedMark,
         }
     }
@@ -205,7 +221,9 @@ impl BookFinding {
             | Self::Sparse { pattern, .. }
             | Self::Slow { pattern, .. }
             | Self::Unplanned { pattern }
-            | Self::InvalidRate { pattern, .. } => pattern.clone(),
+            | Self::InvalidRate { pattern, .. }
+            | Self::NoName { pattern } => pattern.clone(),
+            Self::SameType { entity } => (*entity).to_owned(),
             Self::BusyPartition { table, partition_key, .. }
             | Self::HotPartition { table, partition_key, .. } => format!("{table}/{partition_key}"),
             Self::HotAccount { .. } => "account".to_owned(),
@@ -223,21 +241,26 @@ impl fmt::Display for BookFinding {
         match self {
             Self::Scans { pattern, rows } => write!(
                 f,
-                "`{pattern}` scans: each call reads {} rows. An index row would give it a range.",
-                grouped(*rows)
+                "{} scans: each call reads {}. An index row would give it a range.",
+                code(pattern),
+                counted(*rows, "row")
             ),
             Self::BusyPartition { table, partition_key, rows_per_second, most_by } => write!(
                 f,
-                "Partition `{partition_key}` of `{table}` bears {} rows a second, most by `{most_by}`. The target of \
+                "Partition {} of `{table}` bears {} rows a second, most by {}. The target of \
                  {} is for rows of 1 KiB. Measure what yours sustains: `table_orm::stress`.",
+                code(partition_key),
                 number(*rows_per_second),
+                code(most_by),
                 number(Target::Partition.rows_per_second())
             ),
             Self::HotPartition { table, partition_key, rows_per_second, most_by } => write!(
                 f,
-                "Partition `{partition_key}` of `{table}` bears {} rows a second, most by `{most_by}`; {} is the \
+                "Partition {} of `{table}` bears {} rows a second, most by {}; {} is the \
                  target. Read fewer rows, spread them over more PartitionKeys, or cache what is read often.",
+                code(partition_key),
                 number(*rows_per_second),
+                code(most_by),
                 number(Target::Partition.rows_per_second())
             ),
             Self::HotAccount { rows_per_second } => write!(
@@ -278,31 +301,44 @@ impl fmt::Display for BookFinding {
             ),
             Self::Sparse { pattern, rows_read, rows_matching } => write!(
                 f,
-                "`{pattern}` reads {} rows and keeps {}. A key that starts with what its filter \
+                "{} reads {} and keeps {}. A key that starts with what its filter \
                  asks for, or a row with `when`, would read fewer.",
-                grouped(*rows_read),
+                code(pattern),
+                counted(*rows_read, "row"),
                 grouped(*rows_matching)
             ),
             Self::Slow { pattern, requests, within_ms } => write!(
                 f,
-                "`{pattern}` sends {} requests, and has {within_ms} ms. At {REQUEST_MS} ms for \
+                "{} sends {}, and has {within_ms} ms. At {REQUEST_MS} ms for \
                  each, one after another, that is too short.",
-                grouped(*requests)
+                code(pattern),
+                counted(*requests, "request")
             ),
             Self::Unplanned { pattern } => write!(
                 f,
-                "`{pattern}` was measured, and the book has no pattern of that name. Add the pattern, or correct \
-                 the name: `as_pattern` and `Pattern::new` take the same."
+                "{} was measured, and the book has no pattern of that name. Add the pattern, or correct \
+                 the name: `as_pattern` and `Pattern::new` take the same.",
+                code(pattern)
             ),
             Self::InvalidRate { pattern, calls } => write!(
                 f,
-                "`{pattern}` is called {calls} times, which is no number of calls, and counts as 0. Give a number \
-                 from 0 up."
+                "{} is called {calls} times, which is no number of calls, and counts as 0. Give a number \
+                 from 0 up.",
+                code(pattern)
+            ),
+            Self::NoName { .. } => f.write_str(
+                "A pattern has no name. Give one to `Pattern::new` and `as_pattern` that says what the app asks.",
+            ),
+            Self::SameType { entity } => write!(
+                f,
+                "`{entity}` was added to the book more than once, so its entities count more than once. Give all of \
+                 its samples to one `Sample`."
             ),
             Self::UnusedMark { kind, subject } => write!(
                 f,
-                "`{subject}` is marked as known for `{kind}`, and the book finds no such thing. Remove the \
-                 mark, or correct its name."
+                "{} is marked as known for `{kind}`, and the book finds no such thing. Remove the \
+                 mark, or correct its name.",
+                code(subject)
             ),
         }
     }

@@ -256,11 +256,54 @@ fn code(text: &str) -> String {
     format!("<code>{}</code>", escaped(text))
 }
 
-/// Text in which grave accents are around code.
+/// Text in which fences of grave accents are around code.
 fn with_code(text: &str) -> String {
-    let parts = text.split('`').enumerate().map(|(at, part)| {
-        let part = escaped(part);
-        if at % 2 == 1 { format!("<code>{part}</code>") } else { part }
-    });
-    parts.collect()
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find('`') {
+        let (before, from) = rest.split_at(at);
+        let inside = from.trim_start_matches('`');
+        let fence = &from[..from.len() - inside.len()];
+        out.push_str(&escaped(before));
+        match code_before(inside, fence) {
+            Some((code, after)) => {
+                let code = if fence.len() > 1 { code.trim_matches(' ') } else { code };
+                out.push_str(&format!("<code>{}</code>", escaped(code)));
+                rest = after;
+            }
+            None => {
+                out.push_str(fence);
+                rest = inside;
+            }
+        }
+    }
+    out.push_str(&escaped(rest));
+    out
+}
+
+/// What is before the next fence of that length, and what is after it.
+fn code_before<'t>(text: &'t str, fence: &str) -> Option<(&'t str, &'t str)> {
+    let mut from = 0;
+    while let Some(at) = text[from..].find('`').map(|at| from + at) {
+        let after = text[at..].trim_start_matches('`');
+        from = text.len() - after.len();
+        if from - at == fence.len() {
+            return Some((&text[..at], after));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::code;
+
+    #[test]
+    fn code_of_any_text_is_shown_as_it_is() {
+        for text in ["a", "a`b", "`a", "b`", "``", "a``b`c", "<i>"] {
+            let shown = with_code(&format!("x {} y", code(text)));
+            assert_eq!(shown, format!("x <code>{}</code> y", escaped(text)));
+        }
+        assert_eq!(with_code("no ` code"), "no ` code");
+    }
 }

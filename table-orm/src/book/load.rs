@@ -2,13 +2,15 @@
 //!
 //! Invariant: the rows of a step count for the partition that it names. A step that names none, such as one that
 //! writes what was read, counts for the partition before it. Where the answer to a read decides in which other
-//! partitions rows change, they count for none of them.
+//! partitions rows change, they count for those of the sample entities that the read finds. A guard row counts for no
+//! partition: it has one of its own, which is never hot.
 
 use super::estimate::Estimate;
 use super::pattern::Pattern;
+use super::sample::{PartitionName, Sample};
 use crate::model::TableName;
 use crate::plan::{Plan, Step};
-use crate::query::Span;
+use crate::query::{RowQuery, Span};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -26,15 +28,15 @@ pub struct PartitionLoad {
     pub most_by: String,
 }
 
-/// A table and a PartitionKey.
-type PartitionName = (String, String);
-
 /// The load of each partition that a pattern names, the highest first.
-pub(super) fn loads(patterns: &[(&Pattern, Vec<Estimate>)]) -> Vec<PartitionLoad> {
+pub(super) fn loads(
+    patterns: &[(&Pattern, Vec<Estimate>)],
+    samples: &[Sample],
+) -> Vec<PartitionLoad> {
     let mut loads = BTreeMap::<PartitionName, BTreeMap<usize, f64>>::new();
     for (at, (pattern, steps)) in patterns.iter().enumerate() {
         let spread = [pattern.partitions, pattern.other_partitions];
-        for (place, rows, is_other) in rows_by_place(&pattern.plan, steps) {
+        for (place, rows, is_other) in rows_by_place(&pattern.plan, steps, samples) {
             let load = pattern.calls_per_second() * rows / spread[usize::from(is_other)] as f64;
             *loads.entry(place).or_default().entry(at).or_default() += load;
         }
@@ -55,15 +57,25 @@ pub(super) fn loads(patterns: &[(&Pattern, Vec<Estimate>)]) -> Vec<PartitionLoad
 }
 
 /// The rows that a call reads and writes in each partition, and whether it is another one than that of the entity.
-fn rows_by_place(plan: &Plan, steps: &[Estimate]) -> Vec<(PartitionName, f64, bool)> {
+fn rows_by_place(
+    plan: &Plan,
+    steps: &[Estimate],
+    samples: &[Sample],
+) -> Vec<(PartitionName, f64, bool)> {
     let mut here = plan.steps.iter().find_map(own);
+    let mut query = None;
     let mut rows = Vec::new();
     for (step, estimate) in plan.steps.iter().zip(steps) {
         here = own(step).or(here);
-        let (others, of_others) = other_partitions(step, estimate.rows());
-        let of_each = of_others as f64 / others.len().max(1) as f64;
-        rows.extend(others.iter().map(|(table, key)| (place(table, key), of_each, true)));
-        let of_own = (estimate.rows() - of_others) as f64;
+        if let Step::Read { query: of_step, .. } = step {
+            query = Some(of_step);
+        }
+        let of_others = estimate.rows_of_others as f64;
+        if of_others > 0.0 {
+            let others = other_partitions(step, query, samples);
+            rows.extend(others.into_iter().map(|(place, share)| (place, of_others * share, true)));
+        }
+        let of_own = estimate.rows_at_home() as f64;
         rows.extend(here.clone().map(|here| (here, of_own, false)));
     }
     rows
@@ -88,18 +100,22 @@ fn place(table: &TableName, key: &str) -> PartitionName {
     (table.as_str().to_owned(), key.to_owned())
 }
 
-/// The partitions with rows that follow the entity, and how many rows of the step are there. A guard row has a
-/// partition of its own, which is never hot.
-fn other_partitions(step: &Step, rows: u64) -> (&[(TableName, String)], u64) {
-    match step {
-        Step::MakeTickets { partitions } => (partitions, rows),
-        // But for the delete of the intent.
-        Step::SettleWithTickets { partitions, .. } => (partitions, rows.saturating_sub(1)),
-        // But for the read of the canonical row, too.
-        Step::Settle { partitions, .. } => (partitions, rows.saturating_sub(2)),
-        Step::Reserve { guards } | Step::Release { guards } => {
-            (&[], rows.min(2 * guards.len() as u64))
-        }
-        _ => (&[], 0),
+/// The partitions with rows that follow the entity, and the share of the step's rows in each.
+fn other_partitions(
+    step: &Step,
+    query: Option<&RowQuery>,
+    samples: &[Sample],
+) -> Vec<(PartitionName, f64)> {
+    let named = match step {
+        Step::MakeTickets { partitions, .. }
+        | Step::SettleWithTickets { partitions, .. }
+        | Step::Settle { partitions, .. } => &partitions[..],
+        _ => &[],
+    };
+    if named.is_empty() {
+        let sample = query.and_then(|query| samples.iter().find(|sample| sample.is_of(query)));
+        return sample.zip(query).map_or_else(Vec::new, |(sample, query)| sample.others(query));
     }
+    let share = 1.0 / named.len() as f64;
+    named.iter().map(|(table, key)| (place(table, key), share)).collect()
 }

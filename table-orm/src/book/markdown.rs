@@ -6,7 +6,7 @@ use super::load::PartitionLoad;
 use super::measured::COLUMNS;
 use super::report::{BookReport, EntityReport, PatternReport, RowReport};
 use super::text::{at_least, least_price, number, price, rate, share, within};
-use crate::figures::{escaped, grouped};
+use crate::figures::{self, escaped, grouped};
 use std::fmt::Write as _;
 
 /// What the numbers of a call that reads first are.
@@ -217,7 +217,5 @@ fn code(key: &str) -> String {
     if key.is_empty() {
         return "(empty)".to_owned();
     }
-    // A longer fence holds a grave accent.
-    let (start, end) = if key.contains('`') { ("`` ", " ``") } else { ("`", "`") };
-    format!("{start}{}{end}", key.replace('|', "\\|").replace('\n', " "))
+    figures::code(&key.replace('|', "\\|").replace('\n', " "))
 }

@@ -149,7 +149,7 @@ impl BookReport {
             entities,
             patterns: pattern_reports,
             measured: Vec::new(),
-            partitions: loads(&estimated),
+            partitions: loads(&estimated, samples),
             rows_per_second: rows_per_second.sum(),
             price_per_month: price,
         }

@@ -11,10 +11,13 @@ use crate::model::{Edm, PARTITION_KEY, ROW_KEY, TableName};
 use crate::plan::CanonicalKey;
 use crate::query::{Filter, KeyRange, RowQuery, Span};
 use bytes::Bytes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the service adds to a whole row: `,"Timestamp":"2011-11-06T09:10:00.0000000Z"`.
 const TIMESTAMP_BYTES: u64 = 43;
+
+/// A table and a PartitionKey.
+pub(super) type PartitionName = (String, String);
 
 /// Sample entities of one type, and how many entities they stand for.
 #[derive(Debug, Clone)]
@@ -32,6 +35,10 @@ pub(super) struct SampleRow {
     /// The name of its template; of a guard row that of the unique value.
     pub name: &'static str,
     pub is_guard: bool,
+    /// Which of the sample entities it is of.
+    entity: usize,
+    /// Whether it is in another partition or table.
+    is_elsewhere: bool,
     pub table: &'static str,
     pub content: DynamicEntity,
     pub stored_bytes: u64,
@@ -48,23 +55,24 @@ impl Sample {
     pub fn of<E: TableEntity>(entities: &[E]) -> Result<Self> {
         let mut rows = Vec::new();
         let mut partitions = BTreeMap::<String, u64>::new();
-        for entity in entities {
+        for (at, entity) in entities.iter().enumerate() {
             let own = EntityRows::of(entity)?;
             let row_key = own.canonical().map(|row| row.row_key.clone()).unwrap_or_default();
             let key = CanonicalKey { partition_key: own.partition_key.clone(), row_key };
             let home = Home { table: TableName::checked(E::TABLE), key };
             *partitions.entry(own.partition_key.clone()).or_default() += 1;
             for row in own.rows {
-                rows.push(SampleRow::of::<E>(row.index, E::TABLE, &row.body)?);
+                rows.push(SampleRow::of::<E>(at, row.index, E::TABLE, &row.body)?);
             }
             for (guard, partition_key) in across_keys(entity)? {
                 // A ticket's name has a ULID.
                 let row = guard_row(&partition_key, &home, &format!("{TICKET_START}{:026}", 0));
                 let table = guard.table.unwrap_or(E::TABLE);
-                rows.push(SampleRow::new(guard.name, true, table, &row.body()?)?);
+                rows.push(SampleRow::new(at, guard.name, true, table, &row.body()?)?);
             }
             for EventualRow { index, table, body, .. } in eventual_rows(entity)? {
-                rows.push(SampleRow::of::<E>(index, table.unwrap_or(E::TABLE), &body)?);
+                let row = SampleRow::of::<E>(at, index, table.unwrap_or(E::TABLE), &body)?;
+                rows.push(SampleRow { is_elsewhere: true, ..row });
             }
         }
         let count = entities.len() as u64;
@@ -122,6 +130,49 @@ impl Sample {
         found.times(self.stands_for(&query.keys.partition))
     }
 
+    /// Whether both are of one type.
+    pub(super) fn is_of_type(&self, other: &Self) -> bool {
+        let name = |sample: &Self| (sample.schema.entity, sample.schema.table);
+        name(self) == name(other)
+    }
+
+    /// Whether a query is one for its type.
+    pub(super) fn is_of(&self, query: &RowQuery) -> bool {
+        query.mark.entity == Some(self.schema.entity)
+    }
+
+    /// The other partitions with rows of the entities that a query finds, each with its share of them. Where it finds no
+    /// sample, an entity stands for it that has each of its rows in the partition with most of them.
+    pub(super) fn others(&self, query: &RowQuery) -> Vec<(PartitionName, f64)> {
+        let is_found = |row: &&SampleRow| {
+            query.table.as_str().eq_ignore_ascii_case(row.table) && reads(&query.keys, &row.content)
+        };
+        let found: BTreeSet<_> = self.rows.iter().filter(is_found).map(|row| row.entity).collect();
+        let mut places = BTreeMap::<(Option<&str>, PartitionName), u64>::new();
+        for row in self.rows.iter().filter(|row| row.is_elsewhere) {
+            let place = (row.table.to_owned(), row.content.partition_key.clone());
+            if found.is_empty() {
+                *places.entry((Some(row.name), place)).or_default() += 1;
+            } else if found.contains(&row.entity) {
+                *places.entry((None, place)).or_default() += 1;
+            }
+        }
+        if found.is_empty() {
+            let mut fullest = BTreeMap::new();
+            for ((name, place), rows) in places {
+                let most = fullest.entry(name).or_insert((place.clone(), 0));
+                if rows > most.1 {
+                    *most = (place, rows);
+                }
+            }
+            let one = |(name, (place, _))| ((name, place), 1);
+            places = fullest.into_iter().map(one).collect();
+        }
+        let all: u64 = places.values().sum();
+        let share = |((_, place), rows)| (place, rows as f64 / all as f64);
+        places.into_iter().map(share).collect()
+    }
+
     /// How many entities a sample stands for: in its own partition those of the largest one, in other partitions those of the
     /// table.
     fn stands_for(&self, partition: &Span) -> f64 {
@@ -144,16 +195,28 @@ fn reads(keys: &KeyRange, row: &DynamicEntity) -> bool {
 }
 
 impl SampleRow {
-    fn of<E: TableEntity>(index: usize, table: &'static str, body: &Bytes) -> Result<Self> {
+    fn of<E: TableEntity>(
+        entity: usize,
+        index: usize,
+        table: &'static str,
+        body: &Bytes,
+    ) -> Result<Self> {
         let is_guard = (E::ROWS.len()..first_eventual::<E>()).contains(&index);
-        Self::new(name_of::<E>(index), is_guard, table, body)
+        Self::new(entity, name_of::<E>(index), is_guard, table, body)
     }
 
-    fn new(name: &'static str, is_guard: bool, table: &'static str, body: &Bytes) -> Result<Self> {
+    fn new(
+        entity: usize,
+        name: &'static str,
+        is_guard: bool,
+        table: &'static str,
+        body: &Bytes,
+    ) -> Result<Self> {
         let json = std::str::from_utf8(body).unwrap_or_default();
         let content = DynamicEntity::from_json(json).map_err(Error::from)?;
         let (stored_bytes, body_bytes) = (stored_bytes(&content), body.len() as u64);
-        Ok(Self { name, is_guard, table, content, stored_bytes, body_bytes })
+        let is_elsewhere = false;
+        Ok(Self { name, is_guard, entity, is_elsewhere, table, content, stored_bytes, body_bytes })
     }
 
     fn meets(&self, filter: &Filter) -> bool {

@@ -23,8 +23,8 @@ pub enum ScanError {
     },
     /// No key lies in the range: it is inverted, empty, or outside the prefix.
     #[error(
-        "no PartitionKey lies from {lower:?} up to {}; check the range and the prefix",
-        end_text(.upper.as_deref())
+        "no PartitionKey lies {} {}; check the range and the prefix",
+        start_text(.lower), end_text(.upper.as_deref())
     )]
     EmptyRange {
         /// The lower bound.
@@ -157,6 +157,22 @@ pub enum ScanError {
     CheckpointQuery,
 }
 
+/// The key that a bound is the next one of: no key holds that character, so it is of a bound between two keys.
+fn key_before(bound: &str) -> Option<&str> {
+    bound.strip_suffix('\0')
+}
+
+fn start_text(lower: &str) -> String {
+    match key_before(lower) {
+        Some(key) => format!("after {key:?}"),
+        None => format!("from {lower:?}"),
+    }
+}
+
 fn end_text(upper: Option<&str>) -> String {
-    upper.map_or_else(|| "the end".to_owned(), |upper| format!("{upper:?}"))
+    match (upper, upper.and_then(key_before)) {
+        (None, _) => "up to the end".to_owned(),
+        (_, Some(key)) => format!("up to {key:?}, inclusive"),
+        (Some(upper), None) => format!("up to {upper:?}"),
+    }
 }

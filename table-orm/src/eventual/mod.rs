@@ -70,7 +70,7 @@ pub(crate) use evict::ExpiringType;
 pub(crate) use intent::{DueEntry, name};
 pub(crate) use intents::Intents;
 pub(crate) use left_ticket::LeftTicket;
-pub(crate) use planned::plan_with_settling;
+pub(crate) use planned::{cost_after_delete, plan_of_delete, plan_with_settling, register_step_of};
 pub(crate) use scope::Scope;
 pub(crate) use settled::{Settling, settling_methods};
 pub(crate) use sweep::Sweep;

@@ -8,4 +8,4 @@ pub use sketch::Percentiles;
 
 pub(crate) use distinct::DistinctSketch;
 pub(crate) use sketch::Sketch;
-pub(crate) use text::{bytes, escaped, grouped};
+pub(crate) use text::{bytes, code, counted, escaped, grouped};

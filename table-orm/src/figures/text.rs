@@ -13,6 +13,19 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
+/// So many things of that name, which takes an `s`.
+pub(crate) fn counted(number: u64, name: &str) -> String {
+    format!("{} {name}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
+/// Text as code in Markdown. Its fence is longer than what it holds of the same character.
+pub(crate) fn code(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest + 1);
+    let space = if longest > 0 { " " } else { "" };
+    format!("{fence}{space}{text}{space}{fence}")
+}
+
 /// Bytes in the largest unit of which there is one.
 pub(crate) fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];

@@ -41,7 +41,7 @@ pub(crate) use const_text::{is_same, starts_with};
 pub(crate) use limits::{entity_size, property_size};
 pub(crate) use printable::Printable;
 pub(crate) use system::{
-    ACROSS_GUARD, ETAG_MEMBER, HOME_TABLE, KIND, METADATA_PREFIX, MOVED_ETAG, MOVED_FROM, MOVED_TO,
-    PARCEL_START, PARTITION_KEY, RESERVED_PROPERTIES, ROW_KEY, SYSTEM_PROPERTIES, TIMESTAMP,
-    TYPE_ANNOTATION, is_system_property, reserved_start,
+    ACROSS_GUARD, ETAG_MEMBER, EXPIRY_START, HOME_TABLE, KIND, METADATA_PREFIX, MOVED_ETAG,
+    MOVED_FROM, MOVED_TO, PARCEL_START, PARTITION_KEY, RESERVED_PROPERTIES, ROW_KEY,
+    SYSTEM_PROPERTIES, TIMESTAMP, TYPE_ANNOTATION, is_system_property, reserved_start,
 };

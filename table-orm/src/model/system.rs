@@ -30,6 +30,8 @@ pub(crate) const MOVED_FROM: &str = "Moved_From";
 pub(crate) const MOVED_ETAG: &str = "Moved_Etag";
 /// What the RowKey of a parcel begins with.
 pub(crate) const PARCEL_START: &str = "MOV:";
+/// What both keys of a row that finds expired entities begin with.
+pub(crate) const EXPIRY_START: &str = "EXP:";
 /// The property with the kind of a type that shares its table with types of similar keys.
 pub(crate) const KIND: &str = "Entity_Kind";
 /// The property of a row in a table of its own that says which table its entity is in, where that is not the
@@ -52,9 +54,9 @@ pub(crate) const fn reserved_start(row_key: &str) -> Option<&'static str> {
     };
     match start {
         b"DUE:" => Some("DUE:"),
-        b"EXP:" => Some("EXP:"),
+        b"EXP:" => Some(EXPIRY_START),
         b"LOB:" => Some("LOB:"),
-        b"MOV:" => Some("MOV:"),
+        b"MOV:" => Some(PARCEL_START),
         b"OUT:" => Some("OUT:"),
         b"SEQ:" => Some("SEQ:"),
         b"SUM:" => Some("SUM:"),

@@ -3,6 +3,7 @@
 //! Invariant: a call that succeeds stays within the bounds. Exceptions: another writer, the service or the network
 //! makes it send a request again, or it deletes an expired entity to make room.
 
+use crate::figures::bytes;
 use crate::model::{MAX_PAGE_ROWS, MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS};
 use crate::query::{QueryClass, RowQuery};
 use crate::store::Operation;
@@ -15,7 +16,8 @@ use std::ops::Add;
 /// What requests cost: [`Plan::cost`](super::Plan::cost).
 ///
 /// Not counted: requests that are sent again after a conflict or a failure, those that make room where an insert meets
-/// an [expired](crate::guide::run::expiry) entity, and a read that the feature `cache` spares.
+/// an [expired](crate::guide::run::expiry) entity, and a read that the feature `cache` spares. Nor are rows of others
+/// that a query reads between the entities whose rows in other partitions a bulk write brings in step together.
 ///
 /// ```
 /// # use table_orm::{TableEntity, Tables};
@@ -48,6 +50,19 @@ pub struct Cost {
     /// Bytes of the rows' JSON that are sent. Headers, addresses and what frames the operations of a
     /// transaction are not counted.
     pub bytes_up: Bounds,
+}
+
+/// What requests cost in each of the places that a write of an entity has to do with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PlacedCost {
+    /// In the partition of the entity.
+    pub home: Cost,
+    /// In the other partitions and tables that have rows of the entity, or copies of totals.
+    pub others: Cost,
+    /// In the partitions of guard rows. The value that is unique over all partitions is their PartitionKey, so each has
+    /// one of its own.
+    pub guards: Cost,
 }
 
 /// A number that is known before the requests are sent, or what it is between.
@@ -219,6 +234,81 @@ impl Cost {
     }
 }
 
+impl PlacedCost {
+    /// The cost of no request.
+    pub(crate) const NOTHING: Self = Self::home(Cost::NOTHING);
+
+    /// Nothing limits it. The places are not known, so it counts for the partition of the entity.
+    pub(crate) const UNBOUNDED: Self = Self::home(Cost::UNBOUNDED);
+
+    /// What is sent to the partition of the entity only.
+    pub(crate) const fn home(home: Cost) -> Self {
+        Self { home, others: Cost::NOTHING, guards: Cost::NOTHING }
+    }
+
+    /// What is sent to other partitions with rows of the entity only.
+    pub(crate) const fn others(others: Cost) -> Self {
+        Self { others, ..Self::NOTHING }
+    }
+
+    /// The reservation of that many values with that many tickets.
+    pub(crate) fn reserving(values: Bounds, tickets: Bounds) -> Self {
+        Self { guards: Cost::writes(values, values), ..Self::home(Cost::writes(tickets, tickets)) }
+    }
+
+    /// The release of that many values that an entity gave up: reads of the guard row, its ticket and the entity, and
+    /// the deletes of the guard row and, if nothing else deletes it, of the intent.
+    pub(crate) fn releasing(values: Bounds) -> Self {
+        let up_to = |most: Option<u64>| Bounds { least: 0, most };
+        let reads = up_to(values.most.map(|values| 2 * values));
+        let intent = up_to(values.most.map(|values| values.min(1)));
+        let deletes = up_to(values.most);
+        Self {
+            home: Cost::point_queries(reads) + Cost::deletes(intent, intent),
+            guards: Cost::point_queries(values) + Cost::deletes(deletes, deletes),
+            ..Self::NOTHING
+        }
+    }
+
+    /// Returns what the requests cost together.
+    #[must_use]
+    pub fn all(&self) -> Cost {
+        self.home + self.others + self.guards
+    }
+
+    /// Bounds that hold if none of the requests is needed, too.
+    pub(crate) fn or_nothing(self) -> Self {
+        self.each(|cost| cost.or(Cost::NOTHING))
+    }
+
+    /// What this costs so often, where transactions may be shared.
+    pub(crate) fn times(self, times: Bounds) -> Self {
+        self.each(|cost| cost.times(times))
+    }
+
+    fn each(self, of: impl Fn(Cost) -> Cost) -> Self {
+        Self { home: of(self.home), others: of(self.others), guards: of(self.guards) }
+    }
+}
+
+impl From<Cost> for PlacedCost {
+    fn from(home: Cost) -> Self {
+        Self::home(home)
+    }
+}
+
+impl Add for PlacedCost {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            home: self.home + other.home,
+            others: self.others + other.others,
+            guards: self.guards + other.guards,
+        }
+    }
+}
+
 impl Add for Cost {
     type Output = Self;
 
@@ -238,6 +328,19 @@ impl Sum for Cost {
     }
 }
 
+/// Bytes as text: exact ones as they are, and bounds in units.
+struct BytesText(Bounds);
+
+impl fmt::Display for BytesText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Bounds { least, most: Some(most) } if least == most => write!(f, "{least} bytes"),
+            Bounds { least, most: Some(most) } => write!(f, "{} to {}", bytes(least), bytes(most)),
+            Bounds { least, most: None } => write!(f, "{} or more", bytes(least)),
+        }
+    }
+}
+
 impl fmt::Display for Cost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { transactions, rows_read, rows_written, bytes_up } = self;
@@ -247,7 +350,8 @@ impl fmt::Display for Cost {
             write!(f, "; reads {rows_read} row{}", plural(rows_read))?;
         }
         if *rows_written != Bounds::NONE {
-            write!(f, "; writes {rows_written} row{}, {bytes_up} bytes up", plural(rows_written))?;
+            let rows = plural(rows_written);
+            write!(f, "; writes {rows_written} row{rows}, {} up", BytesText(*bytes_up))?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! A plan as text.
 
 use super::step::{Plan, Step, WhenAbsent};
+use crate::figures::counted;
 use crate::model::{Printable, TableName};
 use crate::query::{QueryClass, RowQuery, Span};
 use crate::store::{Batch, IfMatch, Operation};
@@ -32,7 +33,8 @@ impl fmt::Display for Step {
             Self::WriteFound { table, of_each } => write!(
                 f,
                 "entity group transactions on `{table}` with what follows from the entities found: for \
-                 each, {of_each}"
+                 each, {}",
+                of_each.all()
             ),
             Self::Write { table, partition_key, operation } => {
                 write!(
@@ -89,9 +91,9 @@ impl fmt::Display for Step {
             Self::DeleteValues { table, rows, cost } => match rows {
                 Some(rows) => write!(
                     f,
-                    "deletes on `{table}` of the other {rows} rows of the large values that it replaces, in {} \
-                     requests",
-                    cost.transactions
+                    "deletes on `{table}` of the other {} of the large values that it replaces, in {}",
+                    counted(*rows, "row"),
+                    counted(cost.transactions.least, "request")
                 ),
                 None => write!(
                     f,
@@ -107,20 +109,20 @@ impl fmt::Display for Step {
                 )?;
                 places(f, guards)
             }
-            Self::MakeTickets { partitions } => {
-                let requests = (partitions.len(), "make tickets for");
+            Self::MakeTickets { partitions, .. } => {
+                let requests = (partitions.len(), "make", "tickets for");
                 let if_any =
                     "a ticket in each of these partitions, and an intent in the transaction";
                 other_partitions(f, partitions, requests, if_any)
             }
             Self::SettleWithTickets { partitions, .. } => {
-                let requests = (partitions.len() + 1, "write the");
+                let requests = (partitions.len() + 1, "write", "the");
                 let if_any =
                     "a transaction in each of these partitions, and the delete of the intent";
                 other_partitions(f, partitions, requests, if_any)
             }
             Self::Settle { partitions, .. } => {
-                let requests = (2 * partitions.len() + 2, "write the");
+                let requests = (2 * partitions.len() + 2, "write", "the");
                 let if_any = "an intent in the transaction, then a ticket and a transaction in each of \
                               these partitions, a point query, and the delete of the intent";
                 other_partitions(f, partitions, requests, if_any)
@@ -150,13 +152,14 @@ impl fmt::Display for Step {
 fn other_partitions(
     f: &mut fmt::Formatter<'_>,
     partitions: &[(TableName, String)],
-    (requests, what): (usize, &str),
+    (requests, verb, what): (usize, &str, &str),
     if_any: &str,
 ) -> fmt::Result {
     if partitions.is_empty() {
         return write!(f, "if rows in other partitions change: {if_any}");
     }
-    write!(f, "{requests} requests that {what} rows in other partitions")?;
+    let (number, s) = (counted(requests as u64, "request"), if requests == 1 { "s" } else { "" });
+    write!(f, "{number} that {verb}{s} {what} rows in other partitions")?;
     places(f, partitions)
 }
 

@@ -56,7 +56,7 @@ mod within;
 
 pub use attempts::CONFLICT_RETRY_TIME;
 pub(crate) use blobs::blobs_of;
-pub use cost::{Bounds, Cost};
+pub use cost::{Bounds, Cost, PlacedCost};
 pub use step::{Plan, Step, WhenAbsent};
 pub use within::Within;
 

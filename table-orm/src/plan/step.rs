@@ -1,6 +1,6 @@
 //! The requests of a call, as values.
 
-use super::cost::Cost;
+use super::cost::{Cost, PlacedCost};
 use crate::model::TableName;
 use crate::query::{QueryClass, RowQuery};
 use crate::store::{Batch, Operation};
@@ -77,7 +77,7 @@ pub enum Step {
         /// The table.
         table: TableName,
         /// What they cost for each entity. Entities of one partition share transactions.
-        of_each: Cost,
+        of_each: PlacedCost,
     },
     /// A write of one row.
     Write {
@@ -162,6 +162,8 @@ pub enum Step {
     MakeTickets {
         /// The partition of each ticket, with its table; none if the answer to a read decides.
         partitions: Vec<(TableName, String)>,
+        /// What they cost.
+        cost: PlacedCost,
     },
     /// The requests that bring rows in other partitions in step with the tickets of a
     /// [`MakeTickets`](Self::MakeTickets): a transaction in each partition, and the delete of the intent.
@@ -169,16 +171,17 @@ pub enum Step {
         /// The partitions, with their tables; none if the answer to a read decides.
         partitions: Vec<(TableName, String)>,
         /// What they cost.
-        cost: Cost,
+        cost: PlacedCost,
     },
     /// The requests that bring rows in other partitions in step: a ticket in each partition, a read of the
     /// canonical row, a transaction in each partition, and the delete of the intent. Of no request if no row
-    /// in another partition changes.
+    /// in another partition changes. Where the answer to a read decides that, it also has the requests of a
+    /// [`Reserve`](Self::Reserve) and a [`Release`](Self::Release).
     Settle {
         /// The partitions, with their tables; none if the answer to a read decides.
         partitions: Vec<(TableName, String)>,
         /// What these requests cost.
-        cost: Cost,
+        cost: PlacedCost,
     },
     /// The requests that release values which are unique over all partitions: for each a read of the guard row,
     /// of its ticket and of the canonical row, and the delete of the guard row; then the delete of the intent,

@@ -1,6 +1,6 @@
 //! The cost of each step, and of a plan.
 
-use super::cost::{Bounds, Cost};
+use super::cost::{Bounds, Cost, PlacedCost};
 use super::step::{Plan, Step, WhenAbsent};
 use crate::model::MAX_TRANSACTION_OPERATIONS;
 use crate::store::Batch;
@@ -10,43 +10,38 @@ impl Step {
     /// upper bound; [`Plan::cost`] knows the step before it.
     #[must_use]
     pub fn cost(&self) -> Cost {
+        self.placed_cost().all()
+    }
+
+    /// The same, apart for each place.
+    pub(crate) fn placed_cost(&self) -> PlacedCost {
         match self {
-            Self::Read { query, limit, .. } => Cost::read(query, *limit),
-            Self::ReadCanonical { .. } => Cost::point_queries(Bounds::from(0)),
+            Self::Read { query, limit, .. } => Cost::read(query, *limit).into(),
+            Self::ReadCanonical { .. } => Cost::point_queries(Bounds::from(0)).into(),
             Self::WriteFound { of_each, .. } => of_each.times(Bounds::from(0)),
-            Self::Write { operation, .. } => Cost::of(std::slice::from_ref(operation)),
-            Self::Commit { batch: Batch { operations, .. }, .. } => Cost::of(operations),
+            Self::Write { operation, .. } => Cost::of(std::slice::from_ref(operation)).into(),
+            Self::Commit { batch: Batch { operations, .. }, .. } => Cost::of(operations).into(),
             Self::CommitChanges { cost, absent, .. } => match absent {
-                WhenAbsent::Insert(batch) => cost.or(Cost::of(&batch.operations)),
-                WhenAbsent::Fail | WhenAbsent::InsertMade => *cost,
+                WhenAbsent::Insert(batch) => cost.or(Cost::of(&batch.operations)).into(),
+                WhenAbsent::Fail | WhenAbsent::InsertMade => (*cost).into(),
             },
             // The function reads what it wants.
             Self::CommitReads { .. } => {
-                Cost::changes(MAX_TRANSACTION_OPERATIONS) + Cost::point_queries(Bounds::from(0))
+                let changes = Cost::changes(MAX_TRANSACTION_OPERATIONS);
+                (changes + Cost::point_queries(Bounds::from(0))).into()
             }
-            Self::ReadFirst { cost, .. }
-            | Self::DeleteValues { cost, .. }
+            Self::ReadFirst { cost, .. } | Self::DeleteValues { cost, .. } => (*cost).into(),
+            Self::MakeTickets { cost, .. }
             | Self::Settle { cost, .. }
             | Self::SettleWithTickets { cost, .. } => *cost,
-            Self::MakeTickets { partitions } if partitions.is_empty() => Cost::UNBOUNDED,
-            Self::MakeTickets { partitions } => {
-                let tickets = Bounds::exactly(partitions.len() as u64);
-                Cost::writes(tickets, tickets)
-            }
             // The name, and later its removal.
-            Self::Register { .. } => Cost::writes(Bounds::up_to(2), Bounds::up_to(2)),
+            Self::Register { .. } => Cost::writes(Bounds::up_to(2), Bounds::up_to(2)).into(),
             Self::Reserve { guards } => {
                 let guards = guards.len() as u64;
                 // A ticket for the entities of one type.
-                let requests = Bounds::between(guards + 1, 2 * guards);
-                Cost::writes(requests, requests)
+                PlacedCost::reserving(Bounds::exactly(guards), Bounds::between(1, guards))
             }
-            Self::Release { guards } => {
-                let guards = guards.len() as u64;
-                let reads = Cost::point_queries(Bounds::between(guards, 3 * guards));
-                let deletes = Bounds::up_to(guards + 1);
-                reads + Cost::writes(deletes, deletes)
-            }
+            Self::Release { guards } => PlacedCost::releasing(Bounds::exactly(guards.len() as u64)),
         }
     }
 }
@@ -113,7 +108,7 @@ impl Plan {
                     Cost::read(query, *limit).finding(rows)
                 }
                 (Step::ReadCanonical { .. }, _) => Cost::point_queries(found),
-                (Step::WriteFound { of_each, .. }, _) => of_each.times(found),
+                (Step::WriteFound { of_each, .. }, _) => of_each.times(found).all(),
                 (step, _) => step.cost(),
             };
             found = match (step, rows) {

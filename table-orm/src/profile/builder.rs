@@ -104,7 +104,8 @@ impl<E: TableEntity> Repo<E> {
     /// ```
     pub fn profile<'a>(&self, permit: ScanPermit) -> Profile<'a> {
         let TableClient { connection, table, .. } = &self.client;
-        Table::new(Arc::clone(connection), table.clone()).profile(permit).with_type::<E>()
+        let table = Table::new(Arc::clone(connection), table.clone());
+        table.profile(permit).scan(|scan| scan.for_type(E::NAME)).with_type::<E>()
     }
 }
 

@@ -8,7 +8,9 @@ use super::known_type::KnownType;
 use super::report::{KindProfile, RowRole};
 use crate::codec::RowContext;
 use crate::entity::DynamicEntity;
-use crate::model::{DateTime, Edm, KIND, MOVED_TO, TableName, reserved_start};
+use crate::model::{
+    DateTime, EXPIRY_START, Edm, KIND, MOVED_TO, PARCEL_START, TableName, reserved_start,
+};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -165,8 +167,8 @@ fn helper(start: &str) -> RowRole {
         "OUT:" => RowRole::Event,
         "SUM:" => RowRole::Total,
         "SEQ:" => RowRole::Sequence,
-        "MOV:" => RowRole::Moved,
-        "EXP:" => RowRole::Eventual,
+        PARCEL_START => RowRole::Moved,
+        EXPIRY_START => RowRole::Eventual,
         _ => RowRole::Guard,
     }
 }

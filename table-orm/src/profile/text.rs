@@ -6,7 +6,7 @@ use super::report::{
     ComponentProfile, KindProfile, PartitionSize, ProfileReport, PropertyProfile, RowRole,
     SizeProfile,
 };
-use crate::figures::{Percentiles, bytes, grouped};
+use crate::figures::{Percentiles, bytes, counted, grouped};
 use crate::model::Printable;
 use std::fmt::{self, Formatter};
 
@@ -22,7 +22,7 @@ impl fmt::Display for ProfileReport {
         let Self { rows, partitions, requests, seconds, .. } = self;
         let table = if self.is_whole { "Table " } else { "A part of table " };
         writeln!(f, "{table}{}", Printable(&self.table))?;
-        write!(f, "  {} rows in {} partitions", grouped(*rows), grouped(partitions.count))?;
+        write!(f, "  {} in {}", counted(*rows, "row"), counted(partitions.count, "partition"))?;
         if let Some(sizes) = &self.sizes {
             write!(f, ", {} as the service counts them", bytes(sizes.bytes))?;
         }
@@ -30,7 +30,7 @@ impl fmt::Display for ProfileReport {
         if let (Some(oldest), Some(newest)) = (&self.oldest, &self.newest) {
             writeln!(f, "  last written from {} to {}", second(oldest), second(newest))?;
         }
-        writeln!(f, "  read with {} requests in {seconds:.1} s", grouped(*requests))?;
+        writeln!(f, "  read with {} in {seconds:.1} s", counted(*requests, "request"))?;
         if *rows > 0 {
             self.partitions(f)?;
             self.kinds(f)?;

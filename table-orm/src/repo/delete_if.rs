@@ -5,7 +5,7 @@ use crate::entity::{CanonicalKeyOf, CompleteKey, Loaded, Row, TableEntity, has_e
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::Result;
-use crate::eventual::{Intents, Settling, change_and_settle, plan_with_settling, settling_methods};
+use crate::eventual::{Intents, Settling, change_and_settle, plan_of_delete, settling_methods};
 use crate::key::KeyError;
 use crate::model::ETag;
 use crate::plan::{
@@ -93,7 +93,7 @@ impl<E: TableEntity> DeleteIf<E> {
                 Intents::default().plan(&self.client, batch, &self.settling)?
             }
             Prepared::OverStored(write) => {
-                plan_with_settling::<E>(&self.client, write.plan(), &self.settling)
+                plan_of_delete::<E>(&self.client, write.plan(), &self.settling)
             }
         })
     }

@@ -12,9 +12,10 @@ use crate::entity::{
     reaches_across, read_row, split_page,
 };
 use crate::error::{Error, Result};
+use crate::eventual::register_step_of;
 use crate::key::KeyError;
 use crate::plan::{Plan, Step, TableClient, delete_all};
-use crate::query::{KeyRange, RowQuery};
+use crate::query::{KeyRange, ReadMark, RowQuery};
 use crate::store::{Batch, IfMatch};
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
@@ -62,7 +63,9 @@ impl<E: TableEntity> Repo<E> {
         Q::Row: RowOf<E>,
     {
         let query = partition.into_keys().map(|keys| {
-            self.client.query(KeyRange { partition: keys.partition, row: canonical_rows::<E>() })
+            let keys = KeyRange { partition: keys.partition, row: canonical_rows::<E>() };
+            let mark = ReadMark { entity: Some(E::NAME), ..ReadMark::NONE };
+            RowQuery { mark, ..self.client.query(keys) }
         });
         DeletePartition { client: self.client.clone(), query, entity: PhantomData }
     }
@@ -102,8 +105,10 @@ impl<E: TableEntity + 'static> DeletePartition<E> {
     pub fn plan(&self) -> Result<Plan> {
         let query = self.query.clone()?;
         let table = query.table.clone();
-        let of_each = entity_costs::deleting::<E>();
-        Ok(Plan { steps: vec![Step::read(query), Step::WriteFound { table, of_each }] })
+        let of_each = entity_costs::deleting::<E>(&self.client);
+        let register = register_step_of::<E>(&self.client).into_iter();
+        let steps = register.chain([Step::read(query), Step::WriteFound { table, of_each }]);
+        Ok(Plan { steps: steps.collect() })
     }
 
     async fn run(self) -> Result<BulkProgress> {

@@ -3,16 +3,22 @@
 //! Invariant: the bounds hold where the rows of an entity are in step.
 
 use crate::entity::{TableEntity, reaches_across};
+use crate::eventual::cost_after_delete;
 use crate::model::MAX_TRANSACTION_OPERATIONS;
-use crate::plan::{Bounds, Cost};
+use crate::plan::{Bounds, Cost, PlacedCost, TableClient};
 
 /// A delete of the entity.
-pub(super) fn deleting<E: TableEntity>() -> Cost {
-    if reaches_across::<E>() || !E::SUM_NAMES.is_empty() || E::OUTBOX.is_some() {
-        return Cost::UNBOUNDED;
+pub(super) fn deleting<E: TableEntity>(client: &TableClient) -> PlacedCost {
+    if !(E::SUM_NAMES.is_empty() && E::OUTBOX.is_none() && E::OVERFLOW.is_empty()) {
+        return PlacedCost::UNBOUNDED;
     }
-    let deletes = Bounds::between(1, rows::<E>());
-    Cost { bytes_up: Bounds::exactly(0), ..Cost::writes(Bounds::up_to(1), deletes) }
+    let own = if reaches_across::<E>() {
+        // An intent is among its operations.
+        Cost::writes(Bounds::up_to(1), Bounds::between(1, rows::<E>() + 1))
+    } else {
+        Cost::deletes(Bounds::up_to(1), Bounds::between(1, rows::<E>()))
+    };
+    PlacedCost::home(own) + cost_after_delete::<E>(client)
 }
 
 /// Inserts of its index rows, or of one kind of them. Where one of them exists, the rows of the entity are read, and
@@ -38,13 +44,16 @@ pub(super) fn rewriting<E: TableEntity>() -> Cost {
 
 /// A delete of the row.
 pub(super) fn dropping() -> Cost {
-    Cost { bytes_up: Bounds::exactly(0), ..Cost::writes(Bounds::up_to(1), Bounds::up_to(1)) }
+    Cost::deletes(Bounds::up_to(1), Bounds::up_to(1))
 }
 
 /// The most rows of an entity in its partition: what one transaction takes, where a field decides how many there are.
 fn rows<E: TableEntity>() -> u64 {
     match E::ROWS.iter().any(|row| row.each.is_some()) {
         true => MAX_TRANSACTION_OPERATIONS as u64,
-        false => (E::ROWS.len() + E::GUARDS.len()).max(1) as u64,
+        false => {
+            let guards = E::GUARDS.iter().filter(|guard| !guard.across).count();
+            (E::ROWS.len() + guards).max(1) as u64
+        }
     }
 }

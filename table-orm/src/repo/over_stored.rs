@@ -3,9 +3,11 @@
 use super::merge::merge_into;
 use crate::entity::{EntityRows, Loaded, Row, TableEntity};
 use crate::error::Result;
-use crate::eventual::{Settling, change_and_settle};
+use crate::eventual::{Settling, change_and_settle, plan_with_settling};
 use crate::model::ETag;
-use crate::plan::{CanonicalKey, Decision, OptimisticWrite, RetryLimits, TableClient, delete_all};
+use crate::plan::{
+    CanonicalKey, Decision, OptimisticWrite, Plan, RetryLimits, TableClient, delete_all,
+};
 use crate::store::IfMatch;
 use futures_core::future::BoxFuture;
 
@@ -63,13 +65,11 @@ impl OnExisting {
     }
 }
 
-/// An upsert that reads first, as one of many.
-pub(super) fn upsert_over_stored<E: TableEntity>(
-    client: &TableClient,
-    entity: &E,
-) -> Result<OptimisticWrite> {
+/// What an upsert that reads first will send, as one of many.
+pub(super) fn plan_upsert<E: TableEntity>(client: &TableClient, entity: &E) -> Result<Plan> {
     let rows = EntityRows::of_in(entity, &client.table)?;
-    over_stored::<E>(client, &rows, true, RetryLimits::default())
+    let write = over_stored::<E>(client, &rows, true, RetryLimits::default())?;
+    Ok(plan_with_settling::<E>(client, write.plan(), &Settling::default()))
 }
 
 /// Sends such an upsert. Returns the entity with the answer.

@@ -6,7 +6,9 @@ use crate::entity::{EntityRows, Invalid, Loaded, Row, TableEntity, merges_blind,
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::Result;
-use crate::eventual::{Intents, Settling, change_and_settle, plan_with_settling, settling_methods};
+use crate::eventual::{
+    Intents, Settling, change_and_settle, plan_of_delete, plan_with_settling, settling_methods,
+};
 use crate::model::ETag;
 use crate::plan::{
     CanonicalKey, OptimisticWrite, Plan, RetryLimits, TableClient, delete_all, insert_all,
@@ -352,6 +354,9 @@ impl<E: TableEntity, T> Write<E, T> {
         Ok(match change.prepare::<E>(&self.client, self.limits)? {
             Prepared::Blind { batch, intents, .. } => {
                 intents.plan(&self.client, batch, &self.settling)?
+            }
+            Prepared::OverStored { write, on_existing: OnExisting::Delete, .. } => {
+                plan_of_delete::<E>(&self.client, write.plan(), &self.settling)
             }
             Prepared::OverStored { write, .. } => {
                 plan_with_settling::<E>(&self.client, write.plan(), &self.settling)

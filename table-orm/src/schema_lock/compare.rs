@@ -5,6 +5,7 @@ use super::change::{Reads, SchemaChange};
 use super::describe::{CODES, ENCODER, MIGRATES_FROM};
 use super::samples::{NEW_UNIQUE, Read, STORED, TAKES};
 use super::text::{EXPIRY, Entity, Item, UNION};
+use crate::model::EXPIRY_START;
 use crate::property::renames_slots;
 use std::collections::BTreeSet;
 
@@ -317,7 +318,8 @@ fn grows(before: &str, after: &str) -> bool {
 /// Whether it is the row that finds expired entities, and only the names of its components differ. Whether the
 /// entities expire by the same property is another item's.
 fn is_renamed_expiry(old: &Item, new: &Item) -> bool {
-    let is_expiry = |item: &Item| item.get("template").is_some_and(|key| key.starts_with("EXP:"));
+    let is_expiry =
+        |item: &Item| item.get("template").is_some_and(|key| key.starts_with(EXPIRY_START));
     let values = |item: &Item| -> Vec<String> {
         let texts = item.facts.iter().filter(|(label, _)| label.starts_with("component "));
         texts.map(|(_, text)| text.clone()).collect()

@@ -16,6 +16,11 @@ pub enum LockedTypeError {
     /// A line of the lock cannot be read.
     #[error("line {0} of the lock cannot be read: pass the text as it is in the file")]
     Malformed(usize),
+    /// The text declares no entity type, as that of an empty file.
+    #[error(
+        "the lock has no entity type: pass the text of a file that `SchemaLock` wrote, such as that of `tables.lock`"
+    )]
+    NoTypes,
     /// No type of the lock declares rows for the table.
     #[error(
         "no type of the lock has rows in table `{table}`; name the type whose rows it has (`--type`, \
@@ -61,7 +66,7 @@ impl Profile<'_> {
     ///
     /// # Errors
     /// [`LockedTypeError::NoneOfTable`] when no type of the lock declares rows for the table,
-    /// [`LockedTypeError::Malformed`] and [`LockedTypeError::Keys`] when the text is not as it was written.
+    /// [`LockedTypeError::NoTypes`] when it has no type, [`LockedTypeError::Malformed`] and [`LockedTypeError::Keys`] when the text is not as it was written.
     ///
     /// ```
     /// use table_orm::{ScanPermit, TableEntity, Tables, profile::RowRole, schema_lock::SchemaLock};
@@ -112,8 +117,8 @@ impl Profile<'_> {
     /// Knows the rows of that type of a lock, whatever table it declares: for a table of another name.
     ///
     /// # Errors
-    /// [`LockedTypeError::Absent`] when the lock has no such type, [`LockedTypeError::Malformed`] and
-    /// [`LockedTypeError::Keys`] when the text is not as it was written.
+    /// [`LockedTypeError::Absent`] when the lock has no such type, [`LockedTypeError::NoTypes`] when it has none,
+    /// [`LockedTypeError::Malformed`] and [`LockedTypeError::Keys`] when the text is not as it was written.
     pub fn with_type_of_lock(self, lock: &str, entity: &str) -> Result<Self, LockedTypeError> {
         let entities = entities(lock)?;
         let Some(found) = entities.iter().find(|other| other.name == entity) else {
@@ -128,7 +133,7 @@ impl Profile<'_> {
 fn entities(lock: &str) -> Result<Vec<Entity>, LockedTypeError> {
     let mut entities = parse(lock).map_err(LockedTypeError::Malformed)?;
     entities.retain(|entity| entity.what == ENTITY);
-    Ok(entities)
+    if entities.is_empty() { Err(LockedTypeError::NoTypes) } else { Ok(entities) }
 }
 
 fn names(entities: &[Entity]) -> Vec<String> {

@@ -7,7 +7,7 @@
 //! Some stores take less, the more they are asked for: less than half of what they kept before, or of what was
 //! held. Then the rate that the store kept before is held, and after that a fifth less each time.
 
-use super::meter::Meter;
+use super::meter::{Counts, Meter};
 use super::report::{Ending, FirstRefusal, Phase, StepKind, StepOutcome, StressStep, Sustained};
 use super::settings::{OnStep, Search};
 use super::step::{Driven, Driver};
@@ -97,6 +97,8 @@ impl Climb<'_> {
             } else if is_kept {
                 kept = rate;
                 rate = (rate * self.growth).min(most);
+            } else if is_second && step.outcome == StepOutcome::OwnErrors {
+                return end_early(phase, Ending::OwnErrors);
             } else if is_second {
                 let taken = step.entities_per_second.min(rate);
                 break if taken < BROKEN_DOWN * kept { kept } else { taken };
@@ -116,6 +118,9 @@ impl Climb<'_> {
                 phase.sustained = Some(sustained(step, is_at_least));
                 phase.ending = if is_at_least { Ending::MostRate } else { Ending::Found };
                 break;
+            }
+            if step.outcome == StepOutcome::OwnErrors {
+                return end_early(phase, Ending::OwnErrors);
             }
             let taken = step.entities_per_second.min(held);
             held = if taken < BROKEN_DOWN * held { FEWER * held } else { LESS * taken };
@@ -154,12 +159,12 @@ impl Climb<'_> {
         self.requests += below.requests;
         let seconds = if driven.is_stopped { driven.time } else { driven.time.max(time) };
         let seconds = seconds.as_secs_f64().max(f64::MIN_POSITIVE);
-        let outcome = outcome(&driven, planned, time, below.refused > 0);
+        let outcome = outcome(&driven, planned, time, &below);
         if let (None, Some(refusal)) = (phase.first_refusal, below.first_refusal) {
             let at = refusal.saturating_duration_since(self.started).as_secs_f64();
             phase.first_refusal = Some(FirstRefusal { at, offered });
         }
-        if outcome == StepOutcome::Failed {
+        if matches!(outcome, StepOutcome::Failed | StepOutcome::OwnErrors) {
             phase.first_error = phase.first_error.take().or(driven.first_error);
         }
         let step = StressStep {
@@ -187,12 +192,21 @@ impl Climb<'_> {
     }
 }
 
-fn outcome(driven: &Driven, planned: f64, time: Duration, is_refused: bool) -> StepOutcome {
+fn outcome(driven: &Driven, planned: f64, time: Duration, below: &Counts) -> StepOutcome {
     let (share, least) = LATE;
+    let are_many = |calls: u64| calls as f64 > FAILED * driven.sent as f64;
     if driven.is_stopped {
         StepOutcome::Stopped
-    } else if driven.failed as f64 > FAILED * driven.sent as f64 {
-        if is_refused { StepOutcome::Throttled } else { StepOutcome::Failed }
+    } else if are_many(driven.failed) {
+        // A call that has no answer yet waits for the store.
+        let own = driven.failed - driven.unanswered;
+        if below.refused > 0 {
+            StepOutcome::Throttled
+        } else if below.faults == 0 && are_many(own) {
+            StepOutcome::OwnErrors
+        } else {
+            StepOutcome::Failed
+        }
     } else if driven.unsent as f64 > FAILED * planned
         || driven.time > time + time.mul_f64(share).max(least)
     {

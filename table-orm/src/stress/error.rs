@@ -20,6 +20,17 @@ pub enum StressError {
         /// The most that is accepted.
         most: f64,
     },
+    /// The test may send fewer requests than load its table, or none. Nothing was sent.
+    #[error(
+        "the test may send {most} requests, and needs {least} to load its table and begin; nothing was sent. Allow \
+         more, or load fewer rows"
+    )]
+    TooFewRequests {
+        /// The most requests.
+        most: u64,
+        /// Those that it needs.
+        least: u64,
+    },
     /// A mix has neither reads nor writes. Nothing was sent.
     #[error("the mix has no share above 0, so there is nothing to send; give at least one share")]
     EmptyMix,
@@ -54,6 +65,15 @@ pub enum StressError {
     /// The first calls failed, before there was any load. The table was deleted.
     #[error("the first calls failed, without any load, so nothing was measured: {0}")]
     Call(#[source] Error),
+    /// The first calls succeeded and sent no request, so nothing of the store was measured. The table was deleted.
+    #[error(
+        "the first {calls} calls sent no request to the store, so nothing was measured; make calls that await their \
+         requests, through the tables that `calls` gives"
+    )]
+    NoRequests {
+        /// How many calls.
+        calls: u32,
+    },
     /// The test was stopped before anything was measured. The table was deleted.
     #[error("the stress test was stopped before anything was measured")]
     Stopped,

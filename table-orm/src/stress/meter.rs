@@ -25,6 +25,8 @@ pub(super) struct Counts {
     pub first_refusal: Option<Instant>,
     /// All other errors, by code.
     pub errors: BTreeMap<String, u64>,
+    /// Those of them that are no answer to what was sent: of the store or the network.
+    pub faults: u64,
     pub bytes_up: u64,
     pub bytes_down: u64,
 }
@@ -75,7 +77,12 @@ impl Middleware for Meter {
                 counts.refused += 1;
                 counts.first_refusal.get_or_insert_with(Instant::now);
             }
-            Err(error) => *counts.errors.entry(error.code.to_string()).or_default() += 1,
+            Err(error) => {
+                // With such a status the service rejects what was sent, except after a time of waiting.
+                let is_of_request = (400..500).contains(&error.status) && error.status != 408;
+                counts.faults += u64::from(!is_of_request);
+                *counts.errors.entry(error.code.to_string()).or_default() += 1;
+            }
         }
         drop(counts);
         answer

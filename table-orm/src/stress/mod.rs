@@ -50,7 +50,7 @@ pub use error::StressError;
 pub use mix::Mix;
 pub use report::{
     Ending, FirstRefusal, Phase, Shards, StepKind, StepOutcome, StressBounds, StressReport,
-    StressStep, StressTarget, Sustained, TargetScope, Verdict,
+    StressStep, StressTarget, Sustained, TargetScope, UnknownVerdict, Verdict,
 };
 pub use settings::Stress;
 #[cfg(feature = "embedded")]

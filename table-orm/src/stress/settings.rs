@@ -330,8 +330,10 @@ impl Stress {
         within("the factor between rates", self.growth, 1.05, 4.0)?;
         within("the most calls in flight", self.in_flight as f64, 1.0, 65_536.0)?;
         within("the expected load", self.expected, 1.0, 1e9)?;
-        let most_requests = self.most_requests as f64;
-        within("the requests that load the table", self.loading_requests(), 0.0, most_requests)?;
+        let (most, least) = (self.most_requests, self.loading_requests() as u64 + 1);
+        if most < least {
+            return Err(StressError::TooFewRequests { most, least });
+        }
         for target in &self.targets {
             within("a target", target.entities_per_second, 1.0, 1e9)?;
         }

@@ -4,7 +4,7 @@ use crate::embedded::EmbeddedStore;
 use crate::error::Error;
 use crate::layer::rate::{ACCOUNT_TARGET, PARTITION_TARGET};
 use crate::layer::{Faults, Layer as _, Throttle};
-use crate::store::Store;
+use crate::store::{Backend, Middleware, Store};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -73,6 +73,20 @@ impl SimulatedService {
         let throttle = Throttle::new().per_partition(self.partition).per_account(self.account);
         // A slow fault waits up to that time before the request, and once more after it.
         let latency = Faults::seeded(self.seed).slow(1.0).slowest(self.latency / 2);
-        Ok(latency.around(throttle.around(rows)?)?)
+        Ok(Arc::new(Simulated(latency.around(throttle.around(rows)?)?)))
+    }
+}
+
+/// A store that reports name as what it is.
+#[derive(Debug)]
+struct Simulated(Arc<dyn Store>);
+
+impl Middleware for Simulated {
+    fn inner(&self) -> &dyn Store {
+        &*self.0
+    }
+
+    fn backend(&self) -> Backend {
+        Backend { system: "simulated".into(), ..self.0.backend() }
     }
 }

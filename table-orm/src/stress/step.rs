@@ -33,6 +33,8 @@ pub(super) struct Driven {
     pub sent: u64,
     /// Those that ended with an error, or without an end.
     pub failed: u64,
+    /// Those of them without an end.
+    pub unanswered: u64,
     /// The first error.
     pub first_error: Option<String>,
     /// Calls that were due and not sent, because too many others were in flight.
@@ -94,6 +96,7 @@ impl Driver {
         Driven {
             sent,
             failed: answers.failed + unanswered,
+            unanswered,
             first_error: answers.first_error,
             unsent,
             time: ended - start,

@@ -230,6 +230,9 @@ impl Run {
             entities += counts.entities;
             requests += counts.requests - counts.refused;
         }
+        if requests == 0 {
+            return Err(StressError::NoRequests { calls: FIRST_CALLS });
+        }
         let per_call = |count: u64| (count as f64 / f64::from(FIRST_CALLS)).max(1.0);
         Ok(Started {
             make,

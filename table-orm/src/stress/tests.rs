@@ -2,12 +2,13 @@
 
 use super::{
     Ending, Mix, SimulatedService, StepOutcome, Stress, StressError, StressReport, TargetScope,
+    UnknownVerdict,
 };
 use crate::embedded::EmbeddedStore;
 use crate::eventual::tests::chaos::on_virtual_time;
 use crate::layer::{Faults, Retry};
 use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
-use crate::{DynamicEntity, Tables};
+use crate::{DynamicEntity, Error, TableName, Tables};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -383,7 +384,7 @@ fn the_table_is_new_and_is_deleted_however_the_test_ends() {
         assert!(report.phases[0].sustained.unwrap().is_at_least, "{report}");
         assert!(tables.list().await.unwrap().is_empty());
 
-        let failing = stress().calls(|_, _| async |_| Err(crate::Error::PageSize(0)));
+        let failing = stress().calls(|_, _| async |_| Err(Error::PageSize(0)));
         assert!(matches!(failing.run().await, Err(StressError::Call(_))));
         assert!(tables.list().await.unwrap().is_empty());
 
@@ -451,4 +452,64 @@ fn the_report_is_json_that_programs_can_read() {
     assert_near(json["phases"][0]["sustained"]["entities_per_second"].as_f64().unwrap(), 100.0);
     assert_eq!(json["phases"][0]["ending"], "found");
     assert_eq!(json["phases"][0]["steps"][0]["kind"], "ramp");
+}
+
+#[test]
+fn errors_of_the_calls_themselves_are_no_verdict_on_the_store() {
+    let stress = short(100).partitions(1).calls(|tables, table| {
+        let rows = tables.table(table);
+        move |call: super::Call| {
+            let rows = rows.clone();
+            async move {
+                rows.insert_or_replace(&DynamicEntity::new("0", "0")).await?;
+                // A bug of the app, once the test has begun: what it sends is rejected, or it fails by itself.
+                match call.number {
+                    ..30 => Ok(()),
+                    number if number % 2 == 0 => rows.get("0", "a/b").await.map(drop),
+                    _ => TableName::new("no name").map(drop).map_err(Error::from),
+                }
+            }
+        }
+    });
+    let report = on_virtual_time(stress.run()).unwrap();
+    let phase = &report.phases[0];
+    assert_eq!(phase.ending, Ending::OwnErrors, "{report}");
+    assert_eq!(phase.steps.last().unwrap().outcome, StepOutcome::OwnErrors);
+    assert!(phase.first_error.is_some());
+    let verdict = &report.verdicts[0];
+    assert_eq!((verdict.is_met, verdict.unknown), (None, Some(UnknownVerdict::OwnErrors)));
+    assert!(
+        report.to_string().contains("unknown: calls failed by an error of the app"),
+        "{report}"
+    );
+    assert_eq!(report.shards, None);
+}
+
+#[test]
+fn calls_that_send_nothing_are_an_error() {
+    let stress = short(100).partitions(1).calls(|_, _| |_| async { Ok(()) });
+    let error = on_virtual_time(stress.run()).unwrap_err();
+    assert!(matches!(error, StressError::NoRequests { calls: 10 }), "{error}");
+}
+
+#[test]
+fn a_target_above_the_highest_rate_of_the_test_is_unknown_for_that_reason() {
+    let stress = short(1000).most_in_partition(300).partitions(1);
+    let report = on_virtual_time(stress.run()).unwrap();
+    assert_eq!(report.phases[0].ending, Ending::MostRate);
+    assert_eq!(report.verdicts[0].unknown, Some(UnknownVerdict::MostRate));
+    let text = report.to_string();
+    assert!(text.contains("unknown: the highest rate of this test is lower"), "{text}");
+    assert!(!text.contains("ended early"), "{text}");
+    assert!(text.starts_with("Stress test of simulated\n"), "{text}");
+}
+
+#[test]
+fn a_test_that_may_send_too_little_says_what_it_needs() {
+    for (most, rows) in [(0, 100), (1, 1000)] {
+        let stress = short(100).partitions(1).rows(rows).most_requests(most);
+        let error = on_virtual_time(stress.run()).unwrap_err();
+        let StressError::TooFewRequests { most: found, least } = error else { panic!("{error}") };
+        assert_eq!((found, least), (most, u64::from(rows) / 100 + 1));
+    }
 }

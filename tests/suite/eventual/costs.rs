@@ -164,7 +164,7 @@ async fn a_plan_with_tickets_first_has_the_requests_in_their_order() {
     let insert = ann();
     let insert = seen.insert(&insert).tickets_first();
     let plan = insert.plan().unwrap();
-    let [Step::MakeTickets { partitions: made }, Step::Commit { .. }, last] = &plan.steps[..]
+    let [Step::MakeTickets { partitions: made, .. }, Step::Commit { .. }, last] = &plan.steps[..]
     else {
         panic!("{plan}")
     };
@@ -173,6 +173,7 @@ async fn a_plan_with_tickets_first_has_the_requests_in_their_order() {
     insert.await.unwrap();
     assert_eq!(stops.take().len(), made.len() + 1 + settled.len() + 1);
     assert!(plan.to_string().contains("2 requests that write the rows"), "{plan}");
+    assert!(plan.to_string().contains("1 request that makes tickets for rows"), "{plan}");
 
     // Which rows change follows from what is stored.
     let update = other.update(Member::partition("ann").row(), |ann| ann.visits = 1);

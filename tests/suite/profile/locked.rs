@@ -170,6 +170,8 @@ async fn a_lock_that_is_not_as_it_was_written_is_refused() -> table_orm::Result<
     let (tables, lock) = (Tables::in_memory()?, lock());
     let profile = || tables.table(named("runners")).profile(because());
     let broken = |text: &str| profile().with_lock(text).unwrap_err();
+    assert_eq!(broken(""), LockedTypeError::NoTypes);
+    assert!(broken("").to_string().contains("no entity type"), "{}", broken(""));
     let line = broken("entity Runner\n    template: x\n");
     assert_eq!(line, LockedTypeError::Malformed(2));
     for (whole, part) in [

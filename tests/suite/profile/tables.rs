@@ -124,3 +124,10 @@ async fn an_unreadable_row_is_counted_apart() {
     let keys = things.profile(because()).keys_only().await.unwrap();
     assert_eq!((keys.rows, keys.unreadable), (20, 0));
 }
+
+#[tokio::test]
+async fn the_error_of_a_table_that_is_not_there_names_the_type() {
+    let runners = Tables::in_memory().unwrap().repo::<Runner>();
+    let missing = runners.profile(because()).await.unwrap_err().to_string();
+    assert!(missing.contains("Runner") && !missing.contains("DynamicEntity"), "{missing}");
+}

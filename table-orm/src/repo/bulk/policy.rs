@@ -8,8 +8,8 @@ use crate::entity::{
 use crate::error::Result;
 use crate::eventual::{Intents, Settling};
 use crate::model::TableName;
-use crate::plan::{MeasuredBatch, OptimisticWrite, TableClient, insert_all, upsert_all};
-use crate::repo::over_stored::{send_upsert, upsert_over_stored};
+use crate::plan::{MeasuredBatch, Plan, TableClient, insert_all, upsert_all};
+use crate::repo::over_stored::{plan_upsert, send_upsert};
 use crate::store::Batch;
 use futures_core::future::BoxFuture;
 
@@ -40,7 +40,7 @@ type Due<E> = fn(&TableClient, &E, &mut Intents) -> Result<(), Invalid>;
 /// A write that reads first, as one of many.
 pub(in crate::repo) struct Individually<E> {
     /// Returns what it will send.
-    pub write: fn(&TableClient, &E) -> Result<OptimisticWrite>,
+    pub plan: fn(&TableClient, &E) -> Result<Plan>,
     /// Sends it. Returns the entity with the answer.
     pub send: fn(TableClient, E, Settling) -> BoxFuture<'static, Answered<E>>,
 }
@@ -152,7 +152,7 @@ impl<E: TableEntity> BatchPolicy<E> {
             return Self::shared(operations).placed(check_period);
         }
         let operations = |entity: &E| Ok(insert_all(EntityRows::of(entity)?));
-        let individually = Individually { write: upsert_over_stored, send: send_upsert };
+        let individually = Individually { plan: plan_upsert, send: send_upsert };
         let shared = Self::shared(operations).placed(check_period);
         Self { individually: Some(individually), ..shared }
     }

@@ -85,7 +85,7 @@ impl<'a, E: Send + 'static, I: Source<Item = E>> BulkRun<'a, E, I> {
         while let Poll::Ready(Some(chunk)) = self.next_closed(context) {
             let Bulk { client, policy, .. } = &self.bulk;
             plans.push(match (&policy.individually, chunk.entities.first()) {
-                (Some(individually), Some(entity)) => (individually.write)(client, entity)?.plan(),
+                (Some(individually), Some(entity)) => (individually.plan)(client, entity)?,
                 _ => policy.intents(client, &chunk.entities)?.plan(
                     client,
                     chunk.batch,

@@ -67,7 +67,7 @@ impl CanonicalPages {
         let (query, reason) = (self.next_query()?, self.reason.clone());
         let table = query.table.clone();
         let read = Step::Read { query, limit: None, reason };
-        Ok(Plan { steps: vec![read, Step::WriteFound { table, of_each }] })
+        Ok(Plan { steps: vec![read, Step::WriteFound { table, of_each: of_each.into() }] })
     }
 
     /// Reads the page at the token, and where the page after it starts.

@@ -107,7 +107,7 @@ impl<R: Row> Retire<R> {
     #[must_use]
     pub fn plan(&self) -> Plan {
         let (query, reason) = (self.query.clone(), Some(self.reason.clone()));
-        let (table, of_each) = (query.table.clone(), entity_costs::dropping());
+        let (table, of_each) = (query.table.clone(), entity_costs::dropping().into());
         let read = Step::Read { query, limit: None, reason };
         Plan { steps: vec![read, Step::WriteFound { table, of_each }] }
     }

@@ -4,7 +4,7 @@ use crate::entity::{
     ReadRow as _, RowHead, TableEntity, expiry_keys, expiry_row, has_expiry_row, name_of,
 };
 use crate::model::DateTime;
-use crate::plan::{Bounds, Cost, Plan, Step, TableClient};
+use crate::plan::{Bounds, Cost, PlacedCost, Plan, Step, TableClient};
 use crate::query::{ReadMark, RowQuery};
 use crate::repo::{Repo, entity_costs};
 use std::marker::PhantomData;
@@ -96,9 +96,10 @@ impl<E: TableEntity> Purge<E> {
     /// A purge that reaches its [limit](Self::limit) sends fewer queries than the plan has.
     #[must_use]
     pub fn plan(&self) -> Plan {
-        let deletes = Cost::point_queries(Bounds::exactly(1)) + entity_costs::deleting::<E>();
+        let read = PlacedCost::from(Cost::point_queries(Bounds::exactly(1)));
+        let deletes = read + entity_costs::deleting::<E>(&self.client);
         // Those beyond the limit are left.
-        let of_each = if self.limit.is_some() { deletes.or(Cost::NOTHING) } else { deletes };
+        let of_each = if self.limit.is_some() { deletes.or_nothing() } else { deletes };
         let steps = self.queries(self.until()).into_iter().flat_map(|query| {
             let table = query.table.clone();
             [Step::read(query), Step::WriteFound { table, of_each }]

@@ -346,6 +346,11 @@ impl<T, R> Scan<T, R> {
         Self { checkpoint: None, ..self }
     }
 
+    /// A scan whose errors name that type.
+    pub(crate) fn for_type(self, entity: &'static str) -> Self {
+        Self { entity, ..self }
+    }
+
     /// Begins after the position of a row in key order: reads the rows whose PartitionKey is greater,
     /// and those of its partition whose RowKey is greater, within the prefix, the range and the filter
     /// of the scan. The row need not be there.

@@ -83,6 +83,9 @@ pub enum StepOutcome {
     Throttled,
     /// More than 1 % failed, for other reasons.
     Failed,
+    /// More than 1 % failed by an error of the app: before or after their requests, or as the store rejected what they
+    /// sent.
+    OwnErrors,
     /// Answers came later and later.
     Behind,
     /// It was stopped.
@@ -126,6 +129,8 @@ pub enum Ending {
     MostRequests,
     /// The test would have taken longer than it may.
     MostTime,
+    /// Calls failed by an error of the app, so no rate of the store shows.
+    OwnErrors,
     /// It was stopped.
     Stopped,
 }

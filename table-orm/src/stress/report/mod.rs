@@ -12,6 +12,6 @@ mod verdict;
 pub use bounds::StressBounds;
 pub use figures::{Ending, FirstRefusal, Phase, StepKind, StepOutcome, StressStep, Sustained};
 pub use stress_report::StressReport;
-pub use verdict::{Shards, StressTarget, TargetScope, Verdict};
+pub use verdict::{Shards, StressTarget, TargetScope, UnknownVerdict, Verdict};
 
 pub(super) use verdict::DEFAULT_TARGETS;

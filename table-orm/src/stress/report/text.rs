@@ -3,7 +3,7 @@
 use super::figures::{Ending, Phase, StepKind, StepOutcome, StressStep};
 use super::format::number;
 use super::stress_report::StressReport;
-use super::verdict::{Shards, Verdict};
+use super::verdict::{Shards, UnknownVerdict, Verdict};
 use crate::figures::{Percentiles, bytes, grouped};
 use crate::model::Printable;
 use std::fmt;
@@ -74,6 +74,7 @@ impl Phase {
                     Ending::MostRequests => ": then the test would have sent too many requests",
                     Ending::MostTime => ": then the test would have taken too long",
                     Ending::Stopped => ": then it was stopped",
+                    Ending::OwnErrors => ": then calls failed by an error of the app",
                     Ending::Found | Ending::NoRate => "",
                 };
                 format!(
@@ -88,6 +89,9 @@ impl Phase {
             }
             (None, Ending::MostTime) => {
                 "No rate was kept before the test would have taken too long.".to_owned()
+            }
+            (None, Ending::OwnErrors) => {
+                "No rate was kept before calls failed by an error of the app.".to_owned()
             }
             (None, _) => "No rate was sustained.".to_owned(),
         };
@@ -168,6 +172,7 @@ impl StepOutcome {
             Self::Kept => "kept",
             Self::Throttled => "throttled",
             Self::Failed => "failed",
+            Self::OwnErrors => "own errors",
             Self::Behind => "behind",
             Self::Stopped => "stopped",
         }
@@ -177,11 +182,17 @@ impl StepOutcome {
 impl Verdict {
     /// Whether the target is met.
     pub(super) const fn word(&self) -> &'static str {
-        match (self.is_met, self.sustained) {
+        match (self.is_met, self.unknown) {
             (Some(true), _) => "met",
             (Some(false), _) => "not met",
-            (None, Some(_)) => "unknown: the test ended early",
-            (None, None) => "not tested",
+            (None, Some(UnknownVerdict::EndedEarly)) => "unknown: the test ended early",
+            (None, Some(UnknownVerdict::MostRate)) => {
+                "unknown: the highest rate of this test is lower"
+            }
+            (None, Some(UnknownVerdict::OwnErrors)) => {
+                "unknown: calls failed by an error of the app"
+            }
+            (None, Some(UnknownVerdict::NotTested) | None) => "not tested",
         }
     }
 }

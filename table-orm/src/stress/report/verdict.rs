@@ -58,6 +58,23 @@ pub struct Verdict {
     /// Whether that is at least 95 % of the target: the search stops that near. `None` if the test
     /// ended before it could say, or did not test it.
     pub is_met: Option<bool>,
+    /// Why that is not known; `None` if it is.
+    pub unknown: Option<UnknownVerdict>,
+}
+
+/// Why a test does not know whether a target is met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum UnknownVerdict {
+    /// It was not tested.
+    NotTested,
+    /// The test ended before it could say.
+    EndedEarly,
+    /// The store kept the highest rate of the test, which is below the target.
+    MostRate,
+    /// Calls failed by an error of the app, and not of the store.
+    OwnErrors,
 }
 
 impl Verdict {
@@ -83,7 +100,17 @@ impl Verdict {
                 (phase.ending == Ending::NoRate && !may_be_met).then_some(false)
             }
         };
-        Self { target, sustained: sustained.map(|found| found.entities_per_second), is_met }
+        let unknown = match phase {
+            _ if is_met.is_some() => None,
+            None => Some(UnknownVerdict::NotTested),
+            Some(phase) => Some(match phase.ending {
+                Ending::MostRate => UnknownVerdict::MostRate,
+                Ending::OwnErrors => UnknownVerdict::OwnErrors,
+                _ => UnknownVerdict::EndedEarly,
+            }),
+        };
+        let sustained = sustained.map(|found| found.entities_per_second);
+        Self { target, sustained, is_met, unknown }
     }
 }
 
