@@ -26,6 +26,7 @@ mod large_in_blobs;
 mod large_late;
 mod large_replaced;
 mod large_room;
+mod large_simulation;
 mod load;
 mod loaded;
 mod lock;
