@@ -21,6 +21,7 @@ mod expiry;
 mod golden;
 mod growing;
 mod isolation;
+mod jobs;
 mod large;
 mod large_in_blobs;
 mod large_late;
