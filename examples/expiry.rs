@@ -39,8 +39,9 @@ async fn main() -> table_orm::Result<()> {
 
     // As a job, as often as rows may stay.
     let report = sessions.purge().limit(10_000).await;
-    println!("purged {}, with {} failures", report.purged, report.failures.len());
-    report.all().map(drop)
+    println!("purged {}, with {} failures", report.progress.purged, report.failures.len());
+    report.all()?;
+    Ok(())
 }
 
 // Prints:

@@ -39,8 +39,8 @@ async fn main() -> table_orm::Result<()> {
     println!("{} events wait", outbox.waiting(&acme).await?.events);
     // As a job, every few seconds, in any number of processes.
     let permit = ScanPermit::because("mails about orders");
-    let report = outbox.dispatch(permit, send_mail).await?;
-    println!("{} handed on, {} failures", report.handed_on, report.failures.len());
+    let report = outbox.dispatch(permit, send_mail).await;
+    println!("{} handed on, {} failures", report.progress.handed_on, report.failures.len());
     Ok(())
 }
 

@@ -1,8 +1,12 @@
 //! Appends without a time or a number: no value is lost, and none is stored twice.
 
 use futures_util::future::join_all;
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
+use support::{dose, on_virtual_time};
 use table_orm::embedded::EmbeddedStore;
+use table_orm::layer::{Faults, Retry};
 use table_orm::property::{Numbered, Ring};
 use table_orm::{Error, Repo, TableEntity, Tables};
 
@@ -82,6 +86,57 @@ async fn appends_of_many_writers_are_each_stored_once() {
     assert!(values.into_iter().eq(0..30));
 }
 
+/// Appends of three clients over a network with faults. Returns how many were told that they are stored, and that they are
+/// not.
+async fn append_among_faults(seed: u64) -> [usize; 2] {
+    let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+    let faults = Faults::seeded(seed).lost_replies(0.1).lost_requests(0.1).errors_after(0.05);
+    let latest = Duration::from_secs(20);
+    let faults = faults.late(0.05).latest(latest).slow(0.5).slowest(Duration::from_millis(300));
+    let network = faults.store(store.clone()).unwrap();
+    network.disable();
+    parts(&store).create_table().await.unwrap();
+    network.enable();
+    let client = async |number: i64| {
+        let tables = Tables::builder(network.clone()).bare().build().unwrap();
+        let tables = tables.layer(Retry::interactive().write_id("WriteId")).unwrap();
+        let parts = tables.on_virtual_time(seed * 10 + number as u64).repo::<Part>();
+        let (mut done, mut refused) = (Vec::new(), Vec::new());
+        for value in number * 100..number * 100 + 12 {
+            match append(&parts, value).await {
+                Ok(()) => done.push(value),
+                Err(Error::Ambiguous(_)) => {}
+                Err(_) => refused.push(value),
+            }
+        }
+        (done, refused)
+    };
+    let told = join_all((0..3).map(client)).await;
+    network.disable();
+    tokio::time::sleep(latest + Duration::from_secs(1)).await;
+    let values = stored(&parts(&store)).await.concat();
+    let once: BTreeSet<_> = values.iter().collect();
+    assert_eq!(once.len(), values.len(), "seed {seed}: {values:?}");
+    for (done, refused) in &told {
+        assert!(done.iter().all(|value| once.contains(value)), "seed {seed}: {done:?}");
+        assert!(!refused.iter().any(|value| once.contains(value)), "seed {seed}: {refused:?}");
+        // Each client's own come in their order.
+        let own = values.iter().filter(|value| done.contains(value));
+        assert!(own.eq(done), "seed {seed}: {values:?}");
+    }
+    [told.iter().map(|told| told.0.len()).sum(), told.iter().map(|told| told.1.len()).sum()]
+}
+
+#[test]
+fn an_append_that_was_answered_is_stored_once_whatever_is_lost_or_late() {
+    let (mut done, mut refused) = (0, 0);
+    for seed in 0..dose(6, 300) {
+        let [more_done, more_refused] = on_virtual_time(append_among_faults(seed));
+        (done, refused) = (done + more_done, refused + more_refused);
+    }
+    assert!(done > 50, "{done}, {refused}");
+}
+
 #[tokio::test]
 async fn an_append_of_a_row_that_does_not_come_first_says_so() {
     let store = Arc::new(EmbeddedStore::in_memory().unwrap());
@@ -90,7 +145,7 @@ async fn an_append_of_a_row_that_does_not_come_first_says_so() {
     append(&parts, 1).await.unwrap();
     let same = Part { host: "a".into(), part: 0, values: vec![2] };
     let again = parts.append(Part::partition("a").row(), |_| Some(same.clone()));
-    let refused = again.retry_for(std::time::Duration::ZERO).await;
+    let refused = again.retry_for(Duration::ZERO).await;
     assert!(matches!(refused, Err(Error::AlreadyExists(_))), "{refused:?}");
     assert_eq!(stored(&parts).await, [vec![1]]);
 }

@@ -252,3 +252,72 @@ async fn an_expired_entity_that_is_inserted_again_keeps_its_value() {
         assert_eq!(bytes.map(|bytes| bytes.len()), Some(CHUNK + 1));
     }
 }
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "spots", partition = "{studio}", row = "SPOT:{id:05}", expires = until, purge_index)]
+struct Spot {
+    studio: String,
+    id: u32,
+    until: OffsetDateTime,
+    #[table(overflow)]
+    trailer: Large,
+}
+
+#[tokio::test]
+async fn an_expired_value_goes_with_its_entity_by_a_purge_or_the_insert_that_takes_its_place() {
+    for blobs in [None, Some(MemoryBlobs::new())] {
+        let builder = Tables::builder(EmbeddedStore::in_memory().unwrap()).bare();
+        let builder = match &blobs {
+            Some(blobs) => builder.blobs(blobs.clone()),
+            None => builder,
+        };
+        let tables = builder.build().unwrap();
+        let spots = tables.repo::<Spot>();
+        spots.create_table().await.unwrap();
+        let until = OffsetDateTime::now_utc() - time::Duration::days(1);
+        let spot = |id, until, trailer| Spot { studio: "s".into(), id, until, trailer };
+        for id in 1..=4 {
+            let mut upload = spots.upload(Spot::partition("s").row().id(id)).unwrap();
+            upload.add(vec![7; CHUNK + 1]).await.unwrap();
+            let trailer = upload.finish().await.unwrap();
+            spots.insert(&spot(id, until, trailer)).await.unwrap();
+        }
+        let rows = tables.table(TableName::new("spots").unwrap());
+        let left = async || {
+            let rows = rows.list("s", "LOB:".."LOB;").count().await.unwrap();
+            (rows, blobs.as_ref().map(|blobs| blobs.names().len()))
+        };
+        let with = |values| (2 * values, blobs.as_ref().map(|_| values));
+        assert_eq!(left().await, with(4));
+        let later = OffsetDateTime::now_utc() + time::Duration::days(1);
+        spots.insert(&spot(1, later, Large::default())).await.unwrap();
+        assert_eq!(left().await, with(3));
+        spots.upsert(&spot(2, later, Large::default())).await.unwrap();
+        spots.remove_unused_values(Spot::partition("s").row().id(2)).await.unwrap();
+        assert_eq!(spots.purge().await.all().unwrap().purged, 2);
+        // Of a blob that was uploaded today, the second row stays for a day.
+        let (rows, left) = left().await;
+        assert!(rows <= 1 && left.is_none_or(|blobs| blobs == 0), "{rows} rows, {left:?} blobs");
+        assert_eq!(spots.list(Spot::partition("s").row()).count().await.unwrap(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_writer_keeps_what_its_entities_refer_to_and_takes_none_that_was_removed() {
+    let films = Tables::in_memory().unwrap().repo::<Film>();
+    films.create_table().await.unwrap();
+    let (kept, removed) = (upload(&films, CHUNK + 1).await.unwrap(), upload(&films, CHUNK).await);
+    let writer = films.writer().await.unwrap();
+    writer.send(film(kept)).await.unwrap();
+    writer.close().await.unwrap().all().unwrap();
+    assert_eq!(films.remove_unused_values(key()).await.unwrap(), 1);
+    let stored = films.get(key()).await.unwrap().unwrap();
+    let bytes = films.read_large(&stored, |film| &film.trailer).await.unwrap();
+    assert_eq!(bytes.map(|bytes| bytes.len()), Some(CHUNK + 1));
+    films.delete(films.load(key()).await.unwrap().one().unwrap()).await.unwrap();
+    let writer = films.writer().await.unwrap();
+    writer.send(film(removed.unwrap())).await.unwrap();
+    let error = writer.close().await.unwrap().all().unwrap_err();
+    assert!(matches!(error, Error::LargeValue(LargeValueError::Gone { .. })), "{error}");
+    assert_eq!(films.get(key()).await.unwrap(), None);
+}

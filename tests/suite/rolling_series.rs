@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use table_orm::entity::Schema;
 use table_orm::model::{DateTime, Edm};
-use table_orm::property::{Hours, Interval, Minutes, Numbered, Ring, SlotPlace};
+use table_orm::property::{Days, Every, Hours, Interval, Minutes, Numbered, Ring, SlotPlace};
 use table_orm::{DynamicEntity, Error, Projection, Repo, ScanPermit, TableEntity, Tables};
 
 /// The last eight numbers, in one row.
@@ -177,6 +177,133 @@ async fn a_value_and_its_stamp_are_one_request_that_reads_nothing() {
     ];
     let expected = expected.map(|(name, value)| (name.to_owned(), value));
     assert!(row.properties.into_iter().eq(expected));
+}
+
+/// Periods that no day, month or year begins with, and longer ones.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "odd", partition = "{host}", row = "ODD")]
+struct Odd {
+    #[table(key_only)]
+    host: String,
+    #[table(series)]
+    seconds: Ring<i64, 7, Every<1>>,
+    #[table(series)]
+    sevens: Ring<i64, 5, Every<7>>,
+    #[table(series)]
+    days: Ring<i64, 9, Days>,
+    #[table(series)]
+    weeks: Ring<i64, 6, Every<604_800>>,
+    #[table(series)]
+    longest: Ring<i64, 3, Every<{ u32::MAX }>>,
+}
+
+/// Instants near the ends of what can be stored, and near borders of minutes, days and years.
+fn instants() -> impl Strategy<Value = DateTime> {
+    let near = |text: &str| {
+        let ticks = at(text).ticks();
+        (-30_000_000_i64..30_000_000).prop_map(move |off| ticks + off)
+    };
+    let (first, last) = (DateTime::MIN.ticks(), DateTime::MAX.ticks());
+    let ticks = prop_oneof![
+        first..first + 30_000_000,
+        last - 30_000_000..last + 1,
+        near("1970-01-01T00:00:00Z"),
+        near("2024-02-29T00:00:00Z"),
+        near("2025-12-31T23:59:59Z"),
+        first..last,
+    ];
+    ticks.prop_map(|ticks| DateTime::from_ticks(ticks).unwrap())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever instants are put, the ring is read back equal, and its newest value is that of the latest instant.
+    #[test]
+    fn a_value_of_any_instant_is_read_back_in_its_period(
+        instants in proptest::collection::vec(instants(), 1..12),
+    ) {
+        block_on(async {
+            let odds = Tables::in_memory().unwrap().repo::<Odd>();
+            odds.create_table().await.unwrap();
+            let host = "a".to_owned();
+            let mut odd = Odd {
+                host,
+                seconds: Ring::default(),
+                sevens: Ring::default(),
+                days: Ring::default(),
+                weeks: Ring::default(),
+                longest: Ring::default(),
+            };
+            for (value, at) in (0..).zip(&instants) {
+                odd.seconds.put(*at, value);
+                odd.sevens.put(*at, value);
+                odd.days.put(*at, value);
+                odd.weeks.put(*at, value);
+                odd.longest.put(*at, value);
+            }
+            odds.insert(&odd).await.unwrap();
+            let stored = odds.get(Odd::partition("a").row()).await.unwrap().unwrap();
+            assert_eq!(stored, odd);
+            let latest = instants.iter().max().unwrap();
+            fn check<const N: usize, const S: u32>(ring: &Ring<i64, N, Every<S>>, latest: DateTime) {
+                let (start, value) = ring.newest().unwrap();
+                assert!(start <= latest && Every::<S>::number(start) == Every::<S>::number(latest));
+                assert_eq!(ring.get(latest), Some(value));
+                for count in [0, 1, N as u32 - 1, N as u32, N as u32 + 1, u32::MAX] {
+                    let last: Vec<_> = ring.last(latest, count).collect();
+                    assert!(last.len() <= N && last.len() as u32 <= count);
+                    assert!(last.is_sorted_by(|one, next| one.0 < next.0));
+                    let newest = last.last().map(|(start, _)| *start);
+                    assert_eq!(newest, (count > 0).then_some(start));
+                    for (at, value) in last {
+                        assert_eq!(ring.get(at), value);
+                    }
+                }
+            }
+            check(&stored.seconds, *latest);
+            check(&stored.sevens, *latest);
+            check(&stored.days, *latest);
+            check(&stored.weeks, *latest);
+            check(&stored.longest, *latest);
+        });
+    }
+
+    /// A coarse value is the fold of what the finer ring has of its period, however often and in whatever order it is
+    /// made: no value counts twice. Once a later value may have a slot of the period, it stays as it is.
+    #[test]
+    fn a_coarse_value_counts_each_fine_one_once(
+        puts in proptest::collection::vec((0_i64..400, 0_usize..3), 0..60),
+    ) {
+        let start = at("2025-12-31T22:00:00Z");
+        let minute = |number: i64| DateTime::from_ticks(start.ticks() + number * 600_000_000).unwrap();
+        let (mut minutes, mut hours) = (Ring::<i64, 90, Minutes>::default(), Ring::<i64, 3, Hours>::default());
+        let (mut fine, mut coarse) = (BTreeMap::new(), BTreeMap::new());
+        let mut newest = i64::MIN;
+        for (value, (number, repeats)) in (1..).zip(puts) {
+            let put = minutes.put(minute(number), value);
+            let has_room = fine.keys().all(|other| other % 90 != number % 90 || *other <= number);
+            prop_assert_eq!(put, has_room);
+            if has_room {
+                fine.retain(|other, _| *other == number || other % 90 != number % 90);
+                fine.insert(number, value);
+                newest = newest.max(number);
+            }
+            let hour = number.div_euclid(60);
+            for _ in 0..=repeats {
+                minutes.downsample(minute(number), &mut hours, |values| values.iter().copied().sum());
+            }
+            let of_hour: Vec<_> = fine.range(hour * 60..hour * 60 + 60).map(|(_, value)| *value).collect();
+            let is_newest = coarse.keys().all(|other| other % 3 != hour % 3 || *other <= hour);
+            if newest < hour * 60 + 90 && !of_hour.is_empty() && is_newest {
+                coarse.retain(|other, _| *other == hour || other % 3 != hour % 3);
+                coarse.insert(hour, of_hour.iter().sum::<i64>());
+            }
+            for hour in 0..7 {
+                prop_assert_eq!(hours.get(minute(hour * 60)), coarse.get(&hour));
+            }
+        }
+    }
 }
 
 #[tokio::test]

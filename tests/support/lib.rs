@@ -4,6 +4,7 @@ pub mod azurite;
 pub mod blobs;
 pub mod clock;
 pub mod distant;
+pub mod ending;
 pub mod history;
 pub mod linear;
 pub mod polls;

@@ -21,11 +21,11 @@ pub async fn settle(shop: &Shop) -> Result<u64> {
 async fn settled<E: TableEntity + 'static>(repo: &Repo<E>, register: &Registered) -> Result<u64> {
     // No other process of this shop writes. Otherwise leave their writes to them for a while, by the grace
     // that is set without this.
-    let report = repo.settle(register).grace(Duration::ZERO).await?;
+    let report = repo.settle(register).grace(Duration::ZERO).await;
     for failure in &report.failures {
         eprintln!("shop: {failure}");
     }
-    Ok(report.settled)
+    report.ended.map_or(Ok(report.progress.settled), Err)
 }
 
 /// The rows that are not in step with their entities.

@@ -218,7 +218,8 @@ impl<W: Write> Story<'_, W> {
     async fn tell_warehouse(&mut self) -> Result<()> {
         self.report.question("What does the warehouse learn?")?;
         let (sent, started) = (self.meter.sent(), Instant::now());
-        let handed = self.warehouse.hand_on(&self.shop.orders, &self.shop.orders_due).await?;
+        let report = self.warehouse.hand_on(&self.shop.orders, &self.shop.orders_due).await;
+        let handed = report.progress;
         let (events, elapsed) =
             (counted(handed.handed_on as usize, "event"), took(started.elapsed()));
         let cost = requests(self.meter.sent() - sent);
@@ -230,8 +231,11 @@ impl<W: Write> Story<'_, W> {
             let busy = counted(handed.busy as usize, "partition");
             self.report.line(&format!("{busy} left to another process, or to the lease's end"))?;
         }
-        for failure in &handed.failures {
+        for failure in &report.failures {
             self.report.item(&failure.to_string())?;
+        }
+        if let Some(error) = report.ended {
+            return Err(error.into());
         }
         let messages = self.warehouse.receive().await?;
         self.report

@@ -25,11 +25,7 @@ impl Warehouse {
 
     /// Sends all events of orders to the queue: those of the customers that the register names. A shop runs this
     /// every few seconds.
-    pub async fn hand_on(
-        &self,
-        orders: &Repo<Order>,
-        register: &Registered,
-    ) -> Result<DispatchReport> {
+    pub async fn hand_on(&self, orders: &Repo<Order>, register: &Registered) -> DispatchReport {
         orders.outbox().dispatch(register, SendTo::new(self.0.clone(), QUEUE)).await
     }
 

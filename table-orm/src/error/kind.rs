@@ -71,6 +71,8 @@ impl Error {
             | Self::FilterTooLong(_)
             | Self::PageSize(_) => ErrorKind::ClientError,
             Self::LargeValue(error) => error.kind(),
+            Self::Settle(failure) => failure.error.kind(),
+            Self::Dispatch(failure) => failure.error.kind(),
             Self::RowCount(count) if count.found == 0 => ErrorKind::NotFound,
             Self::NotFound(_) => ErrorKind::NotFound,
             Self::AlreadyExists(_) | Self::UniqueViolation { .. } | Self::Conflict(_) => {

@@ -118,6 +118,25 @@ pub enum MigrationError {
         /// What the store said last.
         cause: String,
     },
+    /// An entity cannot leave its parcel, because another row has the key of one of its new rows. Nothing of this call was
+    /// written.
+    #[error(
+        "the move of `{entity}` to the new key {key} cannot end: {}; nothing was written: {}, then call again, or run \
+         `migrate`",
+        taken(*index_row, taken_by),
+        make_room(*index_row)
+    )]
+    RowTaken {
+        /// The entity's type name.
+        entity: &'static str,
+        /// The PartitionKey and the RowKey of its new canonical row, such as `"oslo" / "ORD:1"`.
+        key: String,
+        /// The RowKey of the other row, in the same partition.
+        taken_by: String,
+        /// The index row of the entity that has this key. Reads give the entity meanwhile. `None` for the canonical row:
+        /// reads give the other row.
+        index_row: Option<&'static str>,
+    },
     /// A step before a transaction has no answer: the move of an entity, or the marker of one to insert.
     #[error(
         "cannot prepare `{entity}` with the new key {key} for the transaction: the store does not answer ({cause}); \
@@ -169,6 +188,22 @@ pub enum MigrationError {
         /// Why its total cannot follow.
         reason: &'static str,
     },
+}
+
+fn taken(index_row: Option<&str>, row_key: &str) -> String {
+    match index_row {
+        Some(row) => format!(
+            "another entity has the key {row_key:?} of its row `{row}`, so it waits in its parcel, and reads give it"
+        ),
+        None => "another row is stored under this key, and reads give that row".to_owned(),
+    }
+}
+
+const fn make_room(index_row: Option<&str>) -> &'static str {
+    match index_row {
+        Some(_) => "change or delete the other entity",
+        None => "change the key of that row, or delete it",
+    }
 }
 
 impl MigrationError {

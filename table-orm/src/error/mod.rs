@@ -1,6 +1,7 @@
 //! The error of a call, and the errors that it wraps.
 
 mod deadline;
+mod dispatch;
 #[cfg(feature = "distributed")]
 mod distributed_scan;
 mod incomplete_entity;
@@ -12,12 +13,14 @@ mod rejection;
 mod row_count;
 mod scan;
 mod sequence;
+mod settle;
 mod sum;
 mod transaction;
 mod transfer;
 mod writer;
 
 pub use deadline::DeadlineExceeded;
+pub use dispatch::{DispatchError, DispatchFailure, HandlerError};
 #[cfg(feature = "distributed")]
 pub use distributed_scan::DistributedScanError;
 pub use incomplete_entity::IncompleteEntity;
@@ -28,12 +31,14 @@ pub use rejection::{Holder, Rejection};
 pub use row_count::RowCount;
 pub use scan::ScanError;
 pub use sequence::SequenceError;
+pub use settle::{SettleError, SettleFailure};
 pub use sum::SumError;
 pub use transaction::TransactionError;
 pub use transfer::TransferError;
 pub use writer::WriterError;
 
 pub(crate) use rejected::rejected;
+pub(crate) use settle::COPY_OF_TOTAL;
 
 use crate::entity::{
     Invalid, KeyMismatch, Moved, OtherPeriod, OwnRowError, ReadBackError, TooManyElements,
@@ -231,6 +236,12 @@ pub enum Error {
     /// An entity whose stored key changes cannot be read or written. Nothing was written.
     #[error(transparent)]
     Migration(#[from] MigrationError),
+    /// [`Repo::settle`](crate::Repo::settle) left an intent or a partition. It stays, and a later call settles it.
+    #[error(transparent)]
+    Settle(Box<SettleFailure>),
+    /// [`Outbox::dispatch`](crate::outbox::Outbox::dispatch) left events of a partition. They stay, and come again.
+    #[error(transparent)]
+    Dispatch(Box<DispatchFailure>),
     /// A writer takes no more entities.
     #[error(transparent)]
     Writer(#[from] WriterError),
@@ -266,6 +277,18 @@ pub enum Error {
     #[cfg(feature = "azure")]
     #[error(transparent)]
     Connect(#[from] crate::azure::ConnectError),
+}
+
+impl From<SettleFailure> for Error {
+    fn from(failure: SettleFailure) -> Self {
+        Self::Settle(Box::new(failure))
+    }
+}
+
+impl From<DispatchFailure> for Error {
+    fn from(failure: DispatchFailure) -> Self {
+        Self::Dispatch(Box::new(failure))
+    }
 }
 
 impl From<ReadBackError> for Error {

@@ -1,10 +1,10 @@
 //! What settling needs to know of an entity type.
 
 use super::eventual_rows::EventualRows;
-use super::sum_copies::{ROW, copy_of};
+use super::sum_copies::copy_of;
 use super::unique_value::{UniqueValue, unique_values};
 use crate::entity::{GuardTemplate, Loaded, TableEntity, is_canonical_or_total};
-use crate::error::Result;
+use crate::error::{COPY_OF_TOTAL, Result};
 use crate::model::{Metadata, TableName};
 use crate::store::StoredRow;
 
@@ -37,7 +37,7 @@ impl EventualType {
             metadata: E::METADATA,
             is_canonical: is_canonical_or_total::<E>,
             table: |home, name, said| {
-                let table = if name == ROW {
+                let table = if name == COPY_OF_TOTAL {
                     Some(home.clone())
                 } else {
                     let template = E::EVENTUAL.iter().find(|template| template.row.name == name);

@@ -6,14 +6,13 @@
 //! - Each intent has a name of its own: it is random, and used by one transaction only.
 //! - An intent is deleted in the version that was settled.
 
-use super::error::SettleError;
 use super::eventual_rows::{EventualKey, EventualRows};
 use super::eventual_type::EventualType;
-use super::sum_copies::{ROW, key_of_copy};
+use super::sum_copies::key_of_copy;
 use super::tickets_first::Prepared;
 use super::unique_value::UniqueValue;
 use crate::entity::{DynamicEntity, Total};
-use crate::error::Result;
+use crate::error::{COPY_OF_TOTAL, Result, SettleError};
 use crate::key::KeyError;
 use crate::model::{
     DateTime, ETag, Edm, MAX_ENTITY_BYTES, MAX_STRING_UNITS, TableName, entity_size, order,
@@ -60,7 +59,7 @@ impl DueEntry {
         total: &Total,
         shard: u8,
     ) -> Result<Self, KeyError> {
-        let keys = vec![(ROW.to_owned(), key_of_copy(table, home, total, shard)?)];
+        let keys = vec![(COPY_OF_TOTAL.to_owned(), key_of_copy(table, home, total, shard)?)];
         Ok(Self { canonical: total.row_key(shard)?, keys, values: Vec::new() })
     }
 

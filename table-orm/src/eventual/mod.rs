@@ -27,7 +27,6 @@
 
 mod bulk_intents;
 mod delete;
-mod error;
 mod eventual_rows;
 mod eventual_type;
 mod evict;
@@ -55,11 +54,11 @@ mod without_intent;
 mod write;
 mod written;
 
-pub use error::SettleError;
+pub use crate::error::{SettleError, SettleFailure};
 pub use registered::Registered;
 pub use scope::PartitionScope;
 pub use settled::Settled;
-pub use sweep::{SETTLE_GRACE, SettleFailure, SettleReport};
+pub use sweep::{SETTLE_GRACE, SettleProgress, SettleReport};
 pub use written::{ReportSettled, Reporting, Written};
 
 pub(crate) use bulk_intents::Gathered;

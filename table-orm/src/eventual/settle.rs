@@ -18,7 +18,6 @@
 //!
 //! If a partition rejects a request, this delays only what is still open of the same entity and table.
 
-use super::error::SettleError;
 use super::eventual_rows::EventualRows;
 use super::eventual_type::EventualType;
 use super::intent::{Intent, Pending};
@@ -26,7 +25,7 @@ use super::ticket::Ticket;
 use super::ticket_rows::{Ready, Share, Stop, at_once, groups, individually, shares};
 use super::tickets_first::Prepared;
 use super::unique::Guards;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, SettleError};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::query::RowQuery;
 use crate::store::{Action, Batch, IfMatch, Operation};

@@ -4,12 +4,10 @@
 
 use super::eventual_rows::{EventualContent, EventualKey, EventualRows};
 use crate::entity::{Invalid, TableEntity, Total, copies_partition, copy_of_total};
+use crate::error::COPY_OF_TOTAL;
 use crate::key::KeyError;
 use crate::model::TableName;
 use std::collections::BTreeMap;
-
-/// What stands for the name of the row in intents. No row of an entity has it.
-pub(super) const ROW: &str = "SUM:";
 
 /// The copy that the row of a total calls for; `None` for a row that is no total with copies.
 pub(super) fn copy_of<E: TableEntity>(
@@ -18,7 +16,7 @@ pub(super) fn copy_of<E: TableEntity>(
 ) -> Result<Option<EventualRows>, Invalid> {
     let copy = copy_of_total::<E>(row)?.map(|(partition_key, row_key, body)| {
         let key = EventualKey { table: home.clone(), partition_key, row_key };
-        EventualRows(BTreeMap::from([(key, EventualContent { row: ROW, body })]))
+        EventualRows(BTreeMap::from([(key, EventualContent { row: COPY_OF_TOTAL, body })]))
     });
     Ok(copy)
 }

@@ -2,13 +2,12 @@
 //!
 //! Invariant: an intent that is not settled stays, and the report has it.
 
-use super::error::SettleError;
 use super::eventual_type::EventualType;
 use super::intent::{self, Intent, Pending};
 use super::settle::settle;
 use super::unique::{TICKET, hand_over};
 use crate::entity::{DynamicEntity, read_row, split_page};
-use crate::error::Result;
+use crate::error::{Error, Result, SettleFailure};
 use crate::model::{Metadata, TableName};
 use crate::plan::TableClient;
 use crate::query::{KeyRange, RowQuery, Span};
@@ -20,10 +19,10 @@ use std::time::Duration;
 /// unless the call sets another one: 2 minutes.
 pub const SETTLE_GRACE: Duration = Duration::from_secs(120);
 
-/// What a call of [`Repo::settle`](crate::Repo::settle) did.
-#[derive(Debug, Default)]
+/// How much a call of [`Repo::settle`](crate::Repo::settle) did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct SettleReport {
+pub struct SettleProgress {
     /// The intents whose rows in other partitions are in step now.
     pub settled: u64,
     /// The intents that were left because they are young: their writers may be settling them.
@@ -31,25 +30,32 @@ pub struct SettleReport {
     /// The partitions that a register has named for less time than the grace. They were not looked through:
     /// their intents are in none of the other numbers.
     pub young_partitions: u64,
+}
+
+/// The result of [`Repo::settle`](crate::Repo::settle).
+#[derive(Debug, Default)]
+#[must_use = "it may hold failures"]
+#[non_exhaustive]
+pub struct SettleReport {
+    /// The progress it made.
+    pub progress: SettleProgress,
     /// What was left because of an error.
     pub failures: Vec<SettleFailure>,
+    /// The error that ended it before the end: the partition, the table or the register cannot be read. What was
+    /// settled stays settled, so call it again.
+    pub ended: Option<Error>,
 }
 
-/// An intent that stays, or a partition that was not looked through.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot settle {}partition {partition_key:?}: {error}", place(row_key))]
-#[non_exhaustive]
-pub struct SettleFailure {
-    /// The intent's PartitionKey.
-    pub partition_key: String,
-    /// The intent's RowKey; empty for the whole partition. The register then still names it.
-    pub row_key: String,
-    /// Why it stays.
-    pub error: SettleError,
-}
-
-fn place(row_key: &str) -> String {
-    if row_key.is_empty() { String::new() } else { format!("{row_key:?} in ") }
+impl SettleReport {
+    /// Returns the progress when the call reached the end and left nothing because of an error. It may have left what
+    /// is young.
+    ///
+    /// # Errors
+    /// [`Error::Settle`] with the first failure, or else the error that ended it.
+    pub fn all(self) -> Result<SettleProgress> {
+        let failed = self.failures.into_iter().next().map(Error::from);
+        failed.or(self.ended).map_or(Ok(self.progress), Err)
+    }
 }
 
 /// A sweep of the intents of one type in one table.
@@ -100,12 +106,12 @@ impl Sweep {
         let pointers = register::pointers(&self.home, register, self.kind.entity).await?;
         for (partition_key, pointers) in pointers {
             if pointers.iter().all(|pointer| pointer.age < self.grace) {
-                report.young_partitions += 1;
+                report.progress.young_partitions += 1;
                 continue;
             }
             if let Err(error) = self.named(&partition_key, pointers, register, report).await {
-                let (row_key, error) = (String::new(), error.into());
-                report.failures.push(SettleFailure { partition_key, row_key, error });
+                let failure = SettleFailure::new(partition_key, String::new(), error.into());
+                report.failures.push(failure);
             }
         }
         Ok(())
@@ -119,9 +125,9 @@ impl Sweep {
         register: &TableName,
         report: &mut SettleReport,
     ) -> Result<()> {
-        let left = report.young + report.failures.len() as u64;
+        let left = report.progress.young + report.failures.len() as u64;
         self.partition(partition_key, report).await?;
-        if report.young + report.failures.len() as u64 == left {
+        if report.progress.young + report.failures.len() as u64 == left {
             let old = pointers.into_iter().filter(|pointer| pointer.age >= register::GRACE);
             for pointer in old {
                 register::remove(&self.home, register, pointer).await?;
@@ -136,7 +142,7 @@ impl Sweep {
         let settled = match Pending::read(row, &self.home.table, self.kind) {
             Ok(None) => return,
             Ok(Some(pending)) if self.is_young(&pending) => {
-                report.young += 1;
+                report.progress.young += 1;
                 return;
             }
             Ok(Some(ticket)) if row_key.starts_with(TICKET) => match self.hand_over(ticket).await {
@@ -149,9 +155,9 @@ impl Sweep {
             Err(error) => Err(error),
         };
         match settled {
-            Ok(()) => report.settled += 1,
+            Ok(()) => report.progress.settled += 1,
             Err(error) => {
-                report.failures.push(SettleFailure { partition_key, row_key, error });
+                report.failures.push(SettleFailure::new(partition_key, row_key, error));
             }
         }
     }

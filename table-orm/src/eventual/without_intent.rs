@@ -1,7 +1,6 @@
 //! Brings rows in step that no intent lists, and finds those that one lists: what repairs, backfills and
 //! checked queries need.
 
-use super::error::SettleError;
 use super::eventual_rows::EventualKey;
 use super::eventual_type::EventualType;
 use super::intent::{DueEntry, Pending};
@@ -9,7 +8,7 @@ use super::settle::Settler;
 use super::sweep::Sweep;
 use super::ticket_rows::shares;
 use crate::entity::{read_row, split_page};
-use crate::error::Result;
+use crate::error::{Result, SettleError};
 use crate::model::Metadata;
 use crate::plan::TableClient;
 use crate::query::{KeyRange, RowQuery, Span};

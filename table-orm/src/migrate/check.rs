@@ -13,18 +13,26 @@ pub const fn check<E: Migrates>() {
     assert!(
         E::BUCKET.is_none() && <E::Old>::BUCKET.is_none(),
         "`migrate_from`: a type with `bucket` has many tables, so it cannot migrate, and cannot be migrated from; give \
-         the new type another `name`, and copy the entities of each period"
+         the new type another `name`, and copy the entities of each period: `table_orm::guide::run::copying` says how"
     );
     // The rows of a large value belong to one key: another entity cannot refer to them.
     assert!(
         E::OVERFLOW.is_empty() && <E::Old>::OVERFLOW.is_empty(),
         "`migrate_from`: a type with `overflow` has values in rows that belong to one key, so it cannot migrate, and \
-         cannot be migrated from; give the new type another `name`, and upload each value again"
+         cannot be migrated from; give the new type another `name`, copy the entities, and upload each value again: \
+         `table_orm::guide::run::copying` says how"
     );
     assert!(
-        is_plain::<E>() && is_plain::<E::Old>(),
-        "`migrate_from` moves rows of one partition: a type with rows in other partitions (`eventual`, `purge_index`), \
-         or a `unique(.., across)` cannot migrate, and cannot be migrated from; migrate without it, then add it"
+        E::EVENTUAL.is_empty() && <E::Old>::EVENTUAL.is_empty(),
+        "`migrate_from` moves rows of one partition: a type with rows in other partitions (`eventual`, `purge_index`) \
+         cannot migrate, and cannot be migrated from; migrate without these rows, then add them, or copy the entities: \
+         `table_orm::guide::run::copying` says how"
+    );
+    assert!(
+        !has_guards_across(E::GUARDS) && !has_guards_across(<E::Old>::GUARDS),
+        "`migrate_from`: a type with `unique(.., across)` cannot migrate, and cannot be migrated from: meanwhile two \
+         entities could get one value; give the new type another `name`, and copy the entities: \
+         `table_orm::guide::run::copying` says how"
     );
     assert!(
         !<E::Old>::MIGRATES,
@@ -63,8 +71,9 @@ pub const fn check<E: Migrates>() {
     );
     assert!(
         E::GUARDS.is_empty() && <E::Old>::GUARDS.is_empty() || one_table && same_partition::<E>(),
-        "`migrate_from`: `unique` is checked within a partition, but the partitions of the two types differ; remove it \
-         for the migration, or keep the PartitionKey"
+        "`migrate_from`: `unique` is checked within a partition, but the partitions of the two types differ, so \
+         two entities could get one value; keep the PartitionKey, or give the new type another `name` and copy the \
+         entities: `table_orm::guide::run::copying` says how"
     );
     assert!(
         !one_table
@@ -77,14 +86,15 @@ pub const fn check<E: Migrates>() {
     );
 }
 
-const fn is_plain<E: TableEntity>() -> bool {
-    let mut plain = E::EVENTUAL.is_empty();
+const fn has_guards_across(guards: &[GuardTemplate]) -> bool {
     let mut at = 0;
-    while at < E::GUARDS.len() {
-        plain = plain && !E::GUARDS[at].across;
+    while at < guards.len() {
+        if guards[at].across {
+            return true;
+        }
         at += 1;
     }
-    plain
+    false
 }
 
 /// Whether no row of the one type has a key that a row of the other may have. The guards may be the same: they go

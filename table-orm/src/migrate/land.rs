@@ -32,15 +32,26 @@ impl<E: Migrates> Migrating<E> {
     }
 
     /// Lands the parcel of an entity that another client was moving.
+    ///
+    /// # Errors
+    /// [`MigrationError::RowTaken`] when another row has the key of one of the new rows. The parcel stays.
     pub(super) async fn finish(&self, parcel: &Parcel<E>) -> Result<()> {
-        self.land(&parcel.place, &parcel.rows).await.map(drop)
+        match self.land(&parcel.place, &parcel.rows).await {
+            Ok(_) => Ok(()),
+            Err(Error::AlreadyExists(taken)) => {
+                let (entity, key) = (E::NAME, shown(&parcel.new_key()));
+                let (taken_by, index_row) = (taken.row_key, taken.index_row);
+                Err(MigrationError::RowTaken { entity, key, taken_by, index_row }.into())
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Lands the parcel that a call met before its own write. Where the store does not answer, it waits for the next
     /// attempt: then the caller looks again where the entity is.
     ///
     /// # Errors
-    /// [`MigrationError::Unlanded`] when there is no next attempt.
+    /// [`MigrationError::Unlanded`] when there is no next attempt, and [`MigrationError::RowTaken`].
     pub(super) async fn finish_or_wait(
         &self,
         parcel: &Parcel<E>,

@@ -124,7 +124,8 @@ impl<E: Migrates> Migrating<E> {
     /// of which `optional` is the same.
     ///
     /// # Errors
-    /// As [`get`](Self::get), and [`MigrationError::Unlanded`] when the store does not answer the end of such a move.
+    /// As [`get`](Self::get); [`MigrationError::Unlanded`] when the store does not answer the end of such a move, and
+    /// [`MigrationError::RowTaken`] when another row is in its way.
     pub async fn load<Q>(&self, key: Q) -> Result<Option<Held<E>>>
     where
         Q: CompleteKey + CanonicalKeyOf<E>,

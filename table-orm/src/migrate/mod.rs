@@ -68,7 +68,7 @@ pub use mover::{Migrate, MigrateProgress, MigrateReport, Unmovable};
 pub(crate) use old_place::is_held;
 pub use pages::MigratingPages;
 pub use plan::MigrationPlan;
-pub use retire::{RetireMarkers, RetireReport};
+pub use retire::{RetireMarkers, RetireProgress, RetireReport};
 pub use retire_check::RetirePlan;
 pub use scan::MigratingScan;
 pub use transaction::MigratingTransaction;

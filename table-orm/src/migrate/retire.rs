@@ -20,11 +20,10 @@ use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::fmt;
 
-/// The result of [`Migrating::retire`].
-#[derive(Debug, Default)]
-#[must_use = "it may hold an error"]
+/// How much [`Migrating::retire`] did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct RetireReport {
+pub struct RetireProgress {
     /// Markers that were deleted.
     pub markers: u64,
     /// Left-over parcels that were deleted.
@@ -35,21 +34,30 @@ pub struct RetireReport {
     pub strays: Vec<RowHead>,
     /// Old rows that stay: the strays, and markers of entities on their way. Run the mover, and look at each.
     pub left: u64,
+}
+
+/// The result of [`Migrating::retire`].
+#[derive(Debug, Default)]
+#[must_use = "it may hold an error"]
+#[non_exhaustive]
+pub struct RetireReport {
+    /// The progress it made.
+    pub progress: RetireProgress,
     /// The error that ended it before the end. What was deleted by then stays deleted, so call it again.
     pub ended: Option<Error>,
 }
 
 impl RetireReport {
-    /// Returns the report when the call reached the end.
+    /// Returns the progress when the call reached the end.
     ///
     /// # Errors
     /// The error that ended it.
-    pub fn all(mut self) -> Result<Self> {
-        self.ended.take().map_or(Ok(self), Err)
+    pub fn all(self) -> Result<RetireProgress> {
+        self.ended.map_or(Ok(self.progress), Err)
     }
 }
 
-type OnProgress<'a> = Box<dyn FnMut(&RetireReport) + Send + 'a>;
+type OnProgress<'a> = Box<dyn FnMut(&RetireProgress) + Send + 'a>;
 
 /// The end of a migration: `.await` deletes the markers. [`Migrating::retire`] returns it.
 #[must_use = "nothing is deleted until this is awaited"]
@@ -133,8 +141,8 @@ impl<'a, E: Migrates> RetireMarkers<'a, E> {
         self
     }
 
-    /// Calls `progress` after each page of markers, with the report so far.
-    pub fn on_progress(mut self, progress: impl FnMut(&RetireReport) + Send + 'a) -> Self {
+    /// Calls `progress` after each page of markers.
+    pub fn on_progress(mut self, progress: impl FnMut(&RetireProgress) + Send + 'a) -> Self {
         self.progress = Some(Box::new(progress));
         self
     }
@@ -151,47 +159,47 @@ impl<'a, E: Migrates> RetireMarkers<'a, E> {
 
     async fn run(mut self) -> RetireReport {
         let mut report = RetireReport::default();
-        if let Err(error) = self.pages(&mut report).await {
+        if let Err(error) = self.pages(&mut report.progress).await {
             report.ended = Some(error.repeatable());
         }
         report
     }
 
-    async fn pages(&mut self, report: &mut RetireReport) -> Result<()> {
+    async fn pages(&mut self, done: &mut RetireProgress) -> Result<()> {
         let check = self.client.check_left(self.pages.clone()).await?;
         if !self.leaves_unmoved {
             check.is_complete::<E>()?;
         }
         loop {
             let (page, next) = self.pages.read().await?;
-            self.delete_markers(&page.body, report).await?;
+            self.delete_markers(&page.body, done).await?;
             if let Some(progress) = &mut self.progress {
-                progress(report);
+                progress(done);
             }
             let Some(next) = next else { break };
             self.pages.token = Some(next);
         }
         for place in check.left_over {
             parcel::drop(&self.client.new.client, &place).await?;
-            report.parcels += 1;
+            done.parcels += 1;
         }
         Ok(())
     }
 
     /// Deletes the markers of one page.
-    async fn delete_markers(&mut self, body: &[u8], report: &mut RetireReport) -> Result<()> {
+    async fn delete_markers(&mut self, body: &[u8], done: &mut RetireProgress) -> Result<()> {
         let mut markers = Vec::new();
         for row in self.client.old_rows(body)? {
             match row.is {
                 Ok(AtOld::Marker(marker)) => markers.push((row.key, row.etag, marker)),
                 _ => {
-                    report.left += 1;
-                    report.strays.push(head(row.key));
+                    done.left += 1;
+                    done.strays.push(head(row.key));
                 }
             }
         }
-        if let (Some(first), false) = (report.strays.first(), self.leaves_unmoved) {
-            return Err(not_moved::<E>(report.left, first).into());
+        if let (Some(first), false) = (done.strays.first(), self.leaves_unmoved) {
+            return Err(not_moved::<E>(done.left, first).into());
         }
         let migrating = &self.client;
         let landed = markers.into_iter().map(|(key, etag, marker)| async move {
@@ -206,10 +214,10 @@ impl<'a, E: Migrates> RetireMarkers<'a, E> {
         for marker in landed.try_collect::<Vec<_>>().await? {
             match marker {
                 Some((key, etag)) => deletes.add(key, etag),
-                None => report.left += 1,
+                None => done.left += 1,
             }
         }
-        report.markers += deletes.send(self.parallelism).await?.rows;
+        done.markers += deletes.send(self.parallelism).await?.rows;
         Ok(())
     }
 }

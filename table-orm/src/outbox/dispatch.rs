@@ -62,18 +62,17 @@ impl<E: TableEntity> Outbox<E> {
     /// orders.insert(&Order { customer: "acme".into(), number: 1 }).await?;
     /// let acme = || Order::partition("acme");
     /// let busy = async |_: Event| Err("the mail server is busy");
-    /// let report = orders.outbox().dispatch(acme(), busy).await?;
-    /// assert_eq!((report.handed_on, report.failures.len()), (0, 1));
+    /// let report = orders.outbox().dispatch(acme(), busy).await;
+    /// assert_eq!((report.progress.handed_on, report.failures.len()), (0, 1));
     /// // The event is still there.
     /// assert_eq!(orders.outbox().waiting(acme()).await?.events, 1);
     /// # Ok(())
     /// # }
     /// ```
     ///
-    /// # Errors
-    /// When the partitions cannot be found. What fails in one partition is in
-    /// [`DispatchReport::failures`]. A scan that fails after it found some ends the search:
-    /// [`DispatchReport::unfinished`] has the error.
+    /// When the search for partitions fails, what has begun ends, and the error is in [`DispatchReport::ended`]. What
+    /// fails in one partition is in [`failures`](DispatchReport::failures). [`all`](DispatchReport::all) turns either
+    /// into an error.
     pub fn dispatch<'a, H: Handler + 'a>(
         &self,
         scope: impl PartitionScope<E>,
@@ -143,28 +142,34 @@ impl<H: Handler> Dispatch<'_, H> {
         }
     }
 
-    async fn run(self) -> Result<DispatchReport> {
+    async fn run(self) -> DispatchReport {
         let Self { client, scope, handler, settings, .. } = self;
         let one = |partition_key| {
             PartitionDispatch::new(&client, &handler, settings, partition_key).run()
         };
         let table = client.table.as_str();
         match scope {
-            Scope::Partition(partition) => match partition? {
-                Span::Exact(partition_key) => {
-                    let report = one(partition_key).await;
-                    report.show(table);
-                    Ok(report)
-                }
-                // The query of a whole partition has one PartitionKey.
-                _ => Ok(DispatchReport::default()),
-            },
+            Scope::Partition(Ok(Span::Exact(partition_key))) => {
+                let report = one(partition_key).await;
+                report.show(table);
+                report
+            }
+            // The query of a whole partition has one PartitionKey.
+            Scope::Partition(Ok(_)) => DispatchReport::default(),
+            Scope::Partition(Err(error)) => DispatchReport::ended_by(error.into()),
             Scope::Register(register) => {
-                let named = stream::iter(Named::all(&client, &register).await?);
-                let reports = named.map(|named| async {
+                let named = match Named::all(&client, &register).await {
+                    Ok(named) => named,
+                    Err(error) => {
+                        let report = DispatchReport::ended_by(error);
+                        report.show(table);
+                        return report;
+                    }
+                };
+                let reports = stream::iter(named).map(|named| async {
                     let partition_key = named.partition_key.clone();
                     let mut report = one(partition_key.clone()).await;
-                    let may_be_empty = report.busy == 0 && report.failures.is_empty();
+                    let may_be_empty = report.progress.busy == 0 && report.failures.is_empty();
                     if let Err(error) = named.forget(&client, &register, may_be_empty).await {
                         report.failed(partition_key, error);
                     }
@@ -191,23 +196,19 @@ impl<H: Handler> Dispatch<'_, H> {
 async fn together(
     table: &str,
     reports: impl Stream<Item = Result<DispatchReport>> + Send,
-) -> Result<DispatchReport> {
+) -> DispatchReport {
     let mut reports = std::pin::pin!(reports);
-    let (mut report, mut is_begun) = (DispatchReport::default(), false);
+    let mut report = DispatchReport::default();
     while let Some(partition) = reports.next().await {
-        is_begun |= partition.is_ok();
         let partition = partition.unwrap_or_else(DispatchReport::ended_by);
         partition.show(table);
         report.add(partition);
     }
-    match report.unfinished {
-        Some(error) if !is_begun => Err(error),
-        _ => Ok(report),
-    }
+    report
 }
 
 impl<'a, H: Handler + 'a> IntoFuture for Dispatch<'a, H> {
-    type Output = Result<DispatchReport>;
+    type Output = DispatchReport;
     type IntoFuture = BoxFuture<'a, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {

@@ -1,8 +1,7 @@
 //! An event as handlers get it.
 
-use super::error::DispatchError;
 use crate::entity::{Change, DynamicEntity, EventContent, OwnRows, TableEntity, read_own};
-use crate::error::Result;
+use crate::error::{DispatchError, Result};
 use crate::model::{DateTime, TableName};
 
 /// One write of one entity.

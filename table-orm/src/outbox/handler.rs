@@ -1,7 +1,7 @@
 //! The contract of a handler, which takes events.
 
-use super::error::HandlerError;
 use super::event::Event;
+use crate::error::HandlerError;
 
 /// What [`Outbox::dispatch`](super::Outbox::dispatch) hands events to: a function from an [`Event`] to a
 /// future, or with the feature `distributed` a queue, [`SendTo`](super::SendTo).

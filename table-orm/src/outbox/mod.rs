@@ -13,7 +13,6 @@
 //! - Where the table has a register, it names each partition with events (`named`).
 
 mod dispatch;
-mod error;
 mod event;
 mod handler;
 mod lease;
@@ -30,13 +29,13 @@ mod tests;
 mod waiting;
 
 pub use crate::entity::{Change, EventValues};
+pub use crate::error::{DispatchError, DispatchFailure, HandlerError};
 pub use dispatch::Dispatch;
-pub use error::{DispatchError, HandlerError};
 pub use event::Event;
 pub use handler::Handler;
 pub use lease::{FIRST_WAIT, LONGEST_WAIT};
 pub use message::MESSAGE_VERSION;
-pub use report::{DispatchFailure, DispatchReport};
+pub use report::{DispatchProgress, DispatchReport};
 #[cfg(feature = "distributed")]
 pub use send_to::SendTo;
 pub use settings::{OUTBOX_LEASE, OUTBOX_PARALLELISM, REMOVED_AT_ONCE};
@@ -73,8 +72,8 @@ impl<E: TableEntity> Repo<E> {
     ///     assert_eq!(event.after::<Order>()?.map(|order| order.cents), Some(900));
     ///     Ok::<_, table_orm::Error>(())
     /// };
-    /// let report = orders.outbox().dispatch(ScanPermit::because("events"), handler).await?;
-    /// assert_eq!((report.handed_on, report.failures.len()), (1, 0));
+    /// let report = orders.outbox().dispatch(ScanPermit::because("events"), handler).await;
+    /// assert_eq!(report.all()?.handed_on, 1);
     /// # Ok(())
     /// # }
     /// ```
@@ -112,8 +111,8 @@ impl<E: Migrates> Migrating<E> {
     /// # old.insert(&OrderV1 { shop: "a".into(), n: 1 }).await?;
     /// orders.insert(&Order { shop: "a".into(), n: 2 }).await?;
     /// let permit = || ScanPermit::because("mails about orders");
-    /// let of_old = old.outbox().dispatch(permit(), send_mails).await?;
-    /// let of_new = orders.outbox().dispatch(permit(), send_mails).await?;
+    /// let of_old = old.outbox().dispatch(permit(), send_mails).await.all()?;
+    /// let of_new = orders.outbox().dispatch(permit(), send_mails).await.all()?;
     /// assert_eq!((of_old.handed_on, of_new.handed_on), (1, 1));
     /// # Ok(())
     /// # }

@@ -6,15 +6,14 @@
 //!   was seen finds all earlier ones that are still there.
 //! - After a loss of the lease, no event is removed and none is handed on.
 
-use super::error::{DispatchError, HandlerError};
 use super::event::Event;
 use super::handler::Handler;
 use super::lease::Lease;
 use super::queries::first_events;
-use super::report::{DispatchFailure, DispatchReport};
+use super::report::DispatchReport;
 use super::settings::Settings;
 use crate::entity::{DynamicEntity, EventRowKey, LEASE, read_row, split_page};
-use crate::error::{Error, Result};
+use crate::error::{DispatchError, DispatchFailure, Error, HandlerError, Result};
 use crate::model::{DateTime, ETag};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::query::Span;
@@ -100,13 +99,13 @@ impl<'d, H: Handler> PartitionDispatch<'d, H> {
     pub async fn run(mut self) -> DispatchReport {
         match self.hand_on_all().await {
             Ok(()) | Err(Stop::Lost) => {}
-            Err(Stop::Busy) => self.report.busy += 1,
+            Err(Stop::Busy) => self.report.progress.busy += 1,
             Err(Stop::Failed(number, error)) => {
-                let partition_key = self.partition_key;
-                self.report.failures.push(DispatchFailure { partition_key, number, error });
+                let failure = DispatchFailure::new(self.partition_key, number, error);
+                self.report.failures.push(failure);
             }
         }
-        self.report.partitions += u64::from(self.report.handed_on > 0);
+        self.report.progress.partitions += u64::from(self.report.progress.handed_on > 0);
         self.report
     }
 
@@ -130,7 +129,7 @@ impl<'d, H: Handler> PartitionDispatch<'d, H> {
                 missing = Some(first);
                 continue;
             }
-            self.report.missing += first.saturating_sub(next);
+            self.report.progress.missing += first.saturating_sub(next);
             let count = events.len();
             let in_order = |(number, event): &(u64, FoundEvent)| event.number == *number;
             let run: Vec<_> =
@@ -218,7 +217,7 @@ impl<'d, H: Handler> PartitionDispatch<'d, H> {
                     return self.fail(held, taken, number, error).await;
                 }
                 Err(stop) => {
-                    self.report.may_repeat += taken.len() as u64;
+                    self.report.progress.may_repeat += taken.len() as u64;
                     return Err(stop);
                 }
             }
@@ -253,7 +252,7 @@ impl<'d, H: Handler> PartitionDispatch<'d, H> {
             let renewal = pin!(timer.sleep(self.settings.lease / 3));
             match select(handled.as_mut(), renewal).await {
                 Either::Left((_, _)) if is_lost => {
-                    self.report.may_repeat += 1;
+                    self.report.progress.may_repeat += 1;
                     return Err(Stop::Lost);
                 }
                 Either::Left((handled, _)) => return Ok(handled),
@@ -288,7 +287,7 @@ impl<'d, H: Handler> PartitionDispatch<'d, H> {
                 Ok(etag) => {
                     let since = self.client.connection.now();
                     *held = Held { lease, etag, since };
-                    self.report.handed_on += count;
+                    self.report.progress.handed_on += count;
                     return Ok(());
                 }
                 Err(error) => error,
@@ -300,11 +299,11 @@ impl<'d, H: Handler> PartitionDispatch<'d, H> {
                     taken.remove(index - 1);
                 }
                 (Error::NotFound(_) | Error::Conflict(_), _) => {
-                    self.report.may_repeat += count;
+                    self.report.progress.may_repeat += count;
                     return Err(Stop::Lost);
                 }
                 _ => {
-                    self.report.may_repeat += count;
+                    self.report.progress.may_repeat += count;
                     return Err(error.into());
                 }
             }

@@ -1,13 +1,12 @@
 //! What a dispatch did.
 
-use super::error::DispatchError;
-use crate::error::Error;
+use crate::error::{DispatchFailure, Error, Result};
 use std::time::Duration;
 
-/// What a call of [`Outbox::dispatch`](super::Outbox::dispatch) did.
-#[derive(Debug, Default)]
+/// How much a call of [`Outbox::dispatch`](super::Outbox::dispatch) did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct DispatchReport {
+pub struct DispatchProgress {
     /// The partitions from which it handed events on.
     pub partitions: u64,
     /// The partitions that it left: another process hands their events on, or a handler failed there a short
@@ -23,58 +22,68 @@ pub struct DispatchReport {
     /// The age of the oldest event that it found, by the service's clock: the lag of the outbox. `None` where
     /// it found none.
     pub lag: Option<Duration>,
+}
+
+/// The result of [`Outbox::dispatch`](super::Outbox::dispatch).
+#[derive(Debug, Default)]
+#[must_use = "it may hold failures"]
+#[non_exhaustive]
+pub struct DispatchReport {
+    /// The progress it made.
+    pub progress: DispatchProgress,
     /// The partitions whose events stay, or that stay named in the register although they have none.
     pub failures: Vec<DispatchFailure>,
-    /// The error that ended the scan for partitions. The events of partitions that it had not reached stay. `None`
-    /// if it reached its end.
-    pub unfinished: Option<Error>,
+    /// The error that ended the scan for partitions. The events of partitions that it had not reached stay until the
+    /// next call. `None` if it reached its end.
+    pub ended: Option<Error>,
 }
 
-/// A partition whose events stay, or that stays named in the register.
-#[derive(Debug, thiserror::Error)]
-#[error("the outbox of partition {partition_key:?}: {error}")]
-#[non_exhaustive]
-pub struct DispatchFailure {
-    /// The PartitionKey.
-    pub partition_key: String,
-    /// The number of the event that stays, where it is known.
-    pub number: Option<u64>,
-    /// Why it stays.
-    #[source]
-    pub error: DispatchError,
-}
-
-impl DispatchReport {
-    /// Takes the age of an event into account.
-    pub(super) fn found(&mut self, age: Duration) {
-        self.lag = self.lag.max(Some(age));
-    }
-
-    /// Adds what the store rejected about a partition.
-    pub(super) fn failed(&mut self, partition_key: String, error: Error) {
-        let failure = DispatchFailure { partition_key, number: None, error: error.into() };
-        self.failures.push(failure);
-    }
-
-    pub(super) fn add(&mut self, other: Self) {
-        let Self { partitions, busy, handed_on, may_repeat, missing, lag, failures, unfinished } =
-            other;
+impl DispatchProgress {
+    fn add(&mut self, other: Self) {
+        let Self { partitions, busy, handed_on, may_repeat, missing, lag } = other;
         self.partitions += partitions;
         self.busy += busy;
         self.handed_on += handed_on;
         self.may_repeat += may_repeat;
         self.missing += missing;
         self.lag = self.lag.max(lag);
+    }
+}
+
+impl DispatchReport {
+    /// Returns the progress when the call reached the end and nothing failed. Partitions may be
+    /// [`busy`](DispatchProgress::busy).
+    ///
+    /// # Errors
+    /// [`Error::Dispatch`] with the first failure, or else the error that ended it.
+    pub fn all(self) -> Result<DispatchProgress> {
+        let failed = self.failures.into_iter().next().map(Error::from);
+        failed.or(self.ended).map_or(Ok(self.progress), Err)
+    }
+
+    /// Takes the age of an event into account.
+    pub(super) fn found(&mut self, age: Duration) {
+        self.progress.lag = self.progress.lag.max(Some(age));
+    }
+
+    /// Adds what the store rejected about a partition.
+    pub(super) fn failed(&mut self, partition_key: String, error: Error) {
+        self.failures.push(DispatchFailure::new(partition_key, None, error.into()));
+    }
+
+    pub(super) fn add(&mut self, other: Self) {
+        let Self { progress, failures, ended } = other;
+        self.progress.add(progress);
         self.failures.extend(failures);
-        self.unfinished = self.unfinished.take().or(unfinished);
+        self.ended = self.ended.take().or(ended);
     }
 
-    /// The report of a scan that ended early.
+    /// The report of a search for partitions that an error ended.
     pub(super) fn ended_by(error: Error) -> Self {
-        Self { unfinished: Some(error), ..Self::default() }
+        Self { ended: Some(error.repeatable()), ..Self::default() }
     }
 
-    /// Counts what happened in one partition, or that the scan for them ended early.
+    /// Counts what happened in one partition, or that the search for them ended early.
     #[allow(
         unused_variables,
         clippy::unused_self,
@@ -92,23 +101,24 @@ impl DispatchReport {
             );
         }
         #[cfg(feature = "tracing")]
-        if let Some(error) = &self.unfinished {
+        if let Some(error) = &self.ended {
             tracing::event!(
                 target: "table_orm",
                 tracing::Level::WARN,
                 db.collection.name = table,
                 error = %error,
-                "the scan for events ended early"
+                "the search for partitions with events ended early"
             );
         }
         #[cfg(feature = "metrics")]
         {
             let labels = [("table", table.to_owned())];
-            metrics::counter!("table_orm.outbox.handed_on", &labels).increment(self.handed_on);
-            let failures = self.failures.len() + usize::from(self.unfinished.is_some());
+            metrics::counter!("table_orm.outbox.handed_on", &labels)
+                .increment(self.progress.handed_on);
+            let failures = self.failures.len() + usize::from(self.ended.is_some());
             let failures = failures as u64;
             metrics::counter!("table_orm.outbox.failures", &labels).increment(failures);
-            if let Some(lag) = self.lag {
+            if let Some(lag) = self.progress.lag {
                 metrics::histogram!("table_orm.outbox.lag", &labels).record(lag);
             }
         }

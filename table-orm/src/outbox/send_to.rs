@@ -1,8 +1,8 @@
 //! Events to a queue.
 
-use super::error::HandlerError;
 use super::event::Event;
 use super::handler::Handler;
+use crate::error::HandlerError;
 use crate::queue::{MAX_MESSAGE_BYTES, Queues};
 use std::sync::Arc;
 use std::time::Duration;

@@ -155,7 +155,8 @@ async fn hand_on(
         Ok(())
     };
     let dispatch = process.repo.outbox().dispatch(&process.register, handler);
-    dispatch.lease(Duration::from_secs(20)).await
+    let mut report = dispatch.lease(Duration::from_secs(20)).await;
+    report.ended.take().map_or(Ok(report), Err)
 }
 
 async fn dispatch_all(

@@ -19,7 +19,8 @@ pub trait Interval {
     /// The number of the period that it is in.
     fn number(at: Self::At) -> i64;
 
-    /// The start of the period with that number; `None` if there is no such period.
+    /// The start of the period with that number, or the first instant in it that can be stored; `None` if there is no
+    /// such period.
     fn start(number: i64) -> Option<Self::At>;
 
     /// The row and the slot of a value in a series that goes on in the next row when a row of `SLOTS` slots is full.
@@ -103,6 +104,10 @@ impl<const SECONDS: u32> Interval for Every<SECONDS> {
     }
 
     fn start(number: i64) -> Option<DateTime> {
+        let first = DateTime::MIN;
+        if number == Self::number(first) {
+            return Some(first);
+        }
         number.checked_mul(Self::TICKS).and_then(DateTime::from_unix_ticks)
     }
 }

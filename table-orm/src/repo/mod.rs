@@ -97,7 +97,7 @@ pub(crate) use merged_streams::merged;
 pub(crate) use pages::{PageReader, until_error};
 pub use pages::{Pages, RowPage, RowStream};
 pub use patch::{EntityPatch, Patch};
-pub use purge::{Purge, PurgeFailure, PurgeReport};
+pub use purge::{Purge, PurgeFailure, PurgeProgress, PurgeReport};
 pub use register::Register;
 pub use save::{Delete, Save};
 pub use sequence::{MAX_BLOCK, Sequence};

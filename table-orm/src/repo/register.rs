@@ -41,8 +41,7 @@ impl<E: TableEntity> Repo<E> {
     /// assert_eq!(register.table().as_str(), "membersDue");
     /// members.insert(&Member { user: "ann".into(), room: "kitchen".into() }).await?;
     /// // As a job, every few minutes: 16 queries, and one or two for each partition that an ended process left.
-    /// let report = members.settle(&register).await?;
-    /// assert_eq!(report.failures.len(), 0);
+    /// assert_eq!(members.settle(&register).await.all()?.settled, 0);
     /// # Ok(())
     /// # }
     /// ```

@@ -2,7 +2,7 @@
 
 use super::Scan;
 use crate::entity::{DynamicEntity, TableEntity};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::eventual::{EventualType, PartitionScope, SETTLE_GRACE, Scope, SettleReport, Sweep};
 use crate::plan::{Plan, Step};
 use crate::query::{ScanPermit, Span};
@@ -48,18 +48,18 @@ impl<E: TableEntity> Repo<E> {
     /// members.create_table().await?;
     /// members.insert(&Member { user: "ann".into(), room: "kitchen".into() }).await?;
     /// // The insert has settled its row by itself.
-    /// let ann = members.settle(Member::partition("ann")).await?;
+    /// let ann = members.settle(Member::partition("ann")).await.all()?;
     /// assert_eq!(ann.settled, 0);
     /// let permit = ScanPermit::because("what ended processes left");
-    /// let all = members.settle(permit).grace(Duration::from_secs(600)).await?;
-    /// assert_eq!((all.settled, all.failures.len()), (0, 0));
+    /// let all = members.settle(permit).grace(Duration::from_secs(600)).await.all()?;
+    /// assert_eq!((all.settled, all.young), (0, 0));
     /// # Ok(())
     /// # }
     /// ```
     ///
-    /// # Errors
-    /// When the partition, the table or the register cannot be read. An intent that cannot be settled stays, and
-    /// is in [`SettleReport::failures`]; so is a partition of the register that cannot be read.
+    /// When the partition, the table or the register cannot be read, it ends with the error in
+    /// [`SettleReport::ended`]. An intent that cannot be settled stays, and is in [`SettleReport::failures`]; so is a
+    /// partition of the register that cannot be read. [`all`](SettleReport::all) turns either into an error.
     pub fn settle<S: PartitionScope<E>>(&self, scope: S) -> Settle<E> {
         let sweep =
             Sweep { home: self.client.clone(), kind: EventualType::of::<E>(), grace: SETTLE_GRACE };
@@ -115,34 +115,41 @@ impl<E: TableEntity> Settle<E> {
         Scan::untyped_in(store, home.table.clone(), rows, permit)
     }
 
-    async fn run(self) -> Result<SettleReport> {
+    async fn run(self) -> SettleReport {
         let mut report = SettleReport::default();
+        if let Err(error) = self.settle(&mut report).await {
+            report.ended = Some(error.repeatable());
+        }
+        report
+    }
+
+    async fn settle(self, report: &mut SettleReport) -> Result<()> {
         match &self.scope {
             Scope::Partition(Err(error)) => return Err(error.clone().into()),
             Scope::Partition(Ok(Span::Exact(partition_key))) => {
-                self.sweep.partition(partition_key, &mut report).await?;
+                self.sweep.partition(partition_key, report).await?;
             }
             // The query of a whole partition has one PartitionKey.
             Scope::Partition(Ok(_)) => {}
-            Scope::Register(table) => self.sweep.registered(table, &mut report).await?,
+            Scope::Register(table) => self.sweep.registered(table, report).await?,
             Scope::Table(permit) => {
                 for rows in self.sweep.left_rows() {
                     let mut intents = self.scan(rows, permit).stream();
                     while let Some(row) = intents.next().await? {
-                        self.sweep.intent(row, &mut report).await;
+                        self.sweep.intent(row, report).await;
                     }
                 }
             }
         }
-        Ok(report)
+        Ok(())
     }
 }
 
 impl<E: TableEntity + 'static> IntoFuture for Settle<E> {
-    type Output = Result<SettleReport>;
+    type Output = SettleReport;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { self.run().await.map_err(Error::repeatable) })
+        Box::pin(self.run())
     }
 }

@@ -42,7 +42,7 @@ pub async fn are_left_out_make_room_and_are_purged(subject: Subject) {
     assert!(matches!(taken, Err(Error::UniqueViolation { .. })), "{taken:?}");
     assert_eq!(sessions.including_expired().get(ann.by_id().id(1)).await.unwrap(), None);
     let report = sessions.purge().await.all().unwrap();
-    assert_eq!((report.purged, report.failures.len()), (1, 0), "{report:?}");
+    assert_eq!(report.purged, 1, "{report:?}");
     let left = sessions.including_expired().list(ann.by_id()).collect().await.unwrap();
     assert_eq!(left.iter().map(|session| session.id).collect::<Vec<_>>(), [2, 3, 5]);
     assert!(sessions.verify(&ann).await.unwrap().findings.is_empty());

@@ -167,6 +167,6 @@ async fn an_event_reads_what_was_stored_under_a_former_name() {
         texts.lock().unwrap().push((event.before().unwrap(), event.after().unwrap()));
         async { Ok::<_, HandlerError>(()) }
     };
-    notes.outbox().dispatch(&ann, take).await.unwrap();
+    notes.outbox().dispatch(&ann, take).await.all().unwrap();
     assert_eq!(texts.into_inner().unwrap(), [(Some(note("old")), Some(note("new")))]);
 }

@@ -238,7 +238,7 @@ async fn queries_read_no_guard() {
     assert_eq!(users.scan(permit()).collect().await.unwrap().len(), 1);
     assert_eq!(users.list(User::partition("red")).count().await.unwrap(), 1);
     assert!(users.verify(User::partition("red")).await.unwrap().findings.is_empty());
-    assert_eq!(users.settle(permit()).await.unwrap().settled, 0);
+    assert_eq!(users.settle(permit()).await.all().unwrap().settled, 0);
     drop(tables);
 }
 
@@ -338,7 +338,7 @@ async fn what_a_process_leaves_before_its_transaction_is_swept_and_keeps_nobody_
         .with("Ticket", ticket.row_key.clone());
     rows.insert(&guard).await.unwrap();
     let settle = || users.settle(User::partition("red")).grace(std::time::Duration::ZERO);
-    assert_eq!(settle().await.unwrap().settled, 1);
+    assert_eq!(settle().await.all().unwrap().settled, 1);
     assert!(guards(&tables).await.is_empty());
 
     // Without the sweep, the next who asks takes the value.
@@ -348,7 +348,7 @@ async fn what_a_process_leaves_before_its_transaction_is_swept_and_keeps_nobody_
     assert!(rows.get("red", &ticket.row_key).await.unwrap().is_none());
     violates(users.insert(&user("red", 1, "ann")).await, "login", "ann", "blue USER:0002");
     // The ended process may have reserved more: an intent is in the place of its ticket, for the sweep.
-    assert_eq!(settle().await.unwrap().settled, 1);
+    assert_eq!(settle().await.all().unwrap().settled, 1);
     assert_eq!(guards(&tables).await, ["UNQ:login:ann"]);
 }
 

@@ -119,7 +119,7 @@ async fn a_lost_race_takes_two_requests_more_and_a_get() {
     let sweeper = other.clone();
     stops.before(4, async move {
         let settle = sweeper.settle(Member::partition("ann")).grace(Duration::ZERO);
-        assert_eq!(settle.await.unwrap().settled, 1);
+        assert_eq!(settle.await.all().unwrap().settled, 1);
     });
     seen.insert(&ann()).await.unwrap();
     let round = ["insert R:hall", "get ann", "commit R:hall"];

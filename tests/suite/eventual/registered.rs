@@ -3,10 +3,11 @@
 use super::{Order, Shop, order};
 use std::sync::Arc;
 use std::time::Duration;
+use support::ending::Ending;
 use table_orm::layer::{Fault, Faults};
 use table_orm::query::{RowQuery, Span};
 use table_orm::store::{ErrorCode, Middleware, Page, Store, StoreError};
-use table_orm::{Error, Repo, ScanPermit, TableName, Tables};
+use table_orm::{Error, ErrorKind, Repo, ScanPermit, TableName, Tables};
 
 fn name(table: &str) -> TableName {
     TableName::new(table).unwrap()
@@ -77,10 +78,10 @@ async fn what_an_ended_process_left_is_found_by_the_register() {
     let plan = shop.orders.settle(&register).plan().unwrap();
     assert_eq!(plan.steps.len(), 16);
     shop.sent();
-    let young = shop.orders.settle(&register).await.unwrap();
+    let young = shop.orders.settle(&register).await.all().unwrap();
     assert_eq!((young.settled, young.young_partitions, shop.sent()), (0, 1, 16));
-    let report = shop.orders.settle(&register).grace(Duration::ZERO).await.unwrap();
-    assert_eq!((report.settled, report.young_partitions, report.failures.len()), (1, 0, 0));
+    let report = shop.orders.settle(&register).grace(Duration::ZERO).await.all().unwrap();
+    assert_eq!((report.settled, report.young_partitions), (1, 0));
     // 16 for the register, one for the partition, and those of the intent with two partitions.
     assert_eq!(shop.sent(), 16 + 1 + 6);
     assert_eq!(shop.orders.list(Order::by_date("2026-11-23")).count().await.unwrap(), 1);
@@ -121,13 +122,42 @@ async fn a_partition_that_cannot_be_read_holds_up_no_other_of_the_register() {
     let store = Unreadable { inner: shop.store.clone(), partition_key: "globex" };
     let orders = Tables::new(store).repo::<Order>();
     let register = orders.register().await.unwrap();
-    let report = orders.settle(&register).grace(Duration::ZERO).await.unwrap();
-    assert_eq!(report.settled, 2);
+    let report = orders.settle(&register).grace(Duration::ZERO).await;
+    assert!(report.progress.settled == 2 && report.ended.is_none(), "{report:?}");
     let [failure] = &report.failures[..] else { panic!("{report:?}") };
     assert_eq!((&*failure.partition_key, &*failure.row_key), ("globex", ""));
     assert!(failure.to_string().contains("partition \"globex\": "), "{failure}");
-    let report = shop.orders.settle(&register).grace(Duration::ZERO).await.unwrap();
-    assert_eq!((report.settled, report.failures.len()), (1, 0));
+    let report = shop.orders.settle(&register).grace(Duration::ZERO).await.all().unwrap();
+    assert_eq!(report.settled, 1);
+}
+
+#[tokio::test]
+async fn a_scan_that_fails_midway_hides_nothing_of_what_was_settled() {
+    let shop = Shop::empty().await;
+    for customer in ["acme", "globex", "init"] {
+        shop.ending().insert(&order(customer, 1)).await.unwrap();
+    }
+    let permit = || ScanPermit::because("nightly");
+    let ending = |pages| Tables::new(Ending::after(pages, shop.store.clone())).repo::<Order>();
+    let report = ending(2).settle(permit()).grace(Duration::ZERO).await;
+    let settled = report.progress.settled;
+    assert!((1..3).contains(&settled) && report.failures.is_empty(), "{report:?}");
+    let ended = report.all().unwrap_err().to_string();
+    assert!(ended.contains("no more pages"), "{ended}");
+    let left = shop.orders.settle(permit()).grace(Duration::ZERO).await.all().unwrap();
+    assert_eq!(left.settled, 3 - settled);
+}
+
+#[tokio::test]
+async fn an_intent_that_stays_is_an_error_of_the_report_with_its_partition() {
+    let shop = Shop::empty().await;
+    shop.ending().insert(&order("acme", 1)).await.unwrap();
+    let report = shop.ending().settle(Order::partition("acme")).grace(Duration::ZERO).await;
+    assert!(report.failures.len() == 1 && report.ended.is_none(), "{report:?}");
+    let error = report.all().unwrap_err();
+    let Error::Settle(failure) = &error else { panic!("{error}") };
+    assert_eq!(failure.partition_key, "acme");
+    assert_eq!((error.kind(), error.to_string()), (ErrorKind::ServerError, failure.to_string()));
 }
 
 #[tokio::test]

@@ -116,8 +116,8 @@ async fn each_write_adds_an_event_in_the_form_that_it_finds_and_a_move_adds_none
             async { Ok::<(), table_orm::Error>(()) }
         }
     };
-    old.outbox().dispatch(&of_old, handler()).await?;
-    orders.outbox().dispatch(&of_new, handler()).await?;
+    old.outbox().dispatch(&of_old, handler()).await.all()?;
+    orders.outbox().dispatch(&of_new, handler()).await.all()?;
     let expected = [
         said("OrderV1", "inserted", "O:001"),
         said("OrderV1", "inserted", "O:002"),
@@ -152,7 +152,7 @@ async fn many_writes_share_transactions_that_their_events_fit_into() -> Result<(
     assert_eq!(orders.delete_many(held).await.all()?, 150);
     assert_eq!(store.take(), 4 * 2);
     let seen = Arc::new(Seen::default());
-    orders.outbox().dispatch(permit(), sees(&seen)).await?;
+    orders.outbox().dispatch(permit(), sees(&seen)).await.all()?;
     assert_eq!(seen.lock().unwrap().len(), 300);
     Ok(())
 }
@@ -174,7 +174,7 @@ async fn within_a_partition_the_events_of_both_forms_have_one_order() -> Result<
     items.update(key(2), |_| ()).await?;
     items.insert(&item(3)).await?;
     let seen = Arc::new(Seen::default());
-    items.outbox().dispatch(permit(), sees(&seen)).await?;
+    items.outbox().dispatch(permit(), sees(&seen)).await.all()?;
     let expected = [
         said("ItemV1", "inserted", "I:001"),
         said("ItemV1", "inserted", "I:002"),

@@ -78,6 +78,13 @@ async fn an_entity_that_cannot_move_is_reported_and_served() {
     assert_eq!(report.in_transit.len(), 1);
     let key = Order::partition("oslo", 2000_u32).by_number().n(2_u32);
     assert_eq!(orders_1.get(key).await.unwrap().unwrap().cents, 9);
+    let report = orders_2.migrate(&permit()).await;
+    let in_the_way = report.skipped.iter().find(|skipped| skipped.row_key == "ORD:00002").unwrap();
+    let text = in_the_way.reason.to_string();
+    assert!(
+        text.contains("another row is stored under this key, and reads give that row"),
+        "{text}"
+    );
     let unreadable = orders.get(OrderV1::partition("oslo").by_number().n(3_u32)).await;
     assert!(matches!(unreadable, Err(Error::Property(_))));
 }

@@ -36,7 +36,7 @@ async fn no_marker_goes_while_entities_are_in_their_old_form() {
     store.take();
     let refused = orders_2.retire(&permit()).await;
     // Two pages of old rows, and one of parcels.
-    assert_eq!((refused.markers, store.take()), (0, 3));
+    assert_eq!((refused.progress.markers, store.take()), (0, 3));
     let error = refused.all().unwrap_err();
     assert_eq!(left(&error), Some((300, "ORD:01200")));
     assert!(error.to_string().contains("run `migrate`"), "{error}");
@@ -103,7 +103,7 @@ async fn an_insert_that_comes_during_the_call_ends_it() {
     });
     let report = retire.await;
     assert!(matches!(late.lock().unwrap().as_slice(), [Some(Ok(_))]));
-    assert_eq!((report.markers, report.strays.len()), (1000, 1));
+    assert_eq!((report.progress.markers, report.progress.strays.len()), (1000, 1));
     assert_eq!(left(&report.ended.unwrap()), Some((1, "ORD:02000")));
 }
 
@@ -121,7 +121,7 @@ async fn a_job_that_lost_an_answer_keeps_its_report_and_says_that_it_can_run_aga
     let faults = faults.store(store.clone()).unwrap();
     let retry = Retry::interactive().around(Arc::new(faults)).unwrap();
     let stopped = Tables::new(retry).migrating::<Order>().unwrap().retire(&permit()).await;
-    assert_eq!(stopped.markers, 1000);
+    assert_eq!(stopped.progress.markers, 1000);
     let error = stopped.all().unwrap_err();
     assert!(matches!(error, Error::Ambiguous(_)), "{error}");
     let text = error.to_string();
@@ -213,9 +213,9 @@ proptest! {
                 assert_eq!(rows(tables).await, before);
                 orders_2.migrate(&permit()).await.all().unwrap();
             } else {
-                assert_eq!((report.markers, sent), (plan.markers, plan.requests));
+                assert_eq!((report.progress.markers, sent), (plan.markers, plan.requests));
             }
-            drop(orders_2.retire(&permit()).await.all().unwrap());
+            orders_2.retire(&permit()).await.all().unwrap();
             assert!(rows(tables).await.iter().all(|row| row.partition_key.starts_with("oslo__")));
             assert_eq!(orders_2.scan(&permit()).await.unwrap(), new);
         });

@@ -4,7 +4,7 @@ use super::types::{Counter, Loses, permit};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use table_orm::embedded::EmbeddedStore;
-use table_orm::migrate::{Form, Migrating};
+use table_orm::migrate::{Form, Migrating, MigrationError};
 use table_orm::store::Store;
 use table_orm::{Error, Repo, TableEntity, Tables};
 
@@ -66,6 +66,18 @@ fn is_shared(error: &Error) -> bool {
     matches!(error, Error::AlreadyExists(row) if row.index_row == Some("by_guest"))
 }
 
+/// Whether the error says that the entity waits in its parcel until another one frees the index row.
+fn waits(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Migration(MigrationError::RowTaken {
+            entity: "Desk",
+            index_row: Some("by_guest"),
+            ..
+        })
+    )
+}
+
 async fn guest(desks: &Migrating<Desk>, guest: &str) -> Vec<u32> {
     let row = Desk::partition("A").by_guest().guest(guest);
     desks.list(row).await.unwrap().into_iter().map(|desk| desk.n).collect()
@@ -123,12 +135,27 @@ async fn a_landing_takes_no_index_row_that_another_entity_got_meanwhile() {
     }
     store.landings.store(false, Relaxed);
     assert_eq!(desks.load(key(1)).await.unwrap().unwrap().form(), Form::New);
-    let refused = desks.load(key(2)).await.unwrap_err();
-    assert!(is_shared(&refused), "{refused}");
+    // Each call that would write it says what is in the way, and how to go on.
+    let refused = [
+        desks.load(key(2)).await.unwrap_err(),
+        desks.update(key(2), |desk| desk.guest = "eve".into()).await.unwrap_err(),
+        desks.upsert(&desk(2, "eve")).await.unwrap_err(),
+    ];
+    for refused in refused {
+        assert!(waits(&refused), "{refused}");
+        let text = refused.to_string();
+        for said in [
+            "`Desk` to the new key \"A\" / \"DESK:00000002\"",
+            "the key \"GUEST:ann\" of its row `by_guest`",
+            "nothing was written: change or delete the other entity, then call again, or run `migrate`",
+        ] {
+            assert!(text.contains(said), "{text}");
+        }
+    }
     // The parcel stays, and is read.
     assert_eq!(desks.get(key(2)).await.unwrap(), Some(desk(2, "ann")));
     let report = desks.migrate(&permit()).await;
-    assert!(report.skipped.len() == 1 && is_shared(&report.skipped[0].reason), "{report:?}");
+    assert!(report.skipped.len() == 1 && waits(&report.skipped[0].reason), "{report:?}");
     // Once the other one has another guest, it lands.
     desks.update(key(1), |desk| desk.guest = "dora".into()).await.unwrap();
     assert_eq!(desks.migrate(&permit()).await.all().unwrap(), 0);

@@ -2,14 +2,13 @@
 
 use super::{Line, Order, Taken, dispatch, line, orders_in, outbox_rows, said};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 use support::clock::with_clock;
+use support::ending::Ending;
 use support::recorder::{recorded, recorded_around};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::outbox::{Change, DispatchError, Event, HandlerError};
-use table_orm::query::{RowQuery, Span};
-use table_orm::store::{ErrorCode, Middleware, Page, Store, StoreError};
 use table_orm::{DynamicEntity, Repo, ScanPermit, Tables};
 use tokio::sync::Notify;
 use tokio::time::sleep;
@@ -44,9 +43,12 @@ async fn events_come_in_the_order_of_the_writes_and_only_once_without_faults() {
     assert_eq!(numbers(&events), (1..=230).collect::<Vec<_>>());
     let keys: Vec<_> = events.iter().map(|event| event.row_key.clone()).collect();
     assert_eq!(keys, (0..230).map(|number| format!("LINE:{number:05}")).collect::<Vec<_>>());
-    assert_eq!((report.handed_on, report.partitions, report.busy), (230, 1, 0));
-    assert_eq!((report.may_repeat, report.missing), (0, 0));
-    assert!(report.lag.is_some() && report.failures.is_empty());
+    assert_eq!(
+        (report.progress.handed_on, report.progress.partitions, report.progress.busy),
+        (230, 1, 0)
+    );
+    assert_eq!((report.progress.may_repeat, report.progress.missing), (0, 0));
+    assert!(report.progress.lag.is_some() && report.failures.is_empty());
     let sent = record.take();
     assert_eq!(sent.queries.len(), 3, "100 rows each");
     // The lease; 16 events each, and the rest of each page.
@@ -54,7 +56,7 @@ async fn events_come_in_the_order_of_the_writes_and_only_once_without_faults() {
     assert_eq!(sent.writes[1..].iter().map(|count| count - 1).sum::<usize>(), 230);
     assert!(sent.writes[1..].iter().all(|count| *count <= 17), "{:?}", sent.writes);
     let (events, report) = dispatch(&orders).await;
-    assert_eq!((events, report.handed_on, report.lag), (vec![], 0, None));
+    assert_eq!((events, report.progress.handed_on, report.progress.lag), (vec![], 0, None));
     assert_eq!(record.take().writes, [0; 0], "a partition without events costs one query");
 }
 
@@ -76,36 +78,13 @@ async fn all_partitions_are_found_by_a_scan() {
     let taken = Taken::default();
     let dispatch = orders.outbox().dispatch(permit(), |event| taken.handle(event)).parallelism(7);
     assert!(dispatch.plan().unwrap().to_string().contains("OUT:"));
-    let report = dispatch.await.unwrap();
+    let report = dispatch.await.all().unwrap();
     assert_eq!((report.handed_on, report.partitions), (120, 40));
     let mut events = taken.take();
     events.sort_by(|one, other| one.partition_key.cmp(&other.partition_key));
     assert!(events.chunks(3).all(|events| numbers(events) == [1, 2, 3]));
     let waiting = orders.outbox().waiting(permit()).await.unwrap();
     assert_eq!((waiting.events, waiting.partitions, waiting.oldest), (0, 0, None));
-}
-
-/// A store whose scans read one row in a page, and fail after some pages.
-#[derive(Debug)]
-struct Ending {
-    inner: Arc<EmbeddedStore>,
-    pages: AtomicI64,
-}
-
-impl Middleware for Ending {
-    fn inner(&self) -> &dyn Store {
-        &*self.inner
-    }
-
-    async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
-        if matches!(query.keys.partition, Span::Exact(_)) {
-            return self.inner.query(query).await;
-        }
-        if self.pages.fetch_sub(1, SeqCst) <= 0 {
-            return Err(StoreError::new(ErrorCode::OUT_OF_RANGE_INPUT, "no more pages"));
-        }
-        self.inner.query(&RowQuery { top: Some(1), ..query.clone() }).await
-    }
 }
 
 #[tokio::test]
@@ -118,22 +97,20 @@ async fn a_scan_that_fails_midway_hides_nothing_of_what_was_handed_on() {
         tables.repo::<Line>().insert(&line).await.unwrap();
     }
     let permit = || ScanPermit::because("events");
-    let ending = |pages| {
-        let store = Ending { inner: Arc::clone(&memory), pages: AtomicI64::new(pages) };
-        Tables::new(store).repo::<Order>().outbox()
-    };
+    let ending = |pages| Tables::new(Ending::after(pages, memory.clone())).repo::<Order>().outbox();
     let taken = Taken::default();
     let handler = |event| taken.handle(event);
-    let error = ending(0).dispatch(permit(), handler).await.unwrap_err();
+    let report = ending(0).dispatch(permit(), handler).await;
+    assert_eq!((report.progress.handed_on, report.failures.len()), (0, 0));
+    let error = report.all().unwrap_err();
     assert!(error.to_string().contains("no more pages"), "{error}");
-    let report = ending(2).dispatch(permit(), handler).await.unwrap();
-    assert!((1..3).contains(&report.handed_on), "{report:?}");
-    assert_eq!(taken.take().len() as u64, report.handed_on);
-    let unfinished = report.unfinished.unwrap();
-    assert!(unfinished.to_string().contains("no more pages"), "{unfinished}");
-    let left = orders.outbox().dispatch(permit(), handler).await.unwrap();
-    assert_eq!(left.handed_on, 3 - report.handed_on);
-    assert!(left.unfinished.is_none());
+    let report = ending(2).dispatch(permit(), handler).await;
+    assert!((1..3).contains(&report.progress.handed_on), "{report:?}");
+    assert_eq!(taken.take().len() as u64, report.progress.handed_on);
+    let ended = report.ended.unwrap();
+    assert!(ended.to_string().contains("no more pages"), "{ended}");
+    let left = orders.outbox().dispatch(permit(), handler).await.all().unwrap();
+    assert_eq!(left.handed_on, 3 - report.progress.handed_on);
 }
 
 #[tokio::test]
@@ -149,7 +126,7 @@ async fn after_an_error_the_event_stays_and_its_partition_waits() {
     let mut wait = Duration::ZERO;
     for round in 1..=12 {
         forward(wait.as_secs() as i64);
-        let report = orders.outbox().dispatch(&acme, third).await.unwrap();
+        let report = orders.outbox().dispatch(&acme, third).await;
         // Before its time is over, however long this test takes.
         forward(-3600 - wait.as_secs() as i64);
         let [failure] = &report.failures[..] else { panic!("{report:?}") };
@@ -158,21 +135,21 @@ async fn after_an_error_the_event_stays_and_its_partition_waits() {
             panic!("{failure}")
         };
         assert_eq!((error.to_string().as_str(), *failures), ("the printer is on fire", round));
-        assert_eq!(report.handed_on, if round == 1 { 2 } else { 0 });
+        assert_eq!(report.progress.handed_on, if round == 1 { 2 } else { 0 });
         assert!(*next >= wait && *next <= Duration::from_secs(300), "{next:?}");
         wait = *next;
         let (events, report) = dispatch(&orders).await;
-        assert_eq!((events, report.busy), (vec![], 1), "left alone");
-        assert!(report.lag.is_some());
+        assert_eq!((events, report.progress.busy), (vec![], 1), "left alone");
+        assert!(report.progress.lag.is_some());
         forward(3600);
     }
     assert_eq!(wait, Duration::from_secs(300));
     forward(300);
     let (events, report) = dispatch(&orders).await;
-    assert_eq!((numbers(&events), report.busy), (vec![3, 4, 5], 0));
+    assert_eq!((numbers(&events), report.progress.busy), (vec![3, 4, 5], 0));
     // The next failure is the first one again.
     insert(&tables, [9]).await;
-    let report = orders.outbox().dispatch(&acme, broken).await.unwrap();
+    let report = orders.outbox().dispatch(&acme, broken).await;
     assert!(matches!(report.failures[0].error, DispatchError::Handler { failures: 1, .. }));
 }
 
@@ -193,7 +170,7 @@ async fn while_one_process_hands_on_another_leaves_the_partition() {
     let other = async {
         begun.notified().await;
         let (events, report) = dispatch(&orders).await;
-        assert_eq!((events, report.busy), (vec![], 1));
+        assert_eq!((events, report.progress.busy), (vec![], 1));
         (0..3).for_each(|_| go.notify_one());
         go.notify_one();
         begun.notified().await;
@@ -202,7 +179,7 @@ async fn while_one_process_hands_on_another_leaves_the_partition() {
         go.notify_one();
     };
     let (report, ()) = tokio::join!(working.into_future(), other);
-    assert_eq!(report.unwrap().handed_on, 3);
+    assert_eq!(report.all().unwrap().handed_on, 3);
     assert_eq!(numbers(&first.take()), [1, 2, 3]);
 }
 
@@ -224,10 +201,10 @@ async fn events_of_a_process_that_ended_are_taken_over_when_its_lease_is_over() 
     }
     // However long this test takes.
     forward(-3600);
-    assert_eq!(dispatch(&orders).await.1.busy, 1);
+    assert_eq!(dispatch(&orders).await.1.progress.busy, 1);
     forward(3600 + 20);
     let (events, report) = dispatch(&orders).await;
-    assert_eq!((numbers(&events), report.handed_on), (vec![1, 2, 3], 3));
+    assert_eq!((numbers(&events), report.progress.handed_on), (vec![1, 2, 3], 3));
 }
 
 #[tokio::test]
@@ -249,14 +226,13 @@ async fn a_process_that_lost_its_lease_removes_nothing_and_stops() {
         begun.notified().await;
         forward(61);
         let (events, report) = dispatch(&orders).await;
-        assert_eq!((numbers(&events), report.handed_on), (vec![1, 2, 3], 3));
+        assert_eq!((numbers(&events), report.progress.handed_on), (vec![1, 2, 3], 3));
         insert(&tables, [7]).await;
         go.notify_one();
     };
     let (report, ()) = tokio::join!(zombie.into_future(), other);
-    let report = report.unwrap();
+    let report = report.all().unwrap();
     assert_eq!((report.handed_on, report.may_repeat), (0, 1));
-    assert!(report.failures.is_empty(), "{report:?}");
     assert_eq!(numbers(&first.take()), [1]);
     assert_eq!(numbers(&dispatch(&orders).await.0), [4]);
 }
@@ -273,7 +249,7 @@ async fn the_lease_is_renewed_while_a_handler_works() {
         Ok::<_, HandlerError>(())
     };
     let acme = Order::partition("acme");
-    let report = orders.outbox().dispatch(&acme, slow).await.unwrap();
+    let report = orders.outbox().dispatch(&acme, slow).await.all().unwrap();
     assert_eq!(report.handed_on, 2);
     // The lease, renewed every 20 s in each handler, and the removal.
     assert_eq!(record.take().writes, [1, 1, 1, 1, 1, 3]);
@@ -290,12 +266,12 @@ async fn what_other_programs_did_to_the_outbox_holds_nothing_up() {
         table.delete(&DynamicEntity::new("acme", key)).await.unwrap();
     }
     let (events, report) = dispatch(&orders).await;
-    assert_eq!((numbers(&events), report.missing), (vec![2, 4], 2));
+    assert_eq!((numbers(&events), report.progress.missing), (vec![2, 4], 2));
     // Without its head, an outbox begins anew.
     table.delete(&DynamicEntity::new("acme", "OUT:-NEXT")).await.unwrap();
     insert(&tables, 10..12).await;
     let (events, report) = dispatch(&orders).await;
-    assert_eq!((numbers(&events), report.missing), (vec![1, 2], 0));
+    assert_eq!((numbers(&events), report.progress.missing), (vec![1, 2], 0));
     table.delete(&DynamicEntity::new("acme", "OUT:-LEASE")).await.unwrap();
     insert(&tables, 12..14).await;
     assert_eq!(numbers(&dispatch(&orders).await.0), [3, 4]);
@@ -319,7 +295,7 @@ async fn numbers_go_on_after_the_last_event_when_their_row_is_lost() {
     table.insert_or_replace(&head.with("Next", 2_i64)).await.unwrap();
     insert(&tables, 6..7).await;
     let (events, report) = dispatch(&orders).await;
-    assert_eq!((numbers(&events), report.missing), ((1..=7).collect(), 0));
+    assert_eq!((numbers(&events), report.progress.missing), ((1..=7).collect(), 0));
 }
 
 #[tokio::test]
@@ -331,7 +307,7 @@ async fn an_event_that_this_version_does_not_know_stays_with_those_behind_it() {
     let second = DynamicEntity::new("acme", "OUT:0000000000000000002");
     table.merge(&second.with("Change", "archived".to_owned())).await.unwrap();
     let (events, report) = dispatch(&orders).await;
-    assert_eq!((numbers(&events), report.handed_on), (vec![1], 1));
+    assert_eq!((numbers(&events), report.progress.handed_on), (vec![1], 1));
     let failure = &report.failures[0];
     assert!(matches!(failure.error, DispatchError::Unknown { number: 2, property: "Change" }));
     assert!(failure.to_string().contains("deploy the version"), "{failure}");
@@ -350,7 +326,7 @@ async fn many_processes_share_the_partitions() {
         for _ in 0..20 {
             let acme = Order::partition("acme");
             let report = orders.outbox().dispatch(&acme, |event| taken.handle(event)).await;
-            handed_on.fetch_add(report.unwrap().handed_on, SeqCst);
+            handed_on.fetch_add(report.all().unwrap().handed_on, SeqCst);
         }
     };
     tokio::join!(one(orders.clone()), one(orders.clone()), one(orders.clone()));

@@ -128,7 +128,7 @@ async fn an_event_has_the_rows_that_the_type_asks_for() {
     tables.repo::<Line>().upsert(&line(1, 5)).await.unwrap();
     let (events, report) = dispatch(&orders).await;
     let numbers: Vec<_> = events.iter().map(|event| event.number).collect();
-    assert_eq!((numbers, report.handed_on), (vec![1, 2, 3, 4, 5], 5));
+    assert_eq!((numbers, report.progress.handed_on), (vec![1, 2, 3, 4, 5], 5));
     let of = |index: usize| {
         let event = &events[index];
         (event.change, event.before::<Order>().unwrap(), event.after::<Order>().unwrap())

@@ -16,7 +16,7 @@ struct User {
 
 async fn hand_on(orders: Repo<Order>) {
     let handler = async |_: Event| Ok::<(), String>(());
-    orders.outbox().dispatch(User::partition("ann"), handler).await.unwrap();
+    orders.outbox().dispatch(User::partition("ann"), handler).await.all().unwrap();
 }
 
 fn main() {}

@@ -79,7 +79,7 @@ async fn another_client_settles_in_2p_and_2_requests_and_a_query() {
         let mut report = SettleReport::default();
         sweep.partition(HOME, &mut report).await.unwrap();
         assert_eq!(counting.store.take(), expected);
-        assert_eq!((report.settled, report.failures.len()), (1, 0));
+        assert_eq!((report.progress.settled, report.failures.len()), (1, 0));
     }
 }
 
@@ -121,7 +121,7 @@ async fn many_entities_of_one_intent_share_the_requests_of_a_partition() {
     let mut report = SettleReport::default();
     let sweep = Sweep { home: client.clone(), kind: KIND, grace: Duration::ZERO };
     sweep.partition(HOME, &mut report).await.unwrap();
-    assert_eq!(report.settled, 0);
+    assert_eq!(report.progress.settled, 0);
 }
 
 /// One row at home, one in another partition.

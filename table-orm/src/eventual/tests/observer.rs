@@ -51,7 +51,7 @@ pub(super) struct Snapshot {
 impl Snapshot {
     /// Checks that a sweeper alone, which reports this, has put everything right.
     pub fn check_settled(&self, report: &SettleReport) -> Result<(), String> {
-        if !self.intents.is_empty() || !report.failures.is_empty() {
+        if !self.intents.is_empty() || !report.failures.is_empty() || report.ended.is_some() {
             return Err(format!("a sweeper alone does not end: {self:?}, {report:?}"));
         }
         if self.eventual != self.wanted() {

@@ -131,7 +131,8 @@ async fn run(seed: u64, left_out: Option<LeftOut>) -> Result<usize, String> {
 }
 
 async fn sweep(process: &Process<Employee>, grace: Duration) -> crate::Result<SettleReport> {
-    process.repo.settle(&process.register).grace(grace).await
+    let mut report = process.repo.settle(&process.register).grace(grace).await;
+    report.ended.take().map_or(Ok(report), Err)
 }
 
 fn key(employee: &Employee) -> EntityKey<<Employee as TableEntity>::Canonical> {

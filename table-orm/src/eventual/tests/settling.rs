@@ -102,10 +102,10 @@ async fn an_intent_of_a_newer_version_is_left_and_reported() {
     // One of another type is not this type's.
     let mut other = SettleReport::default();
     sweep(EventualType { entity: "Other", ..KIND }).partition(HOME, &mut other).await.unwrap();
-    assert_eq!((other.settled, other.failures.len()), (0, 0));
+    assert_eq!((other.progress.settled, other.failures.len()), (0, 0));
     assert_eq!(observer.snapshot().await.intents.len(), 1);
     sweep(KIND).partition(HOME, &mut report).await.unwrap();
-    assert_eq!(report.settled, 1);
+    assert_eq!(report.progress.settled, 1);
     assert_eq!(observer.snapshot().await.eventual.len(), 1);
 }
 

@@ -7,7 +7,7 @@ use super::watch::keys;
 use crate as table_orm;
 use crate::TableEntity;
 use crate::error::{Error, Result};
-use crate::migrate::{Migrate, Migrating};
+use crate::migrate::{Migrate, Migrating, MigrationError};
 use crate::model::Edm;
 use crate::repo::{EntityPatch as _, Patch};
 use std::collections::BTreeMap;
@@ -61,7 +61,12 @@ impl Subject for Stall {
             let key = Self::partition(1_u64).by_number().number(number);
             let slot = 100 + number as u8;
             match client.update(key, |stall| stall.slot = slot).await {
-                Ok(_) | Err(Error::NotFound(_) | Error::AlreadyExists(_)) => {}
+                Ok(_)
+                | Err(
+                    Error::NotFound(_)
+                    | Error::AlreadyExists(_)
+                    | Error::Migration(MigrationError::RowTaken { .. }),
+                ) => {}
                 Err(error) => return Err(error),
             }
         }

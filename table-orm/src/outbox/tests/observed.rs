@@ -3,7 +3,7 @@
 use super::{Order, stamped};
 use crate::eventual::tests::chaos::on_virtual_time;
 use crate::layer::{Fault, Faults};
-use crate::outbox::{DispatchReport, Event, HandlerError};
+use crate::outbox::{DispatchProgress, Event, HandlerError};
 use crate::store::ErrorCode;
 use crate::{Repo, ScanPermit, TableEntity as _, Tables};
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
@@ -49,11 +49,11 @@ fn the_lag_is_the_time_from_the_write_of_the_oldest_event_to_the_call_that_finds
             let permit = || ScanPermit::because("test");
             let waiting = orders.outbox().waiting(permit()).await.unwrap();
             assert_eq!((waiting.events, waiting.oldest), (3, Some(12 * SECOND)));
-            let DispatchReport { handed_on, lag, .. } =
-                orders.outbox().dispatch(permit(), take).await.unwrap();
+            let DispatchProgress { handed_on, lag, .. } =
+                orders.outbox().dispatch(permit(), take).await.all().unwrap();
             assert_eq!((handed_on, lag), (3, Some(12 * SECOND)));
             sleep(SECOND).await;
-            let report = orders.outbox().dispatch(permit(), take).await.unwrap();
+            let report = orders.outbox().dispatch(permit(), take).await.all().unwrap();
             assert_eq!((report.handed_on, report.lag), (0, None));
         });
     });
@@ -79,8 +79,8 @@ fn a_partition_that_stays_named_without_events_is_counted_as_a_failure() {
             let register = orders.register().existing().await.unwrap();
             insert(&orders, "acme", 1).await;
             sleep(130 * SECOND).await;
-            let report = orders.outbox().dispatch(&register, take).await.unwrap();
-            assert_eq!((report.handed_on, report.failures.len()), (1, 1), "{report:?}");
+            let report = orders.outbox().dispatch(&register, take).await;
+            assert_eq!((report.progress.handed_on, report.failures.len()), (1, 1), "{report:?}");
         });
     });
     let recorded = recorded(&recorder);

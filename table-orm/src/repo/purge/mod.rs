@@ -8,4 +8,4 @@ mod report;
 mod run;
 
 pub use builder::Purge;
-pub use report::{PurgeFailure, PurgeReport};
+pub use report::{PurgeFailure, PurgeProgress, PurgeReport};

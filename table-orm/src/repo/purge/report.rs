@@ -2,11 +2,10 @@
 
 use crate::error::{Error, Result};
 
-/// What a purge did.
-#[derive(Debug, Default)]
-#[must_use = "it may hold failures"]
+/// How much a purge did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct PurgeReport {
+pub struct PurgeProgress {
     /// Entities that were deleted, with all their rows.
     pub purged: u64,
     /// Entities that were changed or deleted by others while the purge ran. They stay as the others left them.
@@ -20,25 +19,32 @@ pub struct PurgeReport {
     /// Requests that it sent, each of which is billed. Those that a layer such as
     /// [`Retry`](crate::layer::Retry) sent again are not counted.
     pub requests: u64,
-    /// Entities that could not be deleted, each with the error. The next purge tries them again.
-    pub failures: Vec<PurgeFailure>,
     /// Whether it stopped at its [`limit`](super::Purge::limit): more entities may have expired.
     pub is_limited: bool,
+}
+
+/// The result of a purge.
+#[derive(Debug, Default)]
+#[must_use = "it may hold failures"]
+#[non_exhaustive]
+pub struct PurgeReport {
+    /// The progress it made.
+    pub progress: PurgeProgress,
+    /// Entities that could not be deleted, each with the error. The next purge tries them again.
+    pub failures: Vec<PurgeFailure>,
     /// The error that ended it before the end: the index cannot be read, or the store cannot be reached. What was
     /// purged stays purged, and the next purge goes on.
     pub ended: Option<Error>,
 }
 
 impl PurgeReport {
-    /// Returns the report when the purge ended without an error and deleted each entity that it was to delete.
+    /// Returns the progress when the purge reached the end and deleted each entity that it was to delete.
     ///
     /// # Errors
-    /// The error of the first failure, or the error that ended it.
-    pub fn all(mut self) -> Result<Self> {
-        if self.failures.is_empty() {
-            return self.ended.take().map_or(Ok(self), Err);
-        }
-        Err(self.failures.swap_remove(0).error)
+    /// The error of the first failure, or else the error that ended it.
+    pub fn all(self) -> Result<PurgeProgress> {
+        let failed = self.failures.into_iter().next().map(|failure| failure.error);
+        failed.or(self.ended).map_or(Ok(self.progress), Err)
     }
 }
 

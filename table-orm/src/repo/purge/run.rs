@@ -58,14 +58,14 @@ impl<E: TableEntity + 'static> PurgeRun<E> {
         if let Err(error) = self.partitions().await {
             self.report.ended = Some(error.repeatable());
         }
-        self.report.requests = self.counted.take() as u64;
+        self.report.progress.requests = self.counted.take() as u64;
         self.report
     }
 
     async fn partitions(&mut self) -> Result<()> {
         for query in std::mem::take(&mut self.queries) {
             if !self.partition(query).await? {
-                self.report.is_limited = true;
+                self.report.progress.is_limited = true;
                 break;
             }
         }
@@ -129,15 +129,15 @@ impl<E: TableEntity + 'static> PurgeRun<E> {
     async fn delete(&mut self, expired: Vec<Loaded<E>>) -> Result<()> {
         let deletes = self.repo.delete_many(expired).continue_on_failure();
         let BulkReport { written, failures, .. } = deletes.await;
-        self.report.purged += written.entities + written.present;
-        self.report.unsettled += written.unsettled;
+        self.report.progress.purged += written.entities + written.present;
+        self.report.progress.unsettled += written.unsettled;
         self.left = self.left.saturating_sub(written.entities + written.present);
         for failure in failures {
             let Some(entity) = failure.entity else { return Err(failure.error) };
             let key = home::<E>(&entity)?;
             match failure.error {
                 Error::Conflict(row) | Error::NotFound(row) if row.row_key == key.row_key => {
-                    self.report.changed += 1;
+                    self.report.progress.changed += 1;
                 }
                 error => self.fail(key, error)?,
             }
@@ -158,7 +158,7 @@ impl<E: TableEntity + 'static> PurgeRun<E> {
             })
             .buffer_unordered(MAX_PARALLEL_GETS);
         while let Some(rows) = settled.try_next().await? {
-            self.report.settled += rows;
+            self.report.progress.settled += rows;
         }
         Ok(())
     }

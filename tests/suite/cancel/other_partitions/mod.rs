@@ -110,7 +110,7 @@ const WRITES: &[(&str, Call)] = calls! {
 const UPKEEP: &[(&str, Call)] = calls! {
     "settle": it => it.settle().await,
     "settle one partition": it => {
-        it.parcels.settle(parcel(1).partition()).grace(Duration::ZERO).await.map(drop)
+        it.parcels.settle(parcel(1).partition()).grace(Duration::ZERO).await.all().map(drop)
     },
     "dispatch": it => it.dispatch().await,
     "repair": it => {

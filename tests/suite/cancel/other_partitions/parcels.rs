@@ -112,14 +112,15 @@ impl Client {
             self.taken.lock().unwrap().push(event);
             Ok::<_, HandlerError>(())
         };
-        let report = self.parcels.outbox().dispatch(permit(), handler).await?;
+        let report = self.parcels.outbox().dispatch(permit(), handler).await;
         assert!(report.failures.is_empty(), "{report:?}");
-        Ok(())
+        report.all().map(drop)
     }
 
     pub async fn settle(&self) -> Result<()> {
-        let report = self.parcels.settle(permit()).grace(Duration::ZERO).await?;
-        report.failures.into_iter().next().map_or(Ok(()), |failure| panic!("{failure}"))
+        let report = self.parcels.settle(permit()).grace(Duration::ZERO).await;
+        assert!(report.failures.is_empty(), "{report:?}");
+        report.all().map(drop)
     }
 }
 

@@ -95,7 +95,7 @@ async fn a_value_of_a_reserver_that_ended_takes_9_requests() {
     let (requests, written) = cost(&store, people.insert(&person("2", "x"))).await;
     written.unwrap();
     assert_eq!(requests, 9);
-    let settled = people.settle(Person::partition("1")).grace(Duration::ZERO).await.unwrap();
+    let settled = people.settle(Person::partition("1")).grace(Duration::ZERO).await.all().unwrap();
     assert_eq!(settled.settled, 1, "an intent is in the place of the ticket");
     assert_eq!(scan(&*store, "people").await, ["2 PERSON", "UNQ:name:x UNQ"]);
 }

@@ -1,7 +1,6 @@
 //! Why an intent stays.
 
-use super::sum_copies;
-use crate::error::Error;
+use super::{Error, ErrorKind};
 use crate::model::TableName;
 
 /// Why the rows of an entity in other partitions are not in step yet. The entity itself is written, and the
@@ -57,7 +56,40 @@ pub enum SettleError {
     },
 }
 
+/// An intent that stays, or a partition that was not looked through.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot settle {}partition {partition_key:?}: {error}", place(row_key))]
+#[non_exhaustive]
+pub struct SettleFailure {
+    /// The intent's PartitionKey.
+    pub partition_key: String,
+    /// The intent's RowKey; empty for the whole partition. The register then still names it.
+    pub row_key: String,
+    /// Why it stays.
+    #[source]
+    pub error: SettleError,
+}
+
+fn place(row_key: &str) -> String {
+    if row_key.is_empty() { String::new() } else { format!("{row_key:?} in ") }
+}
+
+impl SettleFailure {
+    pub(crate) const fn new(partition_key: String, row_key: String, error: SettleError) -> Self {
+        Self { partition_key, row_key, error }
+    }
+}
+
 impl SettleError {
+    pub(super) const fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Store(error) => error.kind(),
+            Self::Row { source, .. } => source.kind(),
+            Self::Contended { .. } => ErrorKind::Unavailable,
+            Self::Unknown { .. } => ErrorKind::ServerError,
+        }
+    }
+
     /// Returns whether the same process may succeed later.
     #[must_use]
     pub const fn is_transient(&self) -> bool {
@@ -73,7 +105,7 @@ impl SettleError {
     }
 
     /// Whether some of what was to be settled together may be settled without the rest.
-    pub(super) fn is_of_one(&self) -> bool {
+    pub(crate) fn is_of_one(&self) -> bool {
         match self {
             Self::Store(error) => !error.is_unanswered(),
             Self::Row { source, .. } => !source.is_unanswered(),
@@ -83,10 +115,9 @@ impl SettleError {
     }
 }
 
+/// What stands for the name of the row in intents of a copy of a total. No row of an entity has it.
+pub(crate) const COPY_OF_TOTAL: &str = "SUM:";
+
 fn what(row: &str) -> String {
-    if row == sum_copies::ROW {
-        "the copy of a total".to_owned()
-    } else {
-        format!("the row `{row}`")
-    }
+    if row == COPY_OF_TOTAL { "the copy of a total".to_owned() } else { format!("the row `{row}`") }
 }

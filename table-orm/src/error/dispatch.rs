@@ -1,6 +1,6 @@
 //! Why an event stays in the outbox.
 
-use crate::error::Error;
+use super::{Error, ErrorKind};
 use std::time::Duration;
 
 /// The error of a handler.
@@ -37,4 +37,37 @@ pub enum DispatchError {
     /// The store failed. Events that a handler took may come again.
     #[error(transparent)]
     Store(#[from] Error),
+}
+
+/// A partition whose events stay, or that stays named in the register.
+#[derive(Debug, thiserror::Error)]
+#[error("the outbox of partition {partition_key:?}: {error}")]
+#[non_exhaustive]
+pub struct DispatchFailure {
+    /// The PartitionKey.
+    pub partition_key: String,
+    /// The number of the event that stays, where it is known.
+    pub number: Option<u64>,
+    /// Why it stays.
+    #[source]
+    pub error: DispatchError,
+}
+
+impl DispatchFailure {
+    pub(crate) const fn new(
+        partition_key: String,
+        number: Option<u64>,
+        error: DispatchError,
+    ) -> Self {
+        Self { partition_key, number, error }
+    }
+}
+
+impl DispatchError {
+    pub(super) const fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Handler { .. } | Self::Unknown { .. } => ErrorKind::ServerError,
+            Self::Store(error) => error.kind(),
+        }
+    }
 }
