@@ -39,6 +39,17 @@ pub enum TransferError {
     /// The line is not UTF-8.
     #[error("the line is not UTF-8")]
     Encoding,
+    /// A quote of the CSV text is not closed, so all lines from there to the end are one row.
+    #[error(
+        "a quote is not closed, so lines {first} to {last} are one row without an end: close the quote, or double it \
+         if it is part of a text"
+    )]
+    OpenQuote {
+        /// The line in which the row starts, from 1.
+        first: u64,
+        /// The last line of the text.
+        last: u64,
+    },
     /// The CSV text has no header, or one with columns that this crate does not write.
     #[error(
         "the header `{}` is not `PartitionKey,RowKey` with columns such as `Age:Edm.Int32` after it",

@@ -172,9 +172,29 @@ impl FromStr for Columns {
     }
 }
 
-/// Whether a text that starts outside of quotes ends within them, or the other way round.
-pub(super) fn changes_quotes(text: &[u8]) -> bool {
-    text.iter().filter(|byte| **byte == b'"').count() % 2 == 1
+/// Where in a record its text so far has ended. A quote opens quotes at the start of a field only, so that one within
+/// another field ends with its line and takes no row after it along.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Place {
+    #[default]
+    FieldStart,
+    Unquoted,
+    Quoted,
+    /// Behind a quote that closes the field, unless a second one follows.
+    Closed,
+}
+
+impl Place {
+    /// Where the record is after more of its text.
+    pub fn after(self, text: &[u8]) -> Self {
+        text.iter().fold(self, |place, byte| match (place, byte) {
+            (Self::FieldStart | Self::Closed, b'"') => Self::Quoted,
+            (Self::Quoted, b'"') => Self::Closed,
+            (Self::Quoted, _) => Self::Quoted,
+            (_, b',') => Self::FieldStart,
+            _ => Self::Unquoted,
+        })
+    }
 }
 
 /// The fields of a record; `None` for a field without text or quotes.

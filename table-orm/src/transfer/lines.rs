@@ -1,6 +1,6 @@
 //! Lines of an import, numbered.
 
-use super::csv;
+use super::csv::Place;
 use crate::error::TransferError;
 use std::io;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _};
@@ -37,7 +37,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
     pub async fn next(&mut self) -> Result<Option<Line>, TransferError> {
         loop {
             let number = self.line + 1;
-            let (mut bytes, mut is_open) = (Vec::new(), false);
+            let (mut bytes, mut place) = (Vec::new(), Place::default());
             loop {
                 let start = bytes.len();
                 let room = MAX_LINE.saturating_sub(bytes.len() as u64);
@@ -47,8 +47,13 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
                 if bytes.len() as u64 >= MAX_LINE {
                     return Err(TransferError::LongLine { line: number, most: MAX_LINE });
                 }
-                is_open ^= self.is_csv && csv::changes_quotes(&bytes[start..]);
-                if read == 0 || !is_open {
+                if self.is_csv {
+                    let more = &bytes[start..];
+                    let is_first = number == 1 && start == 0;
+                    let mark = is_first.then(|| more.strip_prefix(MARK)).flatten();
+                    place = place.after(mark.unwrap_or(more));
+                }
+                if read == 0 || place != Place::Quoted {
                     break;
                 }
             }
@@ -66,8 +71,12 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
             if bytes.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            let text = String::from_utf8(bytes).map_err(|_| TransferError::Encoding);
-            return Ok(Some(Line { number, last: self.line, text }));
+            let last = self.line;
+            let text = match place {
+                Place::Quoted => Err(TransferError::OpenQuote { first: number, last }),
+                _ => String::from_utf8(bytes).map_err(|_| TransferError::Encoding),
+            };
+            return Ok(Some(Line { number, last, text }));
         }
     }
 

@@ -210,6 +210,37 @@ async fn records_with_line_ends_in_texts_keep_their_line_numbers() {
 }
 
 #[tokio::test]
+async fn a_stray_quote_takes_no_row_after_it_along() {
+    for stray in ["5\" disk", "\"5\" disk", "\"5\" \"disk", "5\"", " \"5"] {
+        let text = format!(
+            "\u{FEFF}\"PartitionKey\",RowKey,S:Edm.String\na,1,ok\na,2,{stray}\na,3,\"o\n\"\"k\"\na,4,ok\n"
+        );
+        let target = tables([]).await;
+        let mut lines = Vec::new();
+        let import = target.import(name()).csv().on_refused(|row| lines.push(row.line));
+        let imported = import.read_from(text.as_bytes()).await.unwrap();
+        assert_eq!((imported.rows, imported.refused), (3, 1), "{stray}");
+        assert_eq!(lines, [3], "{stray}");
+    }
+}
+
+#[tokio::test]
+async fn a_quote_that_is_not_closed_is_reported_with_its_lines() {
+    let text = "PartitionKey,RowKey,S:Edm.String\na,1,ok\na,2,\"5\na,3,ok\na,4,ok\n";
+    let target = tables([]).await;
+    let mut refused = Vec::new();
+    let import = target.import(name()).csv().on_refused(|row| refused.push(row));
+    assert_eq!(import.read_from(text.as_bytes()).await.unwrap().rows, 1);
+    let [RefusedRow { line: 3, error, .. }] = &*refused else { panic!("{refused:?}") };
+    let is_open = TransferError::OpenQuote { first: 3, last: 5 }.to_string();
+    assert_eq!(
+        error.to_string(),
+        Error::from(TransferError::OpenQuote { first: 3, last: 5 }).to_string()
+    );
+    assert!(is_open.contains("lines 3 to 5"), "{is_open}");
+}
+
+#[tokio::test]
 async fn an_import_goes_on_behind_any_line() {
     let csv =
         "PartitionKey,RowKey,A:Edm.String\np,1,\"two\nlines\"\n\np,no / key,x\np,2,y\np,3\np,4,z\n";
