@@ -5,7 +5,7 @@ mod sample;
 use crate::secret::{self, NoText};
 use sample::sample;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use table_orm::azure::{AzureStore, ConnectError, ConnectionString};
@@ -42,6 +42,8 @@ pub(crate) enum StoreNameError {
     Variable(#[from] NoText),
     #[error("there is no file `{}`; name a database file that exists", .0.display())]
     NoFile(PathBuf),
+    #[error("the file `{}` is empty, so it is no database, and it was not changed; name a database file", .0.display())]
+    Empty(PathBuf),
     #[error(transparent)]
     Store(#[from] Error),
 }
@@ -68,7 +70,10 @@ impl StoreName {
     pub(crate) async fn open_to_read(&self, table: &TableName) -> Result<Tables, StoreNameError> {
         match self {
             Self::Sample(rows) => Ok(sample(table, *rows).await?),
-            Self::File(path) if !path.exists() => Err(StoreNameError::NoFile(path.clone())),
+            Self::File(path) => {
+                is_there(path)?;
+                Ok(self.open_to_write()?)
+            }
             _ => Ok(self.open_to_write()?),
         }
     }
@@ -91,8 +96,10 @@ impl StoreName {
             Self::Account(text) => {
                 AzureStore::from_connection_string(text).map(shared).map_err(Error::from)
             }
-            Self::File(path) if !path.exists() => return Err(StoreNameError::NoFile(path.clone())),
-            Self::File(path) => EmbeddedStore::open(path).map(shared).map_err(Error::from),
+            Self::File(path) => {
+                is_there(path)?;
+                EmbeddedStore::open(path).map(shared).map_err(Error::from)
+            }
         };
         Ok(opened?)
     }
@@ -138,6 +145,17 @@ impl StoreName {
     pub(crate) fn is_account(&self, other: &Self) -> Result<bool, StoreNameError> {
         let accounts = self.account().and(other.account()).is_some();
         Ok(accounts && self.name()?.eq_ignore_ascii_case(&other.name()?))
+    }
+}
+
+/// Refuses a file that does not exist, or that would become a database.
+fn is_there(path: &Path) -> Result<(), StoreNameError> {
+    match path.metadata() {
+        Err(_) if !path.exists() => Err(StoreNameError::NoFile(path.to_owned())),
+        Ok(file) if file.is_file() && file.len() == 0 => {
+            Err(StoreNameError::Empty(path.to_owned()))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -60,6 +60,49 @@ fn an_export_that_is_interrupted_ends_with_130_and_continues_to_the_same_text() 
 }
 
 #[test]
+fn an_export_of_a_local_file_that_is_interrupted_ends_early() {
+    let race = race();
+    let folder = race.path();
+    let copy = [
+        "copy",
+        "--from",
+        "sample:100000",
+        "--to",
+        "big.redb",
+        "--table",
+        "results",
+        "--no-verify",
+    ];
+    printed(folder, &copy);
+    // Whether the signal or the rows are looked at first is left to chance.
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        let file = format!("{name}.jsonl");
+        let part = folder.join(format!("{file}.part"));
+        let has_rows = || std::fs::metadata(&part).is_ok_and(|file| file.len() > 0);
+        let ended =
+            interrupted(begin(folder, &["export", "big.redb", "results", "--to", &file]), has_rows);
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(130), "{said}");
+        assert!(!folder.join(&file).exists());
+    }
+}
+
+#[test]
+fn an_empty_file_is_no_database_to_a_command_that_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().join("em.redb");
+    std::fs::write(&empty, "").unwrap();
+    for command in [&["count", "em.redb"][..], &["export", "em.redb", "results", "--to", "x.jsonl"]]
+    {
+        let output = run(folder.path(), command);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("em.redb` is empty"), "{said}");
+        assert_eq!(std::fs::metadata(&empty).unwrap().len(), 0);
+    }
+}
+
+#[test]
 fn an_import_that_is_interrupted_ends_with_130_and_the_next_one_completes_it() {
     let race = race();
     let folder = race.path();
