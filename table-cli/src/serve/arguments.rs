@@ -3,6 +3,10 @@
 use super::ServeError;
 use super::faults::{Fault, FaultPlan, FaultSource};
 use crate::secret;
+use clap::builder::TypedValueParser;
+use clap::error::ErrorKind;
+use clap::{Arg, Command};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{Write as _, stderr};
 use std::path::PathBuf;
@@ -60,7 +64,7 @@ pub(crate) struct Arguments {
     #[arg(long, visible_alias = "tablePort", default_value_t = 10_002)]
     port: u16,
     /// An account in place of the emulator's; several have the same tables. KEY is base64, or env:NAME
-    #[arg(long = "account", value_name = "NAME=KEY", value_parser = account)]
+    #[arg(long = "account", value_name = "NAME=KEY", value_parser = AccountParser)]
     accounts: Vec<SharedKey>,
     /// The certificates of HTTPS, as PEM
     #[arg(long, value_name = "FILE", requires = "key")]
@@ -204,6 +208,27 @@ impl Arguments {
 
 fn read(path: &PathBuf) -> Result<Vec<u8>, ServeError> {
     fs::read(path).map_err(|source| ServeError::Read { path: path.clone(), source })
+}
+
+/// Reads an account. Its error does not repeat the text, which has a key.
+#[derive(Debug, Clone, Copy)]
+struct AccountParser;
+
+impl TypedValueParser for AccountParser {
+    type Value = SharedKey;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        _: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<SharedKey, clap::Error> {
+        let text = value.to_str().ok_or_else(|| "the text is not UTF-8".to_owned());
+        text.and_then(account).map_err(|message| {
+            let message = format!("invalid value for '--account <NAME=KEY>': {message}\n");
+            clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(command)
+        })
+    }
 }
 
 fn account(text: &str) -> Result<SharedKey, String> {

@@ -79,14 +79,16 @@ fn the_key_of_an_account_may_be_in_the_environment_and_is_printed_nowhere() {
 fn an_account_that_cannot_be_is_refused() {
     for (account, expected) in [
         ("race", "write NAME=KEY"),
-        ("race=not base64!", "key"),
+        ("race=not base64!", "not base64 text"),
         ("=c2VjcmV0", "name"),
         ("race=env:TABLE_ORM_NO_SUCH_VARIABLE", "TABLE_ORM_NO_SUCH_VARIABLE"),
         ("race-secondary=c2VjcmV0", "-secondary"),
         ("Race=c2VjcmV0", "capital letters"),
     ] {
         let error = Served::refused(&[Path::new("--account"), Path::new(account)]);
-        assert!(error.contains(expected) && !error.contains("c2VjcmV0\n"), "{error}");
+        assert!(error.contains(expected), "{error}");
+        let key = account.split_once('=').map_or("no key", |(_, key)| key);
+        assert!(key.starts_with("env:") || !error.contains(key), "a key is printed: {error}");
     }
 }
 

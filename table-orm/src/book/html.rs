@@ -30,7 +30,8 @@ impl BookReport {
              content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
              <style>\n{STYLE}</style>\n<main>\n<h1>{title}</h1>"
         )?;
-        let (all, month) = (number(self.rows_per_second), price(self.price_per_month));
+        let (all, month) =
+            (number(self.rows_per_second), least_price(self.price_per_month, self.is_least()));
         out.push_str("<dl class=\"totals\">\n");
         let totals: [(&str, &dyn Display); 4] = [
             ("patterns", &self.patterns.len()),

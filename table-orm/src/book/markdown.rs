@@ -41,7 +41,7 @@ impl BookReport {
                 "patterns read and write"
             },
             number(self.rows_per_second),
-            least_price(self.price_per_month, self.patterns.iter().any(|pattern| pattern.at_least))
+            least_price(self.price_per_month, self.is_least())
         )?;
         writeln!(out, "Prices: {} ({}).\n", self.prices.source, self.prices.date)?;
         out.push_str("## What stands out\n\n");

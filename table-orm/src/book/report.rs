@@ -120,6 +120,11 @@ pub struct PatternReport {
 }
 
 impl BookReport {
+    /// Whether a pattern may need more requests than are counted.
+    pub(super) fn is_least(&self) -> bool {
+        self.patterns.iter().any(|pattern| pattern.at_least)
+    }
+
     pub(super) fn of(
         title: &str,
         prices: &Prices,
