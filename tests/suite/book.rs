@@ -484,6 +484,21 @@ fn a_book_is_the_same_in_markdown_json_and_html() {
     assert!(html.contains(">point query</td>") && html.contains(">2/s</td>"), "{html}");
 }
 
+#[test]
+fn a_total_says_that_a_pattern_may_need_more() {
+    let get = orders().get(acme().by_number().number(1)).plan().unwrap();
+    let mut book = book([Pattern::new("one", get).per_second(2.0)]);
+    let totals = |book: &BookReport| {
+        let page = book.html();
+        let total = page.lines().find(|line| line.contains("<dt>a month</dt>")).unwrap();
+        let markdown = book.markdown();
+        [total.to_owned(), markdown.lines().nth(2).unwrap().to_owned()]
+    };
+    assert!(totals(&book).iter().all(|total| !total.contains("or more")));
+    book.patterns[0].at_least = true;
+    assert!(totals(&book).iter().all(|total| total.contains("or more")), "{:?}", totals(&book));
+}
+
 #[tokio::test]
 async fn what_is_measured_stands_beside_what_is_planned() {
     let measure = Measure::new();
