@@ -213,7 +213,8 @@ async fn a_plan_has_the_operations_for_large_values_and_their_cost() {
     };
     assert_eq!(plan.operations().count(), 4);
     check(&plan, &sent.writes, sent.gets);
-    let text = "deletes on `films` of the other 2 rows of the large values that it replaces, in 1 requests";
+    let text =
+        "deletes on `films` of the other 2 rows of the large values that it replaces, in 1 request";
     assert!(plan.to_string().ends_with(text), "{plan}");
 
     let long = upload(&films, LONG, 3).await;
