@@ -31,7 +31,7 @@ use std::time::Duration;
 /// let queues = Arc::new(MemoryQueues::new());
 /// queues.create("order-changes").await?;
 /// let queue = SendTo::new(queues.clone(), "order-changes");
-/// orders.outbox().dispatch(ScanPermit::because("events"), queue).await?;
+/// orders.outbox().dispatch(ScanPermit::because("events"), queue).await.all()?;
 /// assert!(queues.peek("order-changes").await?);
 /// # Ok(())
 /// # }
