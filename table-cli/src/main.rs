@@ -32,8 +32,8 @@ use std::error::Error;
 use std::io::{Write as _, stderr};
 use std::process::ExitCode;
 
-/// A transaction that is served allocates some thousand texts. The allocator of the C library takes about a third of
-/// its time.
+/// A transaction that is served allocates thousands of texts, so the allocator decides much of its time:
+/// `benches/README.md` compares it with that of the C library.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

@@ -5,7 +5,7 @@ mod sample;
 use crate::secret::{self, NoText};
 use sample::sample;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 use table_orm::azure::{AzureStore, ConnectError, ConnectionString};
@@ -68,14 +68,11 @@ impl FromStr for StoreName {
 impl StoreName {
     /// Opens it to read a table. The store must exist; a sample gets its rows in `table`.
     pub(crate) async fn open_to_read(&self, table: &TableName) -> Result<Tables, StoreNameError> {
-        match self {
-            Self::Sample(rows) => Ok(sample(table, *rows).await?),
-            Self::File(path) => {
-                is_there(path)?;
-                Ok(self.open_to_write()?)
-            }
-            _ => Ok(self.open_to_write()?),
+        if let Self::Sample(rows) = self {
+            return Ok(sample(table, *rows).await?);
         }
+        self.check_exists()?;
+        Ok(self.open_to_write()?)
     }
 
     /// Opens it to write. A database file is created if it does not exist.
@@ -89,19 +86,28 @@ impl StoreName {
 
     /// Opens it to write, without retries, limits or anything else around it. The store must exist.
     pub(crate) fn open_bare(&self) -> Result<Arc<dyn Store>, StoreNameError> {
-        let opened: Result<Arc<dyn Store>, Error> = match self {
-            Self::Memory | Self::Sample(_) => {
-                EmbeddedStore::in_memory().map(shared).map_err(Error::from)
+        self.check_exists()?;
+        Ok(self.bare()?)
+    }
+
+    fn bare(&self) -> Result<Arc<dyn Store>, Error> {
+        Ok(match self {
+            Self::Memory | Self::Sample(_) => Arc::new(EmbeddedStore::in_memory()?),
+            Self::Account(text) => Arc::new(AzureStore::from_connection_string(text)?),
+            Self::File(path) => Arc::new(EmbeddedStore::open(path)?),
+        })
+    }
+
+    /// Refuses a file that does not exist, or that would become a database.
+    fn check_exists(&self) -> Result<(), StoreNameError> {
+        let Self::File(path) = self else { return Ok(()) };
+        match path.metadata() {
+            Err(_) => Err(StoreNameError::NoFile(path.clone())),
+            Ok(file) if file.is_file() && file.len() == 0 => {
+                Err(StoreNameError::Empty(path.clone()))
             }
-            Self::Account(text) => {
-                AzureStore::from_connection_string(text).map(shared).map_err(Error::from)
-            }
-            Self::File(path) => {
-                is_there(path)?;
-                EmbeddedStore::open(path).map(shared).map_err(Error::from)
-            }
-        };
-        Ok(opened?)
+            Ok(_) => Ok(()),
+        }
     }
 
     /// What distinguishes it from other stores and is not secret: keys may change while a job runs.
@@ -146,21 +152,6 @@ impl StoreName {
         let accounts = self.account().and(other.account()).is_some();
         Ok(accounts && self.name()?.eq_ignore_ascii_case(&other.name()?))
     }
-}
-
-/// Refuses a file that does not exist, or that would become a database.
-fn is_there(path: &Path) -> Result<(), StoreNameError> {
-    match path.metadata() {
-        Err(_) if !path.exists() => Err(StoreNameError::NoFile(path.to_owned())),
-        Ok(file) if file.is_file() && file.len() == 0 => {
-            Err(StoreNameError::Empty(path.to_owned()))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn shared(store: impl Store + 'static) -> Arc<dyn Store> {
-    Arc::new(store)
 }
 
 /// For messages: no secret.
