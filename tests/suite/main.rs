@@ -5,6 +5,7 @@ mod aliases;
 mod append;
 mod architecture;
 mod book;
+mod book_reads;
 mod bulk;
 mod by_key;
 mod cached;

@@ -1,14 +1,15 @@
 //! Finds what stands out in a book.
 
+use super::estimate::found;
 use super::finding::{BookFinding, REQUEST_MS, Target};
 use super::load::PartitionLoad;
 use super::pattern::Pattern;
-use super::report::BookReport;
+use super::report::{BookReport, PatternReport};
 use super::sample::Sample;
 use super::usage::{queries, reads};
 use crate::entity::CopyKind;
 use crate::model::EXPIRY_START;
-use crate::query::{Filter, QueryClass};
+use crate::query::{Filter, QueryClass, RowQuery};
 use std::collections::BTreeSet;
 
 /// The rows a second up to which a partition needs no second look: what early papers on the service give.
@@ -48,13 +49,15 @@ pub(super) fn findings(
     patterns: &[Pattern],
 ) -> Vec<BookFinding> {
     let mut findings = Vec::new();
-    for (pattern, own) in report.patterns.iter().zip(patterns) {
+    for (at, (pattern, own)) in report.patterns.iter().zip(patterns).enumerate() {
         // A call that writes may find by a scan what it writes.
         let scans =
             matches!(own.plan.class(), Some(QueryClass::PartitionRange | QueryClass::TableScan));
         let (name, rows) = (pattern.name.clone(), pattern.rows_read);
         if is_blank(&name) {
             findings.push(BookFinding::NoName { pattern: name.clone() });
+        } else if is_second(&report.patterns[..=at]) {
+            findings.push(BookFinding::SameName { pattern: name.clone() });
         }
         if let Some(calls) = own.invalid_rate() {
             let (pattern, calls) = (name.clone(), calls.to_string());
@@ -73,13 +76,17 @@ pub(super) fn findings(
             });
         }
         if let Some(within_ms) = pattern.within_ms
-            && pattern.requests * REQUEST_MS > within_ms
+            && pattern.rounds * REQUEST_MS > within_ms
         {
             findings.push(BookFinding::Slow {
-                pattern: name,
+                pattern: name.clone(),
                 requests: pattern.requests,
+                rounds: pattern.rounds,
                 within_ms,
             });
+        }
+        if reads_no_sample(own, samples) {
+            findings.push(BookFinding::NoSample { pattern: name });
         }
     }
     findings.extend(report.partitions.iter().filter_map(of_load));
@@ -102,6 +109,22 @@ pub(super) fn findings(
         of_rows(sample, patterns, &mut findings);
     }
     findings
+}
+
+/// Whether exactly one pattern before the last one has its name: a finding for each name is enough.
+fn is_second(patterns: &[PatternReport]) -> bool {
+    let is_same = |one: &&PatternReport| patterns.last().is_some_and(|last| last.name == one.name);
+    patterns.iter().filter(is_same).count() == 2
+}
+
+/// Whether a pattern reads ranges of which none has a sample, and does not say how many rows they have.
+fn reads_no_sample(pattern: &Pattern, samples: &[Sample]) -> bool {
+    let is_typed_range =
+        |query: &&RowQuery| query.mark.entity.is_some() && query.keys.class() != QueryClass::Point;
+    let mut ranges = queries(pattern).filter(is_typed_range).peekable();
+    pattern.rows.is_none()
+        && ranges.peek().is_some()
+        && ranges.all(|query| found(query, samples).is_none())
 }
 
 fn is_blank(name: &str) -> bool {

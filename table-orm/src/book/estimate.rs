@@ -1,7 +1,7 @@
 //! What one call of a pattern costs, for the entities that the samples stand for.
 
 use super::sample::{Found, Sample};
-use crate::model::MAX_PAGE_ROWS;
+use crate::model::{MAX_PAGE_ROWS, TableName};
 use crate::plan::{Bounds, Cost, PlacedCost, Plan, Step};
 use crate::query::{QueryClass, RowQuery};
 use serde::{Serialize, Serializer};
@@ -72,13 +72,29 @@ impl Estimate {
     /// show it: each of several ranges has its part.
     pub fn of_steps(plan: &Plan, rows: Option<u64>, samples: &[Sample]) -> Vec<Self> {
         let ranges = plan.steps.iter().filter(|step| reads_range(step)).count() as u64;
-        let (mut before, mut range) = (Self::default(), 0);
-        let estimate = |step: &Step| {
+        let (mut before, mut range, mut query) = (Self::default(), 0, None);
+        let estimate = |step| {
             let of_range = rows.filter(|_| reads_range(step)).map(|rows| {
                 range += 1;
                 rows / ranges + u64::from(range <= rows % ranges)
             });
-            before = Self::of_step(step, &before, of_range, samples);
+            if let Step::Read { query: of_step, .. } = step {
+                query = Some(of_step);
+            }
+            before = match step {
+                Step::Read { query, limit, .. } => Self::of_read(query, *limit, of_range, samples),
+                Step::ReadCanonical { table } => {
+                    let sample =
+                        query.and_then(|query| Some((query, owner_of(query, table, samples)?)));
+                    Self::of_canonical(before.matching, sample)
+                }
+                Step::WriteFound { of_each, .. } => {
+                    Self::of_placed(&of_each.times(Bounds::exactly(before.matching)))
+                }
+                // Calls of one minute share it.
+                Step::Register { .. } => Self::default(),
+                step => Self::of_placed(&step.placed_cost()),
+            };
             before
         };
         plan.steps.iter().map(estimate).collect()
@@ -89,21 +105,15 @@ impl Estimate {
         steps.iter().fold(Self::default(), |all, one| all.and(*one))
     }
 
-    fn of_step(step: &Step, before: &Self, rows: Option<u64>, samples: &[Sample]) -> Self {
-        match step {
-            Step::Read { query, limit, .. } => Self::of_read(query, *limit, rows, samples),
-            Step::ReadCanonical { .. } => Self {
-                requests: before.matching,
-                rows_read: before.matching,
-                matching: before.matching,
-                ..Self::default()
-            },
-            Step::WriteFound { of_each, .. } => {
-                Self::of_placed(&of_each.times(Bounds::exactly(before.matching)))
-            }
-            // Calls of one minute share it.
-            Step::Register { .. } => Self::default(),
-            step => Self::of_placed(&step.placed_cost()),
+    /// A point query for each of the entities that a query finds.
+    fn of_canonical(entities: u64, sample: Option<(&RowQuery, &Sample)>) -> Self {
+        let bytes = sample.map_or(0.0, |(query, sample)| sample.canonical_bytes(query));
+        Self {
+            requests: entities,
+            rows_read: entities,
+            matching: entities,
+            bytes_down: round(bytes * entities as f64),
+            ..Self::default()
         }
     }
 
@@ -137,13 +147,18 @@ impl Estimate {
         rows: Option<u64>,
         samples: &[Sample],
     ) -> Self {
-        let found = samples.iter().map(|sample| sample.found(query));
-        let found = found.fold(Found::default(), Found::and);
-        let Found { in_range, matching, bytes } =
-            rows.map_or(found, |rows| found.of_rows(rows as f64));
-        if query.keys.class() == QueryClass::Point {
-            let (bytes_down, one) = (round(bytes / matching.max(1.0)), 1);
-            let (requests, rows_read, matching) = (one, one, one);
+        let is_point = query.keys.class() == QueryClass::Point;
+        let rows = if is_point { Some(1) } else { rows };
+        let Found { in_range, matching, bytes } = match (found(query, samples), rows) {
+            (Some(found), Some(rows)) => found.of_rows(rows as f64),
+            (Some(found), None) => found,
+            (None, rows) => {
+                let of_one = sample_of(query, samples).map(|sample| sample.bytes_of_one(query));
+                Found::all(rows.unwrap_or_default() as f64, of_one.unwrap_or_default())
+            }
+        };
+        if is_point {
+            let (requests, rows_read, matching, bytes_down) = (1, 1, 1, round(bytes));
             return Self { requests, rows_read, matching, bytes_down, ..Self::default() };
         }
         let wanted = limit.map_or(matching, |limit| matching.min(limit as f64));
@@ -184,6 +199,28 @@ impl Estimate {
             rows_of_guards: self.rows_of_guards.saturating_add(other.rows_of_guards),
         }
     }
+}
+
+/// The samples of the type that a query is for.
+pub(super) fn sample_of<'a>(query: &RowQuery, samples: &'a [Sample]) -> Option<&'a Sample> {
+    samples.iter().find(|sample| sample.is_of(query))
+}
+
+/// The samples of the type in a table whose entities a query finds: by their own rows, or by the guard row of a value.
+pub(super) fn owner_of<'a>(
+    query: &RowQuery,
+    table: &TableName,
+    samples: &'a [Sample],
+) -> Option<&'a Sample> {
+    let of_guard = || samples.iter().find(|sample| sample.has_guard(query));
+    let of_table = || samples.iter().find(|sample| sample.is_in(table));
+    sample_of(query, samples).or_else(of_guard).or_else(of_table)
+}
+
+/// What a query finds among all samples; `None` where it reads no row of any.
+pub(super) fn found(query: &RowQuery, samples: &[Sample]) -> Option<Found> {
+    let found = samples.iter().map(|sample| sample.found(query));
+    Some(found.fold(Found::default(), Found::and)).filter(|found| found.in_range > 0.0)
 }
 
 fn round(number: f64) -> u64 {

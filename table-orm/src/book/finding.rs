@@ -53,16 +53,22 @@ pub enum BookFindingKind {
     Sparse,
     /// [`BookFinding::Slow`]. Its subject is the name of the pattern.
     Slow,
+    /// [`BookFinding::NoSample`]. Its subject is the name of the pattern.
+    NoSample,
     /// [`BookFinding::Unplanned`]. Its subject is the name of the pattern.
     Unplanned,
     /// [`BookFinding::InvalidRate`]. Its subject is the name of the pattern.
     InvalidRate,
     /// [`BookFinding::NoName`]. Its subject is the name of the pattern, without letters as it is.
     NoName,
+    /// [`BookFinding::SameName`]. Its subject is the name of the patterns.
+    SameName,
     /// [`BookFinding::SameType`]. Its subject is the type: `Order`.
     SameType,
     /// [`BookFinding::UnusedMark`]. It cannot be marked.
     UnusedMark,
+    /// [`BookFinding::NoReason`]. It cannot be marked.
+    NoReason,
 }
 
 impl fmt::Display for BookFindingKind {
@@ -150,14 +156,21 @@ pub enum BookFinding {
         /// Rows of them that match.
         rows_matching: u64,
     },
-    /// The requests of a call, one after another, may take longer than the time that the call has.
+    /// The requests of a call that are sent one after another may take longer than the time that the call has.
     Slow {
         /// The pattern.
         pattern: String,
         /// Its requests.
         requests: u64,
+        /// Those of them that are sent one after another.
+        rounds: u64,
         /// The time that it has, in milliseconds.
         within_ms: u64,
+    },
+    /// A pattern reads ranges of keys without a sample in them, so their rows, bytes and load count as none.
+    NoSample {
+        /// The pattern.
+        pattern: String,
     },
     /// A pattern was measured that the book does not plan.
     Unplanned {
@@ -176,6 +189,11 @@ pub enum BookFinding {
         /// The name.
         pattern: String,
     },
+    /// Several patterns have one name, so what is measured under it is that of all of them.
+    SameName {
+        /// The name.
+        pattern: String,
+    },
     /// A type was added more than once, so its entities and their storage count more than once.
     SameType {
         /// The type.
@@ -183,6 +201,13 @@ pub enum BookFinding {
     },
     /// A finding is marked as known, and the book has no such finding.
     UnusedMark {
+        /// What the mark says that the finding is about.
+        kind: BookFindingKind,
+        /// The subject that the mark names.
+        subject: String,
+    },
+    /// A finding is marked as known with a reason that says nothing: it is empty or blank. The mark has no effect.
+    NoReason {
         /// What the mark says that the finding is about.
         kind: BookFindingKind,
         /// The subject that the mark names.
@@ -204,11 +229,14 @@ impl BookFinding {
             Self::GrowsByName { .. } => BookFindingKind::GrowsByName,
             Self::Sparse { .. } => BookFindingKind::Sparse,
             Self::Slow { .. } => BookFindingKind::Slow,
+            Self::NoSample { .. } => BookFindingKind::NoSample,
             Self::Unplanned { .. } => BookFindingKind::Unplanned,
             Self::InvalidRate { .. } => BookFindingKind::InvalidRate,
             Self::NoName { .. } => BookFindingKind::NoName,
+            Self::SameName { .. } => BookFindingKind::SameName,
             Self::SameType { .. } => BookFindingKind::SameType,
             Self::UnusedMark { .. } => BookFindingKind::UnusedMark,
+            Self::NoReason { .. } => BookFindingKind::NoReason,
         }
     }
 
@@ -220,7 +248,9 @@ impl BookFinding {
             Self::Scans { pattern, .. }
             | Self::Sparse { pattern, .. }
             | Self::Slow { pattern, .. }
+            | Self::NoSample { pattern }
             | Self::Unplanned { pattern }
+            | Self::SameName { pattern }
             | Self::InvalidRate { pattern, .. }
             | Self::NoName { pattern } => pattern.clone(),
             Self::SameType { entity } => (*entity).to_owned(),
@@ -231,7 +261,7 @@ impl BookFinding {
                 format!("{entity}.{row}")
             }
             Self::GrowsByName { entity, component, .. } => format!("{entity}.{component}"),
-            Self::UnusedMark { subject, .. } => subject.clone(),
+            Self::UnusedMark { subject, .. } | Self::NoReason { subject, .. } => subject.clone(),
         }
     }
 }
@@ -307,12 +337,22 @@ impl fmt::Display for BookFinding {
                 counted(*rows_read, "row"),
                 grouped(*rows_matching)
             ),
-            Self::Slow { pattern, requests, within_ms } => write!(
+            Self::Slow { pattern, requests, rounds, within_ms } => {
+                write!(f, "{} sends {}", code(pattern), counted(*requests, "request"))?;
+                if rounds < requests {
+                    write!(f, ", {} of them one after another", grouped(*rounds))?;
+                }
+                write!(
+                    f,
+                    ", and has {within_ms} ms. At {REQUEST_MS} ms for each of these, one after another, that is \
+                     too short."
+                )
+            }
+            Self::NoSample { pattern } => write!(
                 f,
-                "{} sends {}, and has {within_ms} ms. At {REQUEST_MS} ms for \
-                 each, one after another, that is too short.",
-                code(pattern),
-                counted(*requests, "request")
+                "{} reads keys that no sample has, so its rows, bytes and load count as none. Correct the values \
+                 of the call, add a sample that it finds, or say how many rows it reads: `reading(..)`.",
+                code(pattern)
             ),
             Self::Unplanned { pattern } => write!(
                 f,
@@ -329,6 +369,12 @@ impl fmt::Display for BookFinding {
             Self::NoName { .. } => f.write_str(
                 "A pattern has no name. Give one to `Pattern::new` and `as_pattern` that says what the app asks.",
             ),
+            Self::SameName { pattern } => write!(
+                f,
+                "Several patterns have the name {}, so what is measured under it is that of all of them. Give each \
+                 a name of its own.",
+                code(pattern)
+            ),
             Self::SameType { entity } => write!(
                 f,
                 "`{entity}` was added to the book more than once, so its entities count more than once. Give all of \
@@ -338,6 +384,12 @@ impl fmt::Display for BookFinding {
                 f,
                 "{} is marked as known for `{kind}`, and the book finds no such thing. Remove the \
                  mark, or correct its name.",
+                code(subject)
+            ),
+            Self::NoReason { kind, subject } => write!(
+                f,
+                "{} is marked as known for `{kind}` without a reason, so the mark has no effect. Say why the app \
+                 accepts it.",
                 code(subject)
             ),
         }

@@ -2,12 +2,12 @@
 
 use super::finding::Target;
 use super::known::KnownFinding;
-use super::load::PartitionLoad;
+use super::load::{PartitionLoad, listed};
 use super::markdown::{LEGEND, MEASURED_LEGEND};
 use super::measured::COLUMNS;
 use super::report::{BookReport, EntityReport, PatternReport, RowReport};
 use super::text::{at_least, least_price, number, price, rate, share, within};
-use crate::figures::{escaped, grouped};
+use crate::figures::{counted, escaped, grouped};
 use std::fmt::{Display, Write as _};
 
 const STYLE: &str = include_str!("book.css");
@@ -148,8 +148,8 @@ impl BookReport {
         let names = ["PartitionKey", "Table", "Most by", "Share", "Rows/s"];
         let table = Table { names: &names, texts: 4 };
         table.begin(out)?;
-        for PartitionLoad { table: of, partition_key, rows_per_second, most_by } in &self.partitions
-        {
+        let (loads, others) = listed(&self.partitions);
+        for PartitionLoad { table: of, partition_key, rows_per_second, most_by } in loads {
             let width = (100.0 * rows_per_second / target).min(100.0);
             let class = if *rows_per_second > target { "bar over" } else { "bar" };
             let share = share(*rows_per_second, Target::Partition.rows_per_second());
@@ -165,6 +165,14 @@ impl BookReport {
             table.row(out, &cells)?;
         }
         Table::end(out);
+        if let Some((partitions, most)) = others {
+            writeln!(
+                out,
+                "<p>{} with at most {} rows a second each.</p>",
+                counted(partitions as u64, "other"),
+                number(most)
+            )?;
+        }
         out.push_str("</section>\n");
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Findings that an app knows and accepts.
 //!
-//! Invariant: each finding is listed once, as new or as known; a mark that fits none is a finding itself.
+//! Invariant: each finding is listed once, as new or as known; a mark that fits none or gives no reason is a
+//! finding itself.
 
 use super::finding::{BookFinding, BookFindingKind};
 use serde::Serialize;
@@ -35,6 +36,8 @@ pub(super) fn divide(
     found: Vec<BookFinding>,
     marks: &[Mark],
 ) -> (Vec<BookFinding>, Vec<KnownFinding>) {
+    let (marks, without_reason): (Vec<_>, Vec<_>) =
+        marks.iter().partition(|mark| !mark.reason.trim().is_empty());
     let unused = marks.iter().filter(|mark| !found.iter().any(|finding| mark.fits(finding)));
     let unused: Vec<_> = unused
         .map(|Mark { kind, subject, .. }| BookFinding::UnusedMark {
@@ -42,6 +45,9 @@ pub(super) fn divide(
             subject: subject.clone(),
         })
         .collect();
+    let without_reason = without_reason.into_iter().map(|Mark { kind, subject, .. }| {
+        BookFinding::NoReason { kind: *kind, subject: subject.clone() }
+    });
     let (mut new, mut known) = (Vec::new(), Vec::new());
     for finding in found {
         match marks.iter().find(|mark| mark.fits(&finding)) {
@@ -50,5 +56,6 @@ pub(super) fn divide(
         }
     }
     new.extend(unused);
+    new.extend(without_reason);
     (new, known)
 }

@@ -1,11 +1,12 @@
 //! The load of each partition.
 //!
 //! Invariant: the rows of a step count for the partition that it names. A step that names none, such as one that
-//! writes what was read, counts for the partition before it. Where the answer to a read decides in which other
+//! writes what was read, counts for the partition before it. The canonical rows of entities that were found in other
+//! partitions count for those of the sample entities that the read finds. Where the answer to a read decides in which other
 //! partitions rows change, they count for those of the sample entities that the read finds. A guard row counts for no
 //! partition: it has one of its own, which is never hot.
 
-use super::estimate::Estimate;
+use super::estimate::{Estimate, owner_of, sample_of};
 use super::pattern::Pattern;
 use super::sample::{PartitionName, Sample};
 use crate::model::TableName;
@@ -26,6 +27,16 @@ pub struct PartitionLoad {
     pub rows_per_second: f64,
     /// The pattern with the most of them.
     pub most_by: String,
+}
+
+/// The partitions that a page lists; the others have a line together. A range over shards may name hundreds.
+const LISTED: usize = 20;
+
+/// The partitions that a page lists, how many there are besides, and the most rows a second of one of these.
+pub(super) fn listed(loads: &[PartitionLoad]) -> (&[PartitionLoad], Option<(usize, f64)>) {
+    let (listed, others) = loads.split_at(loads.len().min(LISTED));
+    let others = others.first().map(|most| (others.len(), most.rows_per_second));
+    (listed, others)
 }
 
 /// The load of each partition that a pattern names, the highest first.
@@ -76,7 +87,8 @@ fn rows_by_place(
             rows.extend(others.into_iter().map(|(place, share)| (place, of_others * share, true)));
         }
         let of_own = estimate.rows_at_home() as f64;
-        rows.extend(here.clone().map(|here| (here, of_own, false)));
+        let own = own_partitions(step, here.as_ref(), query, samples);
+        rows.extend(own.into_iter().map(|(place, share)| (place, of_own * share, false)));
     }
     rows
 }
@@ -100,6 +112,21 @@ fn place(table: &TableName, key: &str) -> PartitionName {
     (table.as_str().to_owned(), key.to_owned())
 }
 
+/// The partitions of the entities, and the share of the step's rows in each.
+fn own_partitions(
+    step: &Step,
+    here: Option<&PartitionName>,
+    query: Option<&RowQuery>,
+    samples: &[Sample],
+) -> Vec<(PartitionName, f64)> {
+    if let (Step::ReadCanonical { table }, Some(query)) = (step, query)
+        && let Some(sample) = owner_of(query, table, samples)
+    {
+        return sample.homes(query);
+    }
+    here.map(|here| (here.clone(), 1.0)).into_iter().collect()
+}
+
 /// The partitions with rows that follow the entity, and the share of the step's rows in each.
 fn other_partitions(
     step: &Step,
@@ -113,8 +140,8 @@ fn other_partitions(
         _ => &[],
     };
     if named.is_empty() {
-        let sample = query.and_then(|query| samples.iter().find(|sample| sample.is_of(query)));
-        return sample.zip(query).map_or_else(Vec::new, |(sample, query)| sample.others(query));
+        let others = |query| Some(sample_of(query, samples)?.others(query));
+        return query.and_then(others).unwrap_or_default();
     }
     let share = 1.0 / named.len() as f64;
     named.iter().map(|(table, key)| (place(table, key), share)).collect()

@@ -2,11 +2,11 @@
 
 use super::finding::Target;
 use super::known::KnownFinding;
-use super::load::PartitionLoad;
+use super::load::{PartitionLoad, listed};
 use super::measured::COLUMNS;
 use super::report::{BookReport, EntityReport, PatternReport, RowReport};
 use super::text::{at_least, least_price, number, price, rate, share, within};
-use crate::figures::{self, escaped, grouped};
+use crate::figures::{self, counted, escaped, grouped};
 use std::fmt::Write as _;
 
 /// What the numbers of a call that reads first are.
@@ -110,7 +110,8 @@ impl BookReport {
             "\n## Load\n\n| Table | PartitionKey | Most by | Rows/s | of {} |\n|---|---|---|--:|--:|",
             number(partition.rows_per_second())
         )?;
-        for load in &self.partitions {
+        let (loads, others) = listed(&self.partitions);
+        for load in loads {
             let PartitionLoad { table, partition_key, rows_per_second, most_by } = load;
             writeln!(
                 out,
@@ -119,6 +120,15 @@ impl BookReport {
                 cell(most_by),
                 number(*rows_per_second),
                 share(*rows_per_second, partition.rows_per_second())
+            )?;
+        }
+        if let Some((partitions, most)) = others {
+            let of_target = share(most, partition.rows_per_second());
+            writeln!(
+                out,
+                "| {} | | | at most {} each | {of_target} |",
+                counted(partitions as u64, "other"),
+                number(most)
             )?;
         }
         let all =

@@ -6,7 +6,7 @@ use crate::figures::grouped;
 use crate::layer::MeasuredPattern;
 
 /// The names of the columns.
-pub(super) const COLUMNS: [&str; 12] = [
+pub(super) const COLUMNS: [&str; 16] = [
     "Pattern",
     "Calls",
     "Calls measured",
@@ -19,6 +19,10 @@ pub(super) const COLUMNS: [&str; 12] = [
     "Within",
     "Median measured",
     "99 % measured",
+    "Bytes up",
+    "Bytes up, measured",
+    "Bytes down",
+    "Bytes down, measured",
 ];
 
 impl BookReport {
@@ -69,5 +73,9 @@ fn cells(
         cell(planned.map(|planned| within(planned.within_ms))),
         ms(|one| one.latency_us.p50),
         ms(|one| one.latency_us.p99),
+        cell(planned.map(|planned| grouped(planned.bytes_up))),
+        of_call(|one| one.bytes_up),
+        cell(planned.map(|planned| grouped(planned.bytes_down))),
+        of_call(|one| one.bytes_down),
     ]
 }

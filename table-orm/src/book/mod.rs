@@ -48,7 +48,9 @@ mod markdown;
 mod measured;
 mod pattern;
 mod prices;
+mod repeatable;
 mod report;
+mod rounds;
 mod sample;
 mod size;
 mod text;
@@ -119,7 +121,7 @@ impl Book {
 
     /// Marks a finding as known and accepted, with the reason. The report lists it apart. [`BookFindingKind`] says what
     /// the subject of each kind is, and [`BookFinding::subject`] returns it. A mark that fits no finding is reported as
-    /// [`BookFinding::UnusedMark`].
+    /// [`BookFinding::UnusedMark`], and one without a reason as [`BookFinding::NoReason`].
     ///
     /// ```
     /// use table_orm::book::{Book, BookFindingKind, Prices, Sample};

@@ -103,7 +103,7 @@ impl Pattern {
         [Some(self.per_second), self.per_month].into_iter().flatten().find(|rate| !is_rate(rate))
     }
 
-    /// Sets over how many partitions the calls of each second spread evenly; without it, all go to one. Writes by
+    /// Sets over how many partitions the calls of each second spread evenly; without it, all go to one. 0 counts as 1. Writes by
     /// `spread(at, second)` of the present time are in one partition at a time, so they do without it.
     #[must_use]
     pub fn over_partitions(self, partitions: u64) -> Self {
@@ -111,14 +111,15 @@ impl Pattern {
     }
 
     /// Sets over how many partitions the `eventual` rows that these calls write spread evenly; without it, all go to
-    /// those that the plan names.
+    /// those that the plan names. 0 counts as 1.
     #[must_use]
     pub fn over_other_partitions(self, partitions: u64) -> Self {
         Self { other_partitions: partitions.max(1), ..self }
     }
 
     /// Sets how many rows a call reads, all of its queries together, where the samples are too few to show it. The
-    /// share that matches is that of the samples; without a sample in the range, all match.
+    /// share that matches is that of the samples; without a sample in the range, all match, and each has the bytes of
+    /// the samples' rows of its kind.
     #[must_use]
     pub const fn reading(mut self, rows: u64) -> Self {
         self.rows = Some(rows);

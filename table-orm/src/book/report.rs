@@ -6,6 +6,8 @@ use super::known::KnownFinding;
 use super::load::{PartitionLoad, loads};
 use super::pattern::Pattern;
 use super::prices::Prices;
+use super::repeatable::repeatable;
+use super::rounds::rounds;
 use super::sample::Sample;
 use super::usage::{queries, reads};
 use crate::entity::{CopyKind, RowSchema};
@@ -26,14 +28,12 @@ pub struct BookReport {
     /// What stands out, and is not known.
     pub findings: Vec<BookFinding>,
     /// What stands out, and the app [knows](super::Book::known).
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<KnownFinding>,
     /// The entity types.
     pub entities: Vec<EntityReport>,
     /// The patterns, in the order in which the app adds them.
     pub patterns: Vec<PatternReport>,
     /// What was measured of them, in the order in which the app adds it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub measured: Vec<MeasuredPattern>,
     /// The load of the partitions that patterns name, the highest first.
     pub partitions: Vec<PartitionLoad>,
@@ -100,6 +100,8 @@ pub struct PatternReport {
     pub within_ms: Option<u64>,
     /// Requests of a call. The service bills each.
     pub requests: u64,
+    /// Those of them that are sent one after another: up to 16 reads of one call are in flight together.
+    pub rounds: u64,
     /// Rows that the service reads for a call.
     pub rows_read: u64,
     /// Rows of them that match.
@@ -115,7 +117,7 @@ pub struct PatternReport {
     /// The price of its requests in a month, at this rate all month or with the calls that
     /// [`Pattern::per_month`](super::Pattern::per_month) says.
     pub price_per_month: f64,
-    /// The requests of a call as text.
+    /// The requests of a call as text, without the names that each call makes anew.
     pub plan: String,
 }
 
@@ -137,7 +139,7 @@ impl BookReport {
             .collect();
         let pattern_reports: Vec<_> = estimated
             .iter()
-            .map(|(pattern, steps)| PatternReport::of(pattern, &Estimate::sum(steps), prices))
+            .map(|(pattern, steps)| PatternReport::of(pattern, steps, prices))
             .collect();
         let entities: Vec<_> =
             samples.iter().map(|sample| EntityReport::of(sample, patterns, prices)).collect();
@@ -182,7 +184,8 @@ const fn kind(row: &RowSchema) -> &'static str {
 }
 
 impl PatternReport {
-    fn of(pattern: &Pattern, cost: &Estimate, prices: &Prices) -> Self {
+    fn of(pattern: &Pattern, steps: &[Estimate], prices: &Prices) -> Self {
+        let cost = Estimate::sum(steps);
         let requests = pattern.calls_of_month() * cost.requests as f64;
         Self {
             name: pattern.name.clone(),
@@ -190,6 +193,7 @@ impl PatternReport {
             per_second: pattern.calls_per_second(),
             within_ms: pattern.within.map(|time| time.as_millis() as u64),
             requests: cost.requests,
+            rounds: rounds(&pattern.plan, steps),
             rows_read: cost.rows_read,
             rows_matching: cost.matching,
             rows_written: cost.rows_written,
@@ -197,7 +201,7 @@ impl PatternReport {
             bytes_down: cost.bytes_down,
             at_least: cost.at_least,
             price_per_month: requests / 10_000.0 * prices.per_10_000_transactions,
-            plan: pattern.plan.to_string(),
+            plan: repeatable(&pattern.plan),
         }
     }
 }

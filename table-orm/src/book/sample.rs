@@ -80,17 +80,17 @@ impl Sample {
         Ok(Self { schema: Schema::of::<E>(), rows, count, entities: count, largest_partition })
     }
 
-    /// Sets how many entities the table has in all.
+    /// Sets how many entities the table has in all: at least as many as there are samples.
     #[must_use]
-    pub const fn entities(mut self, entities: u64) -> Self {
-        self.entities = entities;
+    pub fn entities(mut self, entities: u64) -> Self {
+        self.entities = entities.max(self.count);
         self
     }
 
-    /// Sets how many entities the largest partition has.
+    /// Sets how many entities the largest partition has: at least as many as the samples have in one.
     #[must_use]
-    pub const fn largest_partition(mut self, entities: u64) -> Self {
-        self.largest_partition = entities;
+    pub fn largest_partition(mut self, entities: u64) -> Self {
+        self.largest_partition = self.largest_partition.max(entities);
         self
     }
 
@@ -116,18 +116,44 @@ impl Sample {
     /// What a query finds, for the entities that the samples stand for.
     pub(super) fn found(&self, query: &RowQuery) -> Found {
         let mut found = Found::default();
-        let in_range = |row: &&SampleRow| {
-            query.table.as_str().eq_ignore_ascii_case(row.table) && reads(&query.keys, &row.content)
-        };
-        for row in self.rows.iter().filter(in_range) {
+        for row in self.rows.iter().filter(|row| row.is_read(query)) {
             found.in_range += 1.0;
-            let is_asked = query.keys.row.contains(&row.content.row_key);
-            if is_asked && query.filter.as_ref().is_none_or(|filter| row.meets(filter)) {
+            if row.is_found(query) {
                 found.matching += 1.0;
                 found.bytes += row.bytes_of(query);
             }
         }
         found.times(self.stands_for(&query.keys.partition))
+    }
+
+    /// The bytes that a query gets for one of the rows that it reads, on average over all samples. 0 without samples.
+    pub(super) fn bytes_of_one(&self, query: &RowQuery) -> f64 {
+        let rows = self.rows_of(query.mark.row);
+        let (rows, bytes) =
+            rows.fold((0.0, 0.0), |(rows, bytes), row| (rows + 1.0, bytes + row.bytes_of(query)));
+        if rows > 0.0 { bytes / rows } else { 0.0 }
+    }
+
+    /// The bytes of the canonical row of an entity that a query finds, on average; of any sample, where it finds none.
+    pub(super) fn canonical_bytes(&self, query: &RowQuery) -> f64 {
+        let found = self.entities_of(query);
+        let rows = self.rows_of(None).filter(|row| found.is_empty() || found.contains(&row.entity));
+        let (rows, bytes) = rows.fold((0, 0), |(rows, bytes), row| {
+            (rows + 1, bytes + row.body_bytes + TIMESTAMP_BYTES)
+        });
+        if rows > 0 { bytes as f64 / f64::from(rows) } else { 0.0 }
+    }
+
+    /// The samples that a query finds.
+    fn entities_of(&self, query: &RowQuery) -> BTreeSet<usize> {
+        self.rows.iter().filter(|row| row.is_found(query)).map(|row| row.entity).collect()
+    }
+
+    /// The rows of one kind; the canonical ones without a name.
+    fn rows_of(&self, name: Option<&'static str>) -> impl Iterator<Item = &SampleRow> {
+        let canonical = self.schema.rows.iter().find(|row| row.canonical).map(|row| row.name);
+        let name = name.or(canonical);
+        self.rows.iter().filter(move |row| Some(row.name) == name && !row.is_guard)
     }
 
     /// Whether both are of one type.
@@ -141,15 +167,37 @@ impl Sample {
         query.mark.entity == Some(self.schema.entity)
     }
 
+    /// Whether a query reads the guard row of one of its values.
+    pub(super) fn has_guard(&self, query: &RowQuery) -> bool {
+        self.rows.iter().any(|row| row.is_guard && row.is_read(query))
+    }
+
+    /// Whether its entities are in that table.
+    pub(super) fn is_in(&self, table: &TableName) -> bool {
+        table.as_str().eq_ignore_ascii_case(self.schema.table)
+    }
+
     /// The other partitions with rows of the entities that a query finds, each with its share of them. Where it finds no
     /// sample, an entity stands for it that has each of its rows in the partition with most of them.
     pub(super) fn others(&self, query: &RowQuery) -> Vec<(PartitionName, f64)> {
-        let is_found = |row: &&SampleRow| {
-            query.table.as_str().eq_ignore_ascii_case(row.table) && reads(&query.keys, &row.content)
-        };
-        let found: BTreeSet<_> = self.rows.iter().filter(is_found).map(|row| row.entity).collect();
+        self.shares(query, self.rows.iter().filter(|row| row.is_elsewhere))
+    }
+
+    /// The partitions of the entities that a query finds, each with its share of them. Where it finds no sample, the
+    /// partition with most samples stands for it.
+    pub(super) fn homes(&self, query: &RowQuery) -> Vec<(PartitionName, f64)> {
+        self.shares(query, self.rows_of(None))
+    }
+
+    /// The partitions of those of the rows whose entities a query finds, each with its share.
+    fn shares<'a>(
+        &'a self,
+        query: &RowQuery,
+        rows: impl Iterator<Item = &'a SampleRow>,
+    ) -> Vec<(PartitionName, f64)> {
+        let found = self.entities_of(query);
         let mut places = BTreeMap::<(Option<&str>, PartitionName), u64>::new();
-        for row in self.rows.iter().filter(|row| row.is_elsewhere) {
+        for row in rows {
             let place = (row.table.to_owned(), row.content.partition_key.clone());
             if found.is_empty() {
                 *places.entry((Some(row.name), place)).or_default() += 1;
@@ -176,8 +224,7 @@ impl Sample {
     /// How many entities a sample stands for: in its own partition those of the largest one, in other partitions those of the
     /// table.
     fn stands_for(&self, partition: &Span) -> f64 {
-        let canonical = self.schema.rows.iter().find(|row| row.canonical).map(|row| row.name);
-        let here = self.rows.iter().filter(|row| Some(row.name) == canonical && !row.is_guard);
+        let here = self.rows_of(None);
         let here = here.filter(|row| partition.contains(&row.content.partition_key)).count() as u64;
         let (entities, samples) = match partition {
             Span::Exact(_) if here > 0 => (self.largest_partition, here),
@@ -217,6 +264,18 @@ impl SampleRow {
         let (stored_bytes, body_bytes) = (stored_bytes(&content), body.len() as u64);
         let is_elsewhere = false;
         Ok(Self { name, is_guard, entity, is_elsewhere, table, content, stored_bytes, body_bytes })
+    }
+
+    /// Whether the service reads it for a query.
+    fn is_read(&self, query: &RowQuery) -> bool {
+        query.table.as_str().eq_ignore_ascii_case(self.table) && reads(&query.keys, &self.content)
+    }
+
+    /// Whether a query returns it.
+    fn is_found(&self, query: &RowQuery) -> bool {
+        self.is_read(query)
+            && query.keys.row.contains(&self.content.row_key)
+            && query.filter.as_ref().is_none_or(|filter| self.meets(filter))
     }
 
     fn meets(&self, filter: &Filter) -> bool {
@@ -262,12 +321,14 @@ impl Found {
         }
     }
 
+    /// So many rows, each of so many bytes, of which all match.
+    pub fn all(rows: f64, bytes_of_one: f64) -> Self {
+        Self { in_range: rows, matching: rows, bytes: rows * bytes_of_one }
+    }
+
     /// The same share of another number of rows.
     pub fn of_rows(self, rows: f64) -> Self {
-        if self.in_range > 0.0 {
-            return self.times(rows / self.in_range);
-        }
-        Self { in_range: rows, matching: rows, bytes: 0.0 }
+        self.times(rows / self.in_range)
     }
 
     pub fn and(self, other: Self) -> Self {

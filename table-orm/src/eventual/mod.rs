@@ -66,7 +66,7 @@ pub(crate) use delete::{delete_batch, delete_loaded};
 pub(crate) use eventual_rows::EventualKey;
 pub(crate) use eventual_type::EventualType;
 pub(crate) use evict::ExpiringType;
-pub(crate) use intent::{DueEntry, name};
+pub(crate) use intent::{DueEntry, START as INTENT_START, name};
 pub(crate) use intents::Intents;
 pub(crate) use left_ticket::LeftTicket;
 pub(crate) use planned::{cost_after_delete, plan_of_delete, plan_with_settling, register_step_of};
