@@ -98,6 +98,8 @@ pub struct Members<'c, 'de> {
     /// The position in the cache of the name that is expected next.
     place: usize,
     is_first: bool,
+    /// Whether each name is handed out as it is stored, and nobody asks when the row expires.
+    is_plain: bool,
     aliases: AliasesRead,
 }
 
@@ -107,7 +109,9 @@ impl<'c, 'de> Members<'c, 'de> {
         context: &'c mut RowContext<'de>,
         names: &'c mut Option<NameCache<'de>>,
     ) -> Self {
-        Self { json, context, names, place: 0, is_first: true, aliases: AliasesRead::none() }
+        let is_plain = context.aliases.is_empty() && context.expires.is_none();
+        let aliases = AliasesRead::none();
+        Self { json, context, names, place: 0, is_first: true, is_plain, aliases }
     }
 
     /// The next member's name: the present one of a property that is stored under a former name. Leaves out
@@ -115,7 +119,29 @@ impl<'c, 'de> Members<'c, 'de> {
     ///
     /// # Errors
     /// When the row is not JSON.
+    #[inline]
     pub fn next_name(&mut self) -> Result<Option<Cow<'de, str>>, RowFault> {
+        match self.expected_name() {
+            Some(name) => Ok(Some(Cow::Borrowed(name))),
+            None => self.any_name(),
+        }
+    }
+
+    /// The next member's name, if it is the one that comes here in the rows before.
+    #[inline]
+    fn expected_name(&mut self) -> Option<&'de str> {
+        let names = self.names.as_ref().filter(|_| self.is_plain)?;
+        let (name, rest) = names.expected(self.place, self.is_first, self.json.rest)?;
+        (self.place, self.is_first, self.json.rest) = (self.place + 1, false, rest);
+        Some(name)
+    }
+
+    #[inline(never)]
+    fn any_name(&mut self) -> Result<Option<Cow<'de, str>>, RowFault> {
+        if let (false, Some(rest)) = (self.is_first, self.json.rest.strip_prefix('}')) {
+            self.json.rest = rest;
+            return Ok(None);
+        }
         let mut name = self.stored_name()?;
         if !self.context.aliases.is_empty() {
             name = self.present_name(name)?;
@@ -149,8 +175,6 @@ impl<'c, 'de> Members<'c, 'de> {
         Ok(None)
     }
 
-    // Inlined, because it is most of `next_name`.
-    #[inline(always)]
     fn stored_name(&mut self) -> Result<Option<Cow<'de, str>>, RowFault> {
         let is_first = mem::replace(&mut self.is_first, false);
         let Some(names) = &*self.names else { return self.json.name(is_first) };
@@ -167,7 +191,7 @@ impl<'c, 'de> Members<'c, 'de> {
         let name = self.json.name(is_first)?;
         if let (Some(names), Some(Cow::Borrowed(name))) = (&mut *self.names, &name) {
             let text = &rest[..rest.len() - self.json.rest.len()];
-            match names.insert(self.place, CachedName { is_first, text, name }) {
+            match names.insert(self.place, CachedName::new(is_first, text, name)) {
                 Some(place) => self.place = place,
                 None => *self.names = None,
             }

@@ -5,6 +5,8 @@
 
 /// How many cached names a row may lack and still match.
 const LOOK_AHEAD: usize = 4;
+/// The bytes that are compared as one number.
+const WORD: usize = 16;
 /// The most members of a row: 255 properties, and an annotation for each.
 const MAX_NAMES: usize = 512;
 
@@ -15,20 +17,34 @@ pub(crate) struct NameCache<'de>(Vec<CachedName<'de>>);
 #[derive(Debug)]
 pub(crate) struct CachedName<'de> {
     /// Whether it is the first name of its row.
-    pub is_first: bool,
+    is_first: bool,
+    /// The start of the text, and which bits of it count: most texts are short, and compared as one number.
+    start: u128,
+    mask: u128,
     /// From the brace or comma before the name to the colon after it.
-    pub text: &'de str,
-    pub name: &'de str,
+    text: &'de str,
+    name: &'de str,
 }
 
 /// A matched name, the position after it in the cache, and the unread text.
 type Match<'de> = (&'de str, usize, &'de str);
 
 impl<'de> NameCache<'de> {
+    /// The name at the start of `rest` and the text behind it, if it is the cached name at position `place`.
+    #[inline]
+    pub fn expected(
+        &self,
+        place: usize,
+        is_first: bool,
+        rest: &'de str,
+    ) -> Option<(&'de str, &'de str)> {
+        self.0.get(place)?.find(is_first, rest)
+    }
+
     /// The name at the start of `rest`, if it is one of the next cached names from position
     /// `place`.
     pub fn find(&self, place: usize, is_first: bool, rest: &'de str) -> Option<Match<'de>> {
-        match self.0.get(place)?.find(is_first, rest) {
+        match self.expected(place, is_first, rest) {
             Some((name, rest)) => Some((name, place + 1, rest)),
             None => self.look_ahead(place + 1, is_first, rest),
         }
@@ -54,9 +70,31 @@ impl<'de> NameCache<'de> {
 }
 
 impl<'de> CachedName<'de> {
+    pub fn new(is_first: bool, text: &'de str, name: &'de str) -> Self {
+        let (mut start, mut mask) = ([0; WORD], [0; WORD]);
+        for (at, byte) in text.bytes().take(WORD).enumerate() {
+            (start[at], mask[at]) = (byte, u8::MAX);
+        }
+        let [start, mask] = [start, mask].map(u128::from_ne_bytes);
+        Self { is_first, start, mask, text, name }
+    }
+
+    #[inline]
     fn find(&self, is_first: bool, rest: &'de str) -> Option<(&'de str, &'de str)> {
-        let rest = rest.strip_prefix(self.text)?;
+        let is_start = match rest.as_bytes().first_chunk::<WORD>() {
+            Some(start) => {
+                (u128::from_ne_bytes(*start) ^ self.start) & self.mask == 0
+                    && (self.text.len() <= WORD || self.starts(rest))
+            }
+            None => self.starts(rest),
+        };
+        let rest = rest.get(self.text.len()..).filter(|_| is_start)?;
         (self.is_first == is_first).then_some((self.name, rest))
+    }
+
+    #[inline(never)]
+    fn starts(&self, rest: &str) -> bool {
+        rest.starts_with(self.text)
     }
 }
 
@@ -66,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_full_cache_takes_no_more_names() {
-        let name = || CachedName { is_first: false, text: ",\"A\":", name: "A" };
+        let name = || CachedName::new(false, ",\"A\":", "A");
         let mut names = NameCache::default();
         for place in 0..MAX_NAMES {
             assert_eq!(names.insert(place, name()), Some(place + 1));
@@ -79,12 +117,32 @@ mod tests {
         let texts = [",\"A\":", ",\"B\":", ",\"C\":", ",\"D\":", ",\"E\":", ",\"F\":"];
         let mut names = NameCache::default();
         for (place, text) in texts.into_iter().enumerate() {
-            names.insert(place, CachedName { is_first: false, text, name: &text[2..3] });
+            names.insert(place, CachedName::new(false, text, &text[2..3]));
         }
         assert_eq!(names.find(0, false, ",\"A\":1"), Some(("A", 1, "1")));
         assert_eq!(names.find(0, false, ",\"E\":1"), Some(("E", 5, "1")));
         assert_eq!(names.find(0, false, ",\"F\":1"), None);
         assert_eq!(names.find(0, true, ",\"A\":1"), None);
         assert_eq!(names.find(6, false, ",\"A\":1"), None);
+    }
+
+    #[test]
+    fn a_name_is_found_by_its_whole_text_wherever_the_row_ends() {
+        let name = |length: usize| "N".repeat(length);
+        for length in [1, 12, 13, 14, 30] {
+            let (text, name) = (format!(",\"{}\":", name(length)), name(length));
+            let cached = CachedName::new(false, &text, &name);
+            for rest in ["", "1", "1}", "1,\"A\":true,\"B\":false}"] {
+                let row = format!("{text}{rest}");
+                assert_eq!(cached.find(false, &row), Some((&*name, rest)));
+            }
+            for end in 0..text.len() {
+                assert_eq!(cached.find(false, &text[..end]), None, "{text} {end}");
+                let mut other = format!("{text}1,\"A\":true}}").into_bytes();
+                other[end] = b'x';
+                assert_eq!(cached.find(false, &String::from_utf8(other).unwrap()), None);
+            }
+            assert_eq!(cached.find(false, &format!("{}é", &text[..text.len() - 1])), None);
+        }
     }
 }

@@ -13,6 +13,8 @@ const TICKS_PER_SECOND: i64 = 10_000_000;
 const TICKS_PER_DAY: i64 = 86_400 * TICKS_PER_SECOND;
 /// Ticks at 1970-01-01.
 const UNIX_EPOCH_TICKS: i64 = 621_355_968_000_000_000;
+/// The year of [`DateTime::MIN`].
+const FIRST_YEAR: i32 = 1601;
 /// Julian day of 0001-01-01, where ticks start to count.
 const EPOCH_JULIAN_DAY: i64 = 1_721_426;
 
@@ -203,11 +205,27 @@ impl FromStr for DateTime {
     type Err = DateTimeRangeError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        parse(text.as_bytes()).ok_or_else(|| DateTimeRangeError(text.to_owned()))
+        let instant = date_and_time(text.as_bytes())
+            .and_then(|(date, time)| Self::from_ticks(Self::from_utc(date, time).0).ok());
+        instant.ok_or_else(|| DateTimeRangeError(text.to_owned()))
     }
 }
 
-fn parse(text: &[u8]) -> Option<DateTime> {
+/// The same instant as a [`DateTime`], for a reader that wants the parts of its text, and not a number of ticks.
+pub(crate) struct Utc(pub OffsetDateTime);
+
+impl FromStr for Utc {
+    type Err = DateTimeRangeError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // Four digits give no later year than the latest.
+        let instant = date_and_time(text.as_bytes()).filter(|(date, _)| date.year() >= FIRST_YEAR);
+        let (date, time) = instant.ok_or_else(|| DateTimeRangeError(text.to_owned()))?;
+        Ok(Self(date.with_time(time).assume_utc()))
+    }
+}
+
+fn date_and_time(text: &[u8]) -> Option<(Date, Time)> {
     let number = |range: std::ops::Range<usize>| {
         text.get(range)?.iter().try_fold(0_u32, |sum, digit| {
             digit.is_ascii_digit().then(|| sum * 10 + u32::from(digit - b'0'))
@@ -235,7 +253,7 @@ fn parse(text: &[u8]) -> Option<DateTime> {
     let two = |range| u8::try_from(number(range)?).ok();
     let time =
         Time::from_hms_nano(two(11..13)?, two(14..16)?, two(17..19)?, fraction * 100).ok()?;
-    DateTime::from_ticks(DateTime::from_utc(date, time).0).ok()
+    Some((date, time))
 }
 
 #[cfg(test)]
@@ -253,6 +271,24 @@ mod tests {
         for (text, ticks) in [("", 0), (".1", 1_000_000), (".1234567", 1_234_567)] {
             let read: DateTime = format!("2011-11-06T09:10:00{text}Z").parse().unwrap();
             assert_eq!(read.ticks() % TICKS_PER_SECOND, ticks);
+        }
+    }
+
+    #[test]
+    fn the_parts_of_a_text_are_those_of_its_ticks() {
+        for text in [
+            "1600-12-31T23:59:59.9999999Z",
+            "1601-01-01T00:00:00Z",
+            "1969-12-31T23:59:59.9999999Z",
+            "2011-11-06T09:10:00.1234567Z",
+            "2024-02-29T00:00:00.1Z",
+            "2023-02-29T00:00:00Z",
+            "9999-12-31T23:59:59.9999999Z",
+            "2011-11-06T24:00:00Z",
+            "2011-11-06",
+        ] {
+            let parts = text.parse().map(|Utc(instant)| instant);
+            assert_eq!(parts, text.parse::<DateTime>().map(OffsetDateTime::from), "{text}");
         }
     }
 

@@ -25,6 +25,7 @@ mod system;
 mod table_name;
 
 pub use continuation::Continuation;
+pub(crate) use datetime::Utc;
 pub use datetime::{DateTime, DateTimeRangeError};
 pub use edm::{Edm, EdmType};
 pub use etag::ETag;

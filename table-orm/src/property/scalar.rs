@@ -2,7 +2,7 @@
 
 use super::{Property, PropertyFault, PropertyWriter};
 use crate::key::{Escape, KeyPart, KeyText};
-use crate::model::{DateTime, Edm, EdmType};
+use crate::model::{DateTime, Edm, EdmType, Utc};
 use base64::Engine as _;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Unexpected, Visitor};
@@ -395,7 +395,7 @@ impl Property for DateTime {
     }
 
     fn read<'de, D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
-        value.deserialize_str(Text(PhantomData, "an instant such as 2011-11-06T09:10:00Z"))
+        value.deserialize_str(Text(PhantomData, INSTANT))
     }
 
     fn edm(&self) -> Result<Option<Edm>, PropertyFault> {
@@ -403,9 +403,11 @@ impl Property for DateTime {
     }
 }
 
+const INSTANT: &str = "an instant such as 2011-11-06T09:10:00Z";
+
 /// The instants of date-time crates, through [`DateTime`].
 macro_rules! instants {
-    ($([$($cfg:tt)*] $type:ty),* $(,)?) => {$(
+    ($([$($cfg:tt)*] $type:ty: $read:expr),* $(,)?) => {$(
         $($cfg)*
         impl Property for $type {
             const TYPE: Option<EdmType> = Some(EdmType::DateTime);
@@ -415,7 +417,7 @@ macro_rules! instants {
             }
 
             fn read<'de, D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
-                DateTime::read(value)?.try_into().map_err(D::Error::custom)
+                $read(value)
             }
 
             fn edm(&self) -> Result<Option<Edm>, PropertyFault> {
@@ -426,10 +428,23 @@ macro_rules! instants {
 }
 
 instants!(
-    [] OffsetDateTime,
-    [#[cfg(feature = "chrono")]] chrono::DateTime<chrono::Utc>,
-    [#[cfg(feature = "jiff")]] jiff::Timestamp,
+    [] OffsetDateTime: parts,
+    [#[cfg(feature = "chrono")]] chrono::DateTime<chrono::Utc>: ticks,
+    [#[cfg(feature = "jiff")]] jiff::Timestamp: ticks,
 );
+
+fn parts<'de, D: Deserializer<'de>>(value: D) -> Result<OffsetDateTime, D::Error> {
+    value.deserialize_str(Text::<Utc>(PhantomData, INSTANT)).map(|Utc(instant)| instant)
+}
+
+#[cfg(any(feature = "chrono", feature = "jiff"))]
+fn ticks<'de, D, T>(value: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: TryFrom<DateTime, Error: fmt::Display>,
+{
+    DateTime::read(value)?.try_into().map_err(D::Error::custom)
+}
 
 fn instant<T>(value: T) -> Result<DateTime, PropertyFault>
 where
