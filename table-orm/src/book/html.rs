@@ -5,8 +5,8 @@ use super::known::KnownFinding;
 use super::load::PartitionLoad;
 use super::markdown::{LEGEND, MEASURED_LEGEND};
 use super::measured::COLUMNS;
-use super::numbers::{at_least, least_price, number, price, rate, share, within};
 use super::report::{BookReport, EntityReport, PatternReport, RowReport};
+use super::units::{at_least, least_price, number, price, rate, share, within};
 use crate::figures::{escaped, grouped};
 use std::fmt::{Display, Write as _};
 

@@ -4,8 +4,8 @@ use super::finding::Target;
 use super::known::KnownFinding;
 use super::load::PartitionLoad;
 use super::measured::COLUMNS;
-use super::numbers::{at_least, least_price, number, price, rate, share, within};
 use super::report::{BookReport, EntityReport, PatternReport, RowReport};
+use super::units::{at_least, least_price, number, price, rate, share, within};
 use crate::figures::{self, escaped, grouped};
 use std::fmt::Write as _;
 

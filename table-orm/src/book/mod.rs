@@ -46,12 +46,12 @@ mod known;
 mod load;
 mod markdown;
 mod measured;
-mod numbers;
 mod pattern;
 mod prices;
 mod report;
 mod sample;
 mod size;
+mod units;
 mod usage;
 
 pub use estimate::PatternClass;
