@@ -29,12 +29,12 @@ impl<E: Migrates> Migrating<E> {
     /// Reads the entity under a new key, with what `save` and `delete` need. As many requests as [`get`](Self::get).
     /// Finishes the move of an entity that another client was moving.
     ///
-    /// It takes one complete key, so it returns an `Option`. [`Repo::load`](Repo::load) takes any query and returns a set,
-    /// of which `optional` is the same.
+    /// It takes one complete key, so it returns an `Option`. [`Repo::load`](crate::Repo::load) takes any query and
+    /// returns a set, of which `optional` is the same.
     ///
     /// # Errors
-    /// As [`get`](Self::get); [`MigrationError::Unlanded`] when the store does not answer the end of such a move, and
-    /// [`MigrationError::RowTaken`] when another row is in its way.
+    /// As [`get`](Self::get); [`Unlanded`](crate::migrate::MigrationError::Unlanded) when the store does not answer the
+    /// end of such a move, and [`RowTaken`](crate::migrate::MigrationError::RowTaken) when another row is in its way.
     pub async fn load<Q>(&self, key: Q) -> Result<Option<Held<E>>>
     where
         Q: CompleteKey + CanonicalKeyOf<E>,

@@ -24,7 +24,7 @@ const MAX_COUNTS: usize = 5;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WrongSum {
-    /// The name of the [`Sum`].
+    /// The name of the [`Sum`](crate::Sum).
     pub name: &'static str,
     /// The group, for a sum by group.
     pub group: Option<String>,
@@ -60,7 +60,7 @@ impl<E: TableEntity> Repo<E> {
     /// when a total changed meanwhile, at most 5 times. A total that changed during each count is returned as
     /// [`Pending`](SumProblem::Pending); the others are judged.
     ///
-    /// Also compares the copies of sums [over partitions](Sum::over_partitions) with their totals: a read for
+    /// Also compares the copies of sums [over partitions](crate::Sum::over_partitions) with their totals: a read for
     /// each row of a total.
     ///
     /// ```
@@ -94,7 +94,7 @@ impl<E: TableEntity> Repo<E> {
     /// Counts the sums of the type again in a partition, and corrects the totals that are wrong. Returns
     /// those. Run it for a partition that had entities before the type had the sum.
     ///
-    /// It brings the copies of sums [over partitions](Sum::over_partitions) in step, too. So it also makes the copies
+    /// It brings the copies of sums [over partitions](crate::Sum::over_partitions) in step, too. So it also makes the copies
     /// of a sum that had none.
     ///
     /// A total is corrected by one write of its first row. It is counted again where another writer changed that
