@@ -150,8 +150,8 @@ pub mod run {
     #[doc = include_str!("../guide/run/migrating.md")]
     pub mod migrating {}
 
-    #[doc = include_str!("../guide/run/copying.md")]
-    pub mod copying {}
+    #[doc = include_str!("../guide/run/cannot_migrate.md")]
+    pub mod cannot_migrate {}
 
     #[doc = include_str!("../guide/run/versions.md")]
     pub mod versions {}

@@ -1,7 +1,7 @@
 //! Errors of Microsoft's clients of queues and blobs, by the kind that an app acts on.
 
 use crate::azure::protocol::WireResponse;
-use crate::azure::tables::unanswered;
+use crate::azure::unanswered::unanswered;
 use crate::store::{ErrorCode, StoreError};
 use azure_core::error::ErrorKind;
 use std::error::Error;

@@ -33,6 +33,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod transport;
+mod unanswered;
 
 pub use auth::{Credential, SasError, SharedKey, TableSas};
 /// The error of a [`TokenCredential`] or a [`Policy`]: `azure_core::Error`.

@@ -1,7 +1,7 @@
 //! The tables of an account: a [`Store`] over HTTP.
 
 use super::auth::Credential;
-use super::body::{TooLong, whole};
+use super::body::whole;
 use super::connect;
 use super::connection_string::ConnectionString;
 use super::endpoint::{
@@ -10,6 +10,7 @@ use super::endpoint::{
 use super::error::ConnectError;
 use super::options::{ConnectOptions, MAX_ANSWER_BYTES};
 use super::protocol::{AccessPolicy, CorsRule, Method, TableService, WireRequest, WireResponse};
+use super::unanswered::unanswered;
 use crate::model::{DateTime, ETag, Metadata, TableName};
 use crate::query::RowQuery;
 use crate::store::{
@@ -17,14 +18,11 @@ use crate::store::{
     StoreError, StoredRow, estimated_bytes, tally,
 };
 use async_trait::async_trait;
-use azure_core::error::ErrorKind;
 use azure_core::http::headers::{CLIENT_REQUEST_ID, HeaderName, HeaderValue};
 use azure_core::http::{Context, Pipeline, PipelineStreamOptions, Url};
 use azure_core::{Uuid, http};
 use std::collections::{HashMap, HashSet};
-use std::error::Error;
 use std::fmt;
-use std::iter::successors;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -232,37 +230,6 @@ impl Secondary for AzureSecondary {
     async fn replication(&self) -> Result<Replication, StoreError> {
         self.0.send(self.0.service.replication()).await?.replication()
     }
-}
-
-/// Builds the error of a request to `service` that was not answered.
-pub(crate) fn unanswered(service: &str, error: azure_core::Error) -> StoreError {
-    let (code, message) = match error.kind() {
-        _ if error.downcast_ref::<TooLong>().is_some() => {
-            let message = format!(
-                "the answer of {service} was not read to its end; is it the service that answers \
-                 there? If so, ask for fewer rows of a page, or raise \
-                 `ConnectOptions::max_answer_bytes`"
-            );
-            (ErrorCode::ANSWER_TOO_LONG, message)
-        }
-        ErrorKind::Connection => {
-            (ErrorCode::CONNECTION_FAILED, format!("no connection to {service}"))
-        }
-        ErrorKind::Credential => {
-            (ErrorCode::CREDENTIAL_UNAVAILABLE, "no token is available".to_owned())
-        }
-        _ => (ErrorCode::NO_ANSWER, format!("no answer from {service}")),
-    };
-    // Without the pipeline's error around it, whose `Debug` output may be pages of backtrace.
-    let error = error.into_inner().unwrap_or_else(Into::into);
-    let first: &(dyn Error + 'static) = &*error;
-    let reasons = successors(Some(first), |&error| error.source());
-    let mut reasons: Vec<_> = reasons.map(ToString::to_string).collect();
-    // Some errors repeat the text of their source.
-    reasons.dedup();
-    let message = format!("{message}: {}", reasons.join(": "));
-    let error = StoreError::new(code, message).caused_by(error);
-    StoreError { status: 0, ..error }
 }
 
 /// The error of a page that continues where it began.

@@ -1,6 +1,6 @@
 //! What stands out in a book: a design that costs more than its patterns need, or does not bear their load.
 
-use super::text::number;
+use super::units::number;
 use crate::figures::{code, counted, grouped};
 use serde::Serialize;
 use std::fmt;

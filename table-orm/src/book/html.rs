@@ -6,7 +6,7 @@ use super::load::{PartitionLoad, listed};
 use super::markdown::{LEGEND, MEASURED_LEGEND};
 use super::measured::COLUMNS;
 use super::report::{BookReport, EntityReport, PatternReport, RowReport};
-use super::text::{at_least, least_price, number, price, rate, share, within};
+use super::units::{at_least, least_price, number, price, rate, share, within};
 use crate::figures::{counted, escaped, grouped};
 use std::fmt::{Display, Write as _};
 

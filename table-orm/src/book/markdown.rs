@@ -5,7 +5,7 @@ use super::known::KnownFinding;
 use super::load::{PartitionLoad, listed};
 use super::measured::COLUMNS;
 use super::report::{BookReport, EntityReport, PatternReport, RowReport};
-use super::text::{at_least, least_price, number, price, rate, share, within};
+use super::units::{at_least, least_price, number, price, rate, share, within};
 use crate::figures::{self, counted, escaped, grouped};
 use std::fmt::Write as _;
 

@@ -1,7 +1,7 @@
 //! What was measured beside what was planned, as the cells of a table.
 
 use super::report::{BookReport, PatternReport};
-use super::text::{at_least, number, rate, within};
+use super::units::{at_least, number, rate, within};
 use crate::figures::grouped;
 use crate::layer::MeasuredPattern;
 

@@ -53,7 +53,7 @@ mod report;
 mod rounds;
 mod sample;
 mod size;
-mod text;
+mod units;
 mod usage;
 
 pub use estimate::PatternClass;

@@ -3,24 +3,30 @@
 mod aliases;
 mod error;
 mod json;
+mod json_text;
+mod limit;
 mod members;
 mod name_cache;
 mod object;
 mod overlay;
 mod property;
+mod property_name;
 mod seen_names;
 mod value;
 mod writer;
 
 pub use aliases::Alias;
 pub use error::{PropertyError, PropertyFault, RowFault};
+pub use limit::Limit;
 pub use members::Members;
 pub use property::Property;
-pub use writer::{Limit, PropertiesWriter, PropertyWriter};
+pub use writer::{PropertiesWriter, PropertyWriter};
 
 pub(crate) use aliases::{has_former_names, rename};
 pub(crate) use error::{LARGE_ENTITY_HELP, LARGE_VALUE_HELP};
 pub(crate) use json::Json;
+pub(crate) use json_text::KEYS_FRAME;
+pub use json_text::{write_keys, write_string};
 pub(crate) use members::RowContext;
 pub(crate) use name_cache::NameCache;
 #[cfg(feature = "azure")]
@@ -29,7 +35,5 @@ pub(crate) use object::{MembersByName, members_by_name, write_object};
 #[cfg(any(feature = "azure", feature = "embedded"))]
 pub use object::{RawMember, visit_members};
 pub(crate) use overlay::overlay;
-pub(crate) use writer::KEYS_FRAME;
 #[cfg(any(feature = "azure", fuzzing, test))]
-pub use writer::is_property_name;
-pub use writer::{write_keys, write_string};
+pub use property_name::is_property_name;

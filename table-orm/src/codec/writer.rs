@@ -3,26 +3,18 @@
 //! Invariant: the bytes are a sequence of JSON members, each with a comma in front, so that they
 //! can follow the keys of any row of the entity.
 
+use super::json_text::{number, write_string};
+use super::limit::Limit;
+use super::property_name::is_property_name;
 use super::seen_names::SeenNames;
 use super::{PropertyError, PropertyFault};
 use crate::model::{
-    DateTime, Edm, EdmType, MAX_BINARY_BYTES, MAX_ENTITY_BYTES, MAX_NAME_CHARS, MAX_PROPERTIES,
-    MAX_STRING_UNITS, PARTITION_KEY, ROW_KEY, SYSTEM_PROPERTIES, TYPE_ANNOTATION, entity_size,
-    order, property_size,
+    DateTime, Edm, EdmType, MAX_BINARY_BYTES, MAX_ENTITY_BYTES, MAX_PROPERTIES, MAX_STRING_UNITS,
+    SYSTEM_PROPERTIES, TYPE_ANNOTATION, entity_size, order, property_size,
 };
 use base64::Engine as _;
-use serde::Serialize;
 use std::ops::Range;
 use uuid::Uuid;
-
-/// A limit that a field declares.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
-    /// `max_len`: the most UTF-16 units of a text.
-    MaxLen(usize),
-    /// `max`: the largest number.
-    Max(u64),
-}
 
 /// Up to this many names, comparing each pair is faster than sorting.
 const FEW_NAMES: usize = 32;
@@ -372,50 +364,4 @@ impl PropertyWriter<'_> {
             json.push(b'"');
         })
     }
-}
-
-/// Returns whether a property can have that name: the rules of a C# identifier, at most 255 UTF-16 units
-/// (service documentation, "Understanding the Table service data model").
-#[must_use]
-pub fn is_property_name(name: &str) -> bool {
-    if name.len() <= MAX_NAME_CHARS && name.bytes().all(|byte| byte.is_ascii_alphabetic()) {
-        return !name.is_empty();
-    }
-    let mut chars = name.chars();
-    chars.next().is_some_and(|first| first.is_alphabetic() || first == '_')
-        && chars.all(|c| c.is_alphanumeric() || c == '_')
-        && order::len(name) <= MAX_NAME_CHARS
-}
-
-/// Appends JSON text.
-pub fn write_string(json: &mut Vec<u8>, value: &str) {
-    // A fold without an early exit compiles to a loop that checks several bytes at a time.
-    let plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
-    if value.bytes().fold(true, |all, byte| all & plain(byte)) {
-        json.push(b'"');
-        json.extend_from_slice(value.as_bytes());
-        json.push(b'"');
-    } else {
-        number(json, value);
-    }
-}
-
-/// The bytes that [`write_keys`] adds to keys without escapes.
-pub(crate) const KEYS_FRAME: usize = PARTITION_KEY.len() + ROW_KEY.len() + 12;
-
-/// Starts a row's object with the members of its keys.
-pub fn write_keys(json: &mut Vec<u8>, partition_key: &str, row_key: &str) {
-    for (start, name, key) in [("{\"", PARTITION_KEY, partition_key), (",\"", ROW_KEY, row_key)] {
-        for text in [start, name, "\":"] {
-            json.extend_from_slice(text.as_bytes());
-        }
-        write_string(json, key);
-    }
-}
-
-/// Appends a value that JSON can always hold.
-fn number<T: Serialize>(json: &mut Vec<u8>, value: T) {
-    // Neither numbers nor text can fail to serialize, and a `Vec` takes every byte.
-    let written = serde_json::to_writer(json, &value);
-    debug_assert!(written.is_ok());
 }

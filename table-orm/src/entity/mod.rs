@@ -1,6 +1,7 @@
 //! Entities: typed values that are stored as rows, and what is read from rows.
 
 mod across;
+mod blind;
 mod borrowed;
 mod bucket;
 mod dynamic;
@@ -25,9 +26,11 @@ mod skip;
 mod sum;
 mod sum_copy;
 mod sum_schema;
+mod summed_type;
 mod template;
 #[cfg(test)]
 mod tests;
+mod total;
 mod union;
 mod unique_key;
 
@@ -63,10 +66,8 @@ pub use template::{CopyKind, EventualTemplate, GuardTemplate, RowTemplate};
 pub use union::{MemberOf, TableUnion, UnionMember};
 pub use unique_key::UniqueKey;
 
-pub(crate) use across::{
-    across_keys, has_across, has_eventual_rows, merges_blind, patches_blind, reaches_across,
-    writes_blind,
-};
+pub(crate) use across::{across_keys, has_across, has_eventual_rows, reaches_across};
+pub(crate) use blind::{merges_blind, patches_blind, writes_blind};
 pub(crate) use borrowed::MapRows;
 pub(crate) use bucket::check_period;
 pub(crate) use elements::too_many_elements;
@@ -86,16 +87,17 @@ pub(crate) use read::{
 };
 pub(crate) use rows::{body, check_references, mark, partition_key, row_key};
 pub(crate) use skip::{SkipUnreadable, read_rows};
-pub(crate) use sum::{Contributions, SummedType, TOTAL, Total, TotalRow, differences, is_total};
 #[doc(hidden)]
 pub use sum::{check_names, sum_names};
 pub(crate) use sum_copy::{
     COPIES, changed_copies, copied_total, copies_partition, copy_of_total, has_sum_copies,
     is_canonical_or_total,
 };
+pub(crate) use summed_type::{Contributions, SummedType, differences};
 pub(crate) use template::{
     eventual_at, first_eventual, has_own_table, name_of, partition_at, rows_of, template_at,
 };
+pub(crate) use total::{TOTAL, Total, TotalRow, is_total};
 
 use crate::key::{Escape, KeyError, KeyTemplate, KeyText, StoredKeys};
 use crate::model::ETag;

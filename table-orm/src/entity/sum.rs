@@ -1,24 +1,12 @@
-//! Sums over the entities of a partition: what each entity adds, and the rows that hold the totals.
+//! Sums over the entities of a partition: what each entity adds.
 //!
 //! Invariant: what an entity adds follows from its canonical row alone, so that every writer computes the
 //! same from what is stored.
 
-use super::own_rows::{OwnRowError, OwnRows};
-use super::query::is_canonical_key;
-use super::read::read_own;
-use super::{ReadRow, TableEntity};
-use crate::codec::Members;
-use crate::key::{Escape, KeyError, KeyText};
+use super::total::{START, Total};
 use crate::model::is_same;
-use crate::property::{PropertyError, PropertyFault, RowFault};
-use bytes::Bytes;
-use std::collections::BTreeMap;
 use std::fmt;
 
-/// The total, an `Int64`.
-pub(crate) const TOTAL: &str = "Total";
-/// What the RowKey of such a row begins with.
-pub(super) const START: &str = "SUM:";
 /// The most rows of one total: their numbers have two digits.
 const MAX_SHARDS: u8 = 100;
 
@@ -282,140 +270,6 @@ const fn is_name(name: &str) -> bool {
         at += 1;
     }
     !bytes.is_empty()
-}
-
-/// One total of a partition, in one row or several.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Total {
-    pub name: &'static str,
-    pub group: Option<String>,
-    pub shards: u8,
-}
-
-impl Total {
-    /// Which of its rows that number stands for.
-    pub fn shard_by(&self, number: u64) -> u8 {
-        u8::try_from(number % u64::from(self.shards)).unwrap_or_default()
-    }
-
-    /// The RowKey of one of its rows.
-    pub fn row_key(&self, shard: u8) -> Result<String, KeyError> {
-        let mut key = KeyText::new("Sum", Escape::Reject);
-        key.literal(START);
-        key.literal(self.name);
-        if let Some(group) = &self.group {
-            key.literal(":");
-            key.push_text(group).map_err(|fault| KeyError {
-                entity: "Sum",
-                component: self.name,
-                value: group.clone(),
-                fault,
-            })?;
-        }
-        key.literal(&format!(":{shard:02}"));
-        key.finish()
-    }
-}
-
-/// Whether a row holds a total.
-pub(crate) fn is_total(row_key: &str) -> bool {
-    row_key.starts_with(START)
-}
-
-/// What entities add to each total.
-pub(crate) type Contributions = BTreeMap<Total, i128>;
-
-/// The sums over the entities of a type, which is not known any more.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SummedType {
-    /// Its name.
-    pub entity: &'static str,
-    /// How many totals one transaction changes at most, whatever number of entities it writes.
-    pub shared: usize,
-    /// How many sums are by group. For each entity, one transaction changes the total of its group in each, and that
-    /// of its former group.
-    pub groups: usize,
-    is_canonical: fn(&str) -> bool,
-    contributions: fn(&[u8]) -> Result<Contributions, PropertyError>,
-}
-
-impl SummedType {
-    /// `None` for a type without sums.
-    pub fn of<E: TableEntity>() -> Option<Self> {
-        let sums = E::sums();
-        if sums.is_empty() {
-            return None;
-        }
-        let groups = sums.iter().filter(|sum| sum.is_in_groups()).count();
-        Some(Self {
-            entity: E::NAME,
-            shared: sums.len() - groups,
-            groups,
-            is_canonical: is_canonical_key::<E>,
-            contributions: contributions::<E>,
-        })
-    }
-
-    /// Whether the key is one of the type's canonical rows.
-    pub fn is_canonical(&self, row_key: &str) -> bool {
-        (self.is_canonical)(row_key)
-    }
-
-    /// What the entity of a canonical row adds; nothing if the row is of another type, or was moved.
-    pub fn contributions(&self, row: &[u8]) -> Result<Contributions, PropertyError> {
-        (self.contributions)(row)
-    }
-}
-
-/// By how much the totals of these types change when a canonical row does. Leaves out those that do not.
-pub(crate) fn differences<'s>(
-    types: impl Iterator<Item = &'s SummedType> + Clone,
-    [before, after]: [Option<&Bytes>; 2],
-) -> Result<Contributions, PropertyError> {
-    let mut change = Contributions::new();
-    for (row, sign) in [(after, 1), (before, -1)] {
-        let Some(row) = row else { continue };
-        for summed in types.clone() {
-            for (total, value) in summed.contributions(row)? {
-                *change.entry(total).or_default() += sign * value;
-            }
-        }
-    }
-    change.retain(|_, value| *value != 0);
-    Ok(change)
-}
-
-fn contributions<E: TableEntity>(row: &[u8]) -> Result<Contributions, PropertyError> {
-    let entity = match read_own::<E>(&OwnRows::canonical::<E>(), row, None) {
-        Ok(Some((entity, _))) => entity,
-        Ok(None) | Err(OwnRowError::Moved(_)) => return Ok(Contributions::new()),
-        Err(OwnRowError::Property(error)) => return Err(error),
-    };
-    let mut added = Contributions::new();
-    for sum in E::sums() {
-        let (total, value) = sum.contribution(&entity);
-        *added.entry(total).or_default() += i128::from(value);
-    }
-    Ok(added)
-}
-
-/// A row that holds a total.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TotalRow(pub i64);
-
-impl ReadRow for TotalRow {
-    const NAME: &'static str = "Sum";
-
-    fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
-        let mut total = None;
-        while let Some(name) = members.next_name()? {
-            match &*name {
-                TOTAL => members.read(TOTAL, &mut total)?,
-                name => members.other(name)?,
-            }
-        }
-        total.map(Self).ok_or_else(|| RowFault::new(TOTAL, PropertyFault::Missing))
-    }
 }
 
 #[cfg(test)]

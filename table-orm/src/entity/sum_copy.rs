@@ -8,7 +8,9 @@
 use super::query::is_canonical_key;
 use super::read::read_row;
 use super::rows::body;
-use super::sum::{START, Sum, TOTAL, Total, TotalRow, differences};
+use super::sum::Sum;
+use super::summed_type::differences;
+use super::total::{START, TOTAL, Total, TotalRow};
 use super::{Invalid, RowHead, SummedType, TableEntity};
 use crate::key::{Escape, KeyError, KeyReader, KeyText, Plain};
 use crate::property::{PropertiesWriter, PropertyError};

@@ -7,8 +7,9 @@
 //!
 //! Nothing here decides what is safe: an intent may wait as long as it likes.
 
+use super::due_entry::DueEntry;
 use super::eventual_type::EventualType;
-use super::intent::{DueEntry, Pending};
+use super::pending::Pending;
 use super::settled::{Aside, Group, Settled, Settling};
 use crate::plan::TableClient;
 use std::collections::{BTreeMap, HashMap, VecDeque};

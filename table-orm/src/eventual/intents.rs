@@ -8,9 +8,11 @@
 //! - Where the table has a register, the partition is named there before the first request, until nothing is left
 //!   in it. What may be left after a failure stays named, and so does a partition that may have events.
 
+use super::due_entry::DueEntry;
 use super::eventual_rows::EventualRows;
 use super::eventual_type::EventualType;
-use super::intent::{self, DueEntry, Intent, Pending};
+use super::intent::{self, Intent};
+use super::pending::Pending;
 use super::settle::Settler;
 use super::settled::{Group, Settling};
 use super::tickets_first::Prepared;

@@ -27,12 +27,15 @@
 
 mod bulk_intents;
 mod delete;
+mod due_entry;
 mod eventual_rows;
 mod eventual_type;
 mod evict;
 mod intent;
 mod intents;
 mod left_ticket;
+mod new_row_name;
+mod pending;
 mod planned;
 mod registered;
 mod row_owner;
@@ -63,12 +66,14 @@ pub use written::{ReportSettled, Reporting, Written};
 
 pub(crate) use bulk_intents::Gathered;
 pub(crate) use delete::{delete_batch, delete_loaded};
+pub(crate) use due_entry::DueEntry;
 pub(crate) use eventual_rows::EventualKey;
 pub(crate) use eventual_type::EventualType;
 pub(crate) use evict::ExpiringType;
-pub(crate) use intent::{DueEntry, START as INTENT_START, name};
+pub(crate) use intent::START as INTENT_START;
 pub(crate) use intents::Intents;
 pub(crate) use left_ticket::LeftTicket;
+pub(crate) use new_row_name::new_row_name;
 pub(crate) use planned::{cost_after_delete, plan_of_delete, plan_with_settling, register_step_of};
 pub(crate) use scope::Scope;
 pub(crate) use settled::{Settling, settling_methods};
@@ -83,7 +88,8 @@ pub(crate) use write::{change_and_settle, run_and_settle};
 pub(crate) use self::{
     bulk_intents::{MAX_ENTITIES, MAX_WAITING},
     eventual_rows::EventualRows,
-    intent::{Intent, Pending},
+    intent::Intent,
+    pending::Pending,
     settle::{settle, settle_together},
     settled::Group,
     tickets_first::Prepared,

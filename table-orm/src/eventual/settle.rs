@@ -20,7 +20,8 @@
 
 use super::eventual_rows::EventualRows;
 use super::eventual_type::EventualType;
-use super::intent::{Intent, Pending};
+use super::intent::Intent;
+use super::pending::Pending;
 use super::ticket::Ticket;
 use super::ticket_rows::{Ready, Share, Stop, at_once, groups, individually, shares};
 use super::tickets_first::Prepared;

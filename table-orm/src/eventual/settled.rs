@@ -3,7 +3,7 @@
 //! Invariant: a background task holds one of the connection's permits for background tasks.
 
 use super::eventual_type::EventualType;
-use super::intent::Pending;
+use super::pending::Pending;
 use super::settle::{settle, settle_together};
 use crate::plan::TableClient;
 use crate::sync::Backoff;

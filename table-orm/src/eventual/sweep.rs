@@ -3,7 +3,8 @@
 //! Invariant: an intent that is not settled stays, and the report has it.
 
 use super::eventual_type::EventualType;
-use super::intent::{self, Intent, Pending};
+use super::intent::{self, Intent};
+use super::pending::Pending;
 use super::settle::settle;
 use super::unique::{TICKET, hand_over};
 use crate::entity::{DynamicEntity, read_row, split_page};

@@ -1,7 +1,7 @@
 //! The `eventual` rows that one ticket is for, and what becomes of an attempt to write them.
 
+use super::due_entry::DueEntry;
 use super::eventual_rows::{EventualKey, EventualRows};
-use super::intent::DueEntry;
 use super::ticket::Ticket;
 use crate::error::Error;
 use crate::model::TableName;

@@ -1,9 +1,10 @@
 //! Brings rows in step that no intent lists, and finds those that one lists: what repairs, backfills and
 //! checked queries need.
 
+use super::due_entry::DueEntry;
 use super::eventual_rows::EventualKey;
 use super::eventual_type::EventualType;
-use super::intent::{DueEntry, Pending};
+use super::pending::Pending;
 use super::settle::Settler;
 use super::sweep::Sweep;
 use super::ticket_rows::shares;

@@ -1,11 +1,13 @@
 //! What reports are written with: percentiles and numbers of different values in little memory, numbers as people read them, text in HTML.
 
 mod distinct;
+mod markup;
+mod numbers;
 mod sketch;
-mod text;
 
 pub use sketch::Percentiles;
 
 pub(crate) use distinct::DistinctSketch;
+pub(crate) use markup::{code, escaped};
+pub(crate) use numbers::{bytes, counted, grouped, rounded};
 pub(crate) use sketch::Sketch;
-pub(crate) use text::{bytes, code, counted, escaped, grouped};

@@ -1,117 +1,104 @@
-//! Dates and times of day of the optional date-time crates: the text of the equivalent `time` type.
+//! Calendar dates and times of day.
 
 use super::{
-    Descending, KeyFault, KeyPart, KeyText, Plain, PrefixFree, Shape, Sorted, SortedLast, Width,
+    Descending, Escape, KeyError, KeyFault, KeyPart, KeyReader, KeyText, Padded, Plain, PrefixFree,
+    Shape, Sorted, SortedLast, Width,
 };
-use time::{Date, Time};
+use crate::model::DateTime;
+use std::ops::RangeInclusive;
+use time::{Date, Month, OffsetDateTime, Time};
 
-/// A type of another crate with the same values as type `T` of `time`.
-trait Civil<T>: Sized {
-    /// The value as a `T`; `None` when `T` has no such value.
-    fn to_time(&self) -> Option<T>;
-    fn from_time(value: T) -> Option<Self>;
-}
+/// Digits of reversed days.
+const DAY_DIGITS: usize = 7;
+/// The years of the service's instants.
+const YEARS: RangeInclusive<i32> = 1601..=9999;
 
-macro_rules! civil {
-    ($([$feature:literal] $type:ty as $time:ty: $($encoder:ident),*;)*) => {
-        $($(
-            #[cfg(feature = $feature)]
-            impl KeyPart<$encoder> for $type {
-                const WIDTH: Width = <$time as KeyPart<$encoder>>::WIDTH;
-                const SHAPE: Shape = <$time as KeyPart<$encoder>>::SHAPE;
-                const REVERSED: bool = <$time as KeyPart<$encoder>>::REVERSED;
-                const GROWS: bool = <$time as KeyPart<$encoder>>::GROWS;
+/// `2011-11-06`.
+impl KeyPart<Plain> for Date {
+    const WIDTH: Width = Width::Fixed(10);
+    const SHAPE: Shape = Shape::Pattern("0000-00-00");
+    const GROWS: bool = true;
 
-                fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
-                    let Some(value) = self.to_time() else {
-                        key.push_plain(&self.to_string());
-                        return Err(KeyFault::OutOfRange);
-                    };
-                    <$time as KeyPart<$encoder>>::encode(&value, key)
-                }
-
-                fn decode(text: &str) -> Result<Self, KeyFault> {
-                    let value = <$time as KeyPart<$encoder>>::decode(text)?;
-                    Self::from_time(value).ok_or(KeyFault::OutOfRange)
-                }
-            }
-        )*)*
-    };
-}
-
-civil! {
-    ["chrono"] chrono::NaiveDate as Date: Plain, Descending;
-    ["chrono"] chrono::NaiveTime as Time: Plain;
-    ["jiff"] jiff::civil::Date as Date: Plain, Descending;
-    ["jiff"] jiff::civil::Time as Time: Plain;
-}
-
-#[cfg(feature = "chrono")]
-impl SortedLast<Descending> for chrono::NaiveDate {}
-#[cfg(feature = "chrono")]
-impl Sorted<Descending> for chrono::NaiveDate {}
-#[cfg(feature = "chrono")]
-impl PrefixFree<Descending> for chrono::NaiveDate {}
-#[cfg(feature = "jiff")]
-impl SortedLast<Descending> for jiff::civil::Date {}
-#[cfg(feature = "jiff")]
-impl Sorted<Descending> for jiff::civil::Date {}
-#[cfg(feature = "jiff")]
-impl PrefixFree<Descending> for jiff::civil::Date {}
-
-#[cfg(feature = "chrono")]
-impl Civil<Date> for chrono::NaiveDate {
-    fn to_time(&self) -> Option<Date> {
-        use chrono::Datelike as _;
-        Date::from_ordinal_date(self.year(), u16::try_from(self.ordinal()).ok()?).ok()
+    fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+        if !YEARS.contains(&self.year()) {
+            key.push_plain(&self.to_string());
+            return Err(KeyFault::OutOfRange);
+        }
+        <u32 as KeyPart<Padded<4>>>::encode(&self.year().unsigned_abs(), key)?;
+        key.push_plain("-");
+        <u8 as KeyPart<Padded<2>>>::encode(&u8::from(self.month()), key)?;
+        key.push_plain("-");
+        <u8 as KeyPart<Padded<2>>>::encode(&self.day(), key)
     }
 
-    fn from_time(value: Date) -> Option<Self> {
-        Self::from_yo_opt(value.year(), value.ordinal().into())
+    fn decode(text: &str) -> Result<Self, KeyFault> {
+        let (year, month, day) = year_month_day(text).map_err(|_| KeyFault::Malformed)?;
+        let month = Month::try_from(month).map_err(|_| KeyFault::Malformed)?;
+        let date = Self::from_calendar_date(year.into(), month, day).ok();
+        date.filter(|date| YEARS.contains(&date.year())).ok_or(KeyFault::Malformed)
     }
 }
 
-/// A leap second cannot be stored as a time of day.
-#[cfg(feature = "chrono")]
-impl Civil<Time> for chrono::NaiveTime {
-    fn to_time(&self) -> Option<Time> {
-        use chrono::Timelike as _;
-        let [hour, minute, second] = [self.hour(), self.minute(), self.second()]
-            .map(|part| u8::try_from(part).unwrap_or(u8::MAX));
-        Time::from_hms_nano(hour, minute, second, self.nanosecond()).ok()
+fn year_month_day(text: &str) -> Result<(u16, u8, u8), KeyError> {
+    let mut reader = KeyReader::new("Date", Escape::Reject, text);
+    let year = reader.part::<Padded<4>, u16>("year", "")?;
+    reader.literal("-")?;
+    let month = reader.part::<Padded<2>, u8>("month", "")?;
+    reader.literal("-")?;
+    let day = reader.part::<Padded<2>, u8>("day", "")?;
+    reader.finish()?;
+    Ok((year, month, day))
+}
+
+/// The days from it to the end of 9999, in 7 digits.
+impl KeyPart<Descending> for Date {
+    const WIDTH: Width = Width::Fixed(DAY_DIGITS);
+    const SHAPE: Shape = Shape::Digits(DAY_DIGITS);
+    const REVERSED: bool = true;
+    const GROWS: bool = true;
+
+    fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+        if !YEARS.contains(&self.year()) {
+            key.push_plain(&self.to_string());
+            return Err(KeyFault::OutOfRange);
+        }
+        let days = LAST_DAY.abs_diff(self.to_julian_day());
+        <u32 as KeyPart<Padded<DAY_DIGITS>>>::encode(&days, key)
     }
 
-    fn from_time(value: Time) -> Option<Self> {
-        let (hour, minute, second, nanosecond) = value.as_hms_nano();
-        Self::from_hms_nano_opt(hour.into(), minute.into(), second.into(), nanosecond)
+    fn decode(text: &str) -> Result<Self, KeyFault> {
+        let days = <u32 as KeyPart<Padded<DAY_DIGITS>>>::decode(text)?;
+        let day = LAST_DAY.checked_sub_unsigned(days).ok_or(KeyFault::Malformed)?;
+        let date = Self::from_julian_day(day).ok();
+        date.filter(|date| YEARS.contains(&date.year())).ok_or(KeyFault::Malformed)
     }
 }
 
-#[cfg(feature = "jiff")]
-impl Civil<Date> for jiff::civil::Date {
-    fn to_time(&self) -> Option<Date> {
-        let day = self.day_of_year().unsigned_abs();
-        Date::from_ordinal_date(self.year().into(), day).ok()
+/// Julian day of 9999-12-31.
+const LAST_DAY: i32 = 5_373_484;
+
+impl SortedLast<Descending> for Date {}
+impl Sorted<Descending> for Date {}
+impl PrefixFree<Descending> for Date {}
+
+/// `09:10:00.0000000`, rounded down to 100 ns.
+impl KeyPart<Plain> for Time {
+    const WIDTH: Width = Width::Fixed(16);
+    const SHAPE: Shape = Shape::Pattern("00:00:00.0000000");
+
+    fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
+        let (hour, minute, second, nanosecond) = self.as_hms_nano();
+        for (part, then) in [(hour, ":"), (minute, ":"), (second, ".")] {
+            <u8 as KeyPart<Padded<2>>>::encode(&part, key)?;
+            key.push_plain(then);
+        }
+        <u32 as KeyPart<Padded<7>>>::encode(&(nanosecond / 100), key)
     }
 
-    fn from_time(value: Date) -> Option<Self> {
-        let (year, month, day) = value.to_calendar_date();
-        let (year, month) = (i16::try_from(year).ok()?, u8::from(month));
-        Self::new(year, month.cast_signed(), day.cast_signed()).ok()
-    }
-}
-
-#[cfg(feature = "jiff")]
-impl Civil<Time> for jiff::civil::Time {
-    fn to_time(&self) -> Option<Time> {
-        let [hour, minute, second] =
-            [self.hour(), self.minute(), self.second()].map(i8::unsigned_abs);
-        Time::from_hms_nano(hour, minute, second, self.subsec_nanosecond().unsigned_abs()).ok()
-    }
-
-    fn from_time(value: Time) -> Option<Self> {
-        let (hour, minute, second, nanosecond) = value.as_hms_nano();
-        let [hour, minute, second] = [hour, minute, second].map(u8::cast_signed);
-        Self::new(hour, minute, second, nanosecond.cast_signed()).ok()
+    fn decode(text: &str) -> Result<Self, KeyFault> {
+        // A time of day has the syntax of an instant's time.
+        let instant: DateTime =
+            format!("2000-01-01T{text}Z").parse().map_err(|_| KeyFault::Malformed)?;
+        Ok(OffsetDateTime::from(instant).time())
     }
 }

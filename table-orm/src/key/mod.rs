@@ -14,9 +14,13 @@
 
 mod alphabet;
 mod argument;
+mod ascending;
+mod boolean;
+mod character;
 mod chars;
-#[cfg(any(feature = "chrono", feature = "jiff"))]
 mod civil;
+#[cfg(any(feature = "chrono", feature = "jiff"))]
+mod civil_as_time;
 mod codes;
 mod coding;
 mod determines;
@@ -34,6 +38,7 @@ mod template;
 mod tests;
 mod text;
 mod text_template;
+mod unique_id;
 mod writer;
 
 pub use argument::{IntoRange, IntoValue, LastRangeOf, PrefixOf, RangeOf};

@@ -1,9 +1,6 @@
-//! Text, single characters and truth values in keys.
+//! Text in keys.
 
-use super::{
-    KeyFault, KeyPart, KeyText, Lower, Plain, PrefixFree, Shape, Sorted, SortedLast, TextPart,
-    Width,
-};
+use super::{KeyFault, KeyPart, KeyText, Lower, Plain, Shape, SortedLast, TextPart, Width};
 use std::borrow::Cow;
 
 macro_rules! text {
@@ -61,43 +58,3 @@ pub(super) fn lower_case(text: &str) -> String {
 }
 
 text!([] String, ['a] Cow<'a, str>, [] Box<str>);
-
-/// `false` before `true`.
-impl KeyPart<Plain> for bool {
-    const WIDTH: Width = Width::UpTo(5);
-    const SHAPE: Shape = Shape::OneOf(&["false", "true"]);
-    const PREFIX_FREE: bool = true;
-
-    fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
-        key.push_plain(if *self { "true" } else { "false" });
-        Ok(())
-    }
-
-    fn decode(text: &str) -> Result<Self, KeyFault> {
-        text.parse().map_err(|_| KeyFault::Malformed)
-    }
-}
-
-impl SortedLast<Plain> for bool {}
-impl Sorted<Plain> for bool {}
-impl PrefixFree<Plain> for bool {}
-
-/// One character; sorted by UTF-16 code unit as the last component.
-impl KeyPart<Plain> for char {
-    const WIDTH: Width = Width::UpTo(2);
-    const SHAPE: Shape = Shape::Char;
-    // The first unit shows whether a second one follows.
-    const PREFIX_FREE: bool = true;
-
-    fn encode(&self, key: &mut KeyText) -> Result<(), KeyFault> {
-        key.push_text(self.encode_utf8(&mut [0; 4]))
-    }
-
-    fn decode(text: &str) -> Result<Self, KeyFault> {
-        text.parse().map_err(|_| KeyFault::Malformed)
-    }
-}
-
-// Not `Sorted`: an escaped character does not sort where the character does.
-impl SortedLast<Plain> for char {}
-impl PrefixFree<Plain> for char {}

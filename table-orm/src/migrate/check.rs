@@ -13,26 +13,26 @@ pub const fn check<E: Migrates>() {
     assert!(
         E::BUCKET.is_none() && <E::Old>::BUCKET.is_none(),
         "`migrate_from`: a type with `bucket` has many tables, so it cannot migrate, and cannot be migrated from; give \
-         the new type another `name`, and copy the entities of each period: `table_orm::guide::run::copying` says how"
+         the new type another `name`, and copy the entities of each period: `table_orm::guide::run::cannot_migrate` says how"
     );
     // The rows of a large value belong to one key: another entity cannot refer to them.
     assert!(
         E::OVERFLOW.is_empty() && <E::Old>::OVERFLOW.is_empty(),
         "`migrate_from`: a type with `overflow` has values in rows that belong to one key, so it cannot migrate, and \
          cannot be migrated from; give the new type another `name`, copy the entities, and upload each value again: \
-         `table_orm::guide::run::copying` says how"
+         `table_orm::guide::run::cannot_migrate` says how"
     );
     assert!(
         E::EVENTUAL.is_empty() && <E::Old>::EVENTUAL.is_empty(),
         "`migrate_from` moves rows of one partition: a type with rows in other partitions (`eventual`, `purge_index`) \
          cannot migrate, and cannot be migrated from; migrate without these rows, then add them, or copy the entities: \
-         `table_orm::guide::run::copying` says how"
+         `table_orm::guide::run::cannot_migrate` says how"
     );
     assert!(
         !has_guards_across(E::GUARDS) && !has_guards_across(<E::Old>::GUARDS),
         "`migrate_from`: a type with `unique(.., across)` cannot migrate, and cannot be migrated from: meanwhile two \
          entities could get one value; give the new type another `name`, and copy the entities: \
-         `table_orm::guide::run::copying` says how"
+         `table_orm::guide::run::cannot_migrate` says how"
     );
     assert!(
         !<E::Old>::MIGRATES,
@@ -73,7 +73,7 @@ pub const fn check<E: Migrates>() {
         E::GUARDS.is_empty() && <E::Old>::GUARDS.is_empty() || one_table && same_partition::<E>(),
         "`migrate_from`: `unique` is checked within a partition, but the partitions of the two types differ, so \
          two entities could get one value; keep the PartitionKey, or give the new type another `name` and copy the \
-         entities: `table_orm::guide::run::copying` says how"
+         entities: `table_orm::guide::run::cannot_migrate` says how"
     );
     assert!(
         !one_table

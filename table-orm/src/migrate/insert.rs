@@ -3,9 +3,9 @@
 //! Invariant: an entity is inserted in its new form only after a marker is under its old key, and no parcel that the
 //! marker names is left.
 
+use super::entity_expiry::is_alive_at;
 use super::events::send_named;
 use super::form::Form;
-use super::instant::is_alive_at;
 use super::marker::Marker;
 use super::migrates::Migrates;
 use super::migrating::Migrating;

@@ -1,7 +1,7 @@
 //! What is stored under an old key.
 
 use super::determined_key::key_of;
-use super::instant::instant;
+use super::entity_expiry::expires;
 use super::marker::Marker;
 use super::migrates::Migrates;
 use crate::entity::{
@@ -178,7 +178,7 @@ fn has_old_key<E: Migrates>(rows: &EntityRows, made: &EntityRows) -> Result<()> 
     if guards::<E>(rows) != guards::<E::Old>(made) {
         return Err(MigrationError::UniqueDiffers { entity, new: shown(&new) }.into());
     }
-    if E::EXPIRES.is_some() && instant::<E>(rows)? != instant::<E::Old>(made)? {
+    if E::EXPIRES.is_some() && expires::<E>(rows)? != expires::<E::Old>(made)? {
         return Err(MigrationError::ExpiryDiffers { entity, new: shown(&new) }.into());
     }
     Ok(())

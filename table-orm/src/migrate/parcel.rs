@@ -9,7 +9,7 @@ use super::old_place::{OldEntity, canonical_key};
 use crate::codec::{members_by_name, write_object};
 use crate::entity::{DynamicEntity, EntityRow, EntityRows, canonical, read_row};
 use crate::error::{Error, MigrationError, Result};
-use crate::eventual::name;
+use crate::eventual::new_row_name;
 use crate::model::{MOVED_ETAG, MOVED_FROM, Metadata, PARCEL_START, ROW_KEY, TableName};
 use crate::plan::{Attempts, CanonicalKey, RetryLimits, TableClient};
 use crate::query::{KeyRange, RowQuery, Span};
@@ -76,7 +76,7 @@ pub(super) fn insert<E: Migrates>(
     rows: &EntityRows,
     old_table: &str,
 ) -> Result<Operation> {
-    let row_key = name(PARCEL_START, &client.connection);
+    let row_key = new_row_name(PARCEL_START, &client.connection);
     let action = Action::Insert(body(old, rows, &row_key, old_table)?);
     Ok(Operation { row_key, action })
 }

@@ -5,7 +5,7 @@
 //!   seen, and of several readings of one, the first is given.
 //! - In memory are one page, and a fingerprint of each entity that was given from an old row or a parcel.
 
-use super::instant::is_alive_at;
+use super::entity_expiry::is_alive_at;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_place::{AtOld, OldEntity, canonical_key};

@@ -1,7 +1,8 @@
 //! What is left of the old form.
 
+use super::located::Located;
 use super::migrates::Migrates;
-use super::migrating::{Located, Migrating};
+use super::migrating::Migrating;
 use super::old_key::old_key;
 use super::old_place::{AtOld, OldEntity};
 use crate::entity::RowHead;

@@ -46,7 +46,7 @@ mod tests {
     fn literal_texts_state_the_limits() {
         let texts = [
             include_str!("../key/template.rs"),
-            include_str!("../property/declared.rs"),
+            include_str!("../property/check_declared.rs"),
             include_str!("../stress/error.rs"),
         ];
         let [key, properties, transaction] = texts;

@@ -11,6 +11,7 @@
 //!
 //! The service's limits are constants here, each with its source.
 
+mod const_message;
 mod const_text;
 mod continuation;
 mod datetime;
@@ -21,7 +22,8 @@ mod metadata;
 pub mod order;
 mod period;
 mod printable;
-mod system;
+mod reserved;
+mod system_properties;
 mod table_name;
 
 pub use continuation::Continuation;
@@ -38,11 +40,15 @@ pub use metadata::Metadata;
 pub use period::{Bucket, Moment, Period, TimeRange};
 pub use table_name::{TableName, TableNameError};
 
+pub(crate) use const_message::ConstMessage;
 pub(crate) use const_text::{is_same, starts_with};
 pub(crate) use limits::{entity_size, property_size};
 pub(crate) use printable::Printable;
-pub(crate) use system::{
-    ACROSS_GUARD, ETAG_MEMBER, EXPIRY_START, HOME_TABLE, KIND, METADATA_PREFIX, MOVED_ETAG,
-    MOVED_FROM, MOVED_TO, PARCEL_START, PARTITION_KEY, RESERVED_PROPERTIES, ROW_KEY,
-    SYSTEM_PROPERTIES, TIMESTAMP, TYPE_ANNOTATION, is_system_property, reserved_start,
+pub(crate) use reserved::{
+    ACROSS_GUARD, EXPIRY_START, HOME_TABLE, KIND, MOVED_ETAG, MOVED_FROM, MOVED_TO, PARCEL_START,
+    RESERVED_PROPERTIES, reserved_start,
+};
+pub(crate) use system_properties::{
+    ETAG_MEMBER, METADATA_PREFIX, PARTITION_KEY, ROW_KEY, SYSTEM_PROPERTIES, TIMESTAMP,
+    TYPE_ANNOTATION, is_system_property,
 };

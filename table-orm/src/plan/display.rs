@@ -1,6 +1,7 @@
 //! A plan as text.
 
-use super::step::{Plan, Step, WhenAbsent};
+use super::call_plan::Plan;
+use super::step::{Step, WhenAbsent};
 use crate::figures::counted;
 use crate::model::{Printable, TableName};
 use crate::query::{QueryClass, RowQuery, Span};

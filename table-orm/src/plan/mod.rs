@@ -31,8 +31,10 @@
 //! - Only this module sends requests about rows to a store. The one exception are scans, which read pages
 //!   themselves.
 
+mod alive;
 mod attempts;
 mod blobs;
+mod call_plan;
 mod canonical_key;
 mod changes;
 mod connection;
@@ -40,7 +42,7 @@ mod cost;
 mod display;
 mod entity_context;
 mod events;
-mod expired_entities;
+mod evict;
 mod expiry;
 mod large_values;
 mod measured_batch;
@@ -56,8 +58,9 @@ mod within;
 
 pub use attempts::CONFLICT_RETRY_TIME;
 pub(crate) use blobs::blobs_of;
+pub use call_plan::Plan;
 pub use cost::{Bounds, Cost, PlacedCost};
-pub use step::{Plan, Step, WhenAbsent};
+pub use step::{Step, WhenAbsent};
 pub use within::Within;
 
 pub(crate) use attempts::{Attempts, RetryLimits};

@@ -1,7 +1,8 @@
 //! The cost of each step, and of a plan.
 
+use super::call_plan::Plan;
 use super::cost::{Bounds, Cost, PlacedCost};
-use super::step::{Plan, Step, WhenAbsent};
+use super::step::{Step, WhenAbsent};
 use crate::model::MAX_TRANSACTION_OPERATIONS;
 use crate::store::Batch;
 

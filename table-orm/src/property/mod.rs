@@ -8,6 +8,7 @@
 //! - A written value reads back as the same value (instants at 100 ns).
 //! - A value that the service would reject is a typed error before anything is sent.
 
+mod check_declared;
 mod chunked;
 mod codes;
 mod declared;
@@ -34,10 +35,12 @@ pub use crate::codec::{
     Limit, PropertiesWriter, Property, PropertyError, PropertyFault, PropertyWriter, RowFault,
 };
 #[doc(hidden)]
+pub use check_declared::{assert_aliases, assert_properties};
+#[doc(hidden)]
 pub use chunked::ChunkSlots;
 pub use chunked::{Chunked, ChunkedJson};
 #[doc(hidden)]
-pub use declared::{Declared, ValueType, assert_aliases, assert_properties, metadata};
+pub use declared::{Declared, ValueType, metadata};
 pub use group::Properties;
 pub use interval::{Days, Every, Hours, Interval, Minutes, Numbered, SlotPlace};
 pub use json::Json;

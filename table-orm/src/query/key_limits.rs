@@ -1,7 +1,7 @@
 //! A range of rows in the order of both keys.
 
 use super::filter::{Comparison, Filter};
-use super::range::Span;
+use super::span::Span;
 use crate::model::{PARTITION_KEY, ROW_KEY, order};
 use std::cmp::Ordering;
 use std::ops::Bound;

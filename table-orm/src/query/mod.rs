@@ -12,14 +12,17 @@ mod generated;
 mod key_builder;
 mod key_limits;
 mod key_query;
+mod key_range;
 mod many_place;
 mod named_rows;
 mod page_place;
 mod permit;
-mod range;
+mod query_class;
 mod read_mark;
+mod row_range;
 #[cfg(feature = "sealed")]
 mod seal;
+mod span;
 mod state;
 mod token;
 mod typed_key;
@@ -32,11 +35,14 @@ pub use key_builder::KeyBuilder;
 #[cfg(test)]
 pub(crate) use key_limits::tests as key_limits_tests;
 pub use key_limits::{KeyLimit, KeyLimits};
+pub use key_range::KeyRange;
 pub use permit::ScanPermit;
-pub use range::{Below, IntoSpan, KeyRange, QueryClass, RowRange, Span};
+pub use query_class::QueryClass;
 pub use read_mark::ReadMark;
+pub use row_range::{Below, RowRange};
 #[cfg(feature = "sealed")]
 pub use seal::{Seal, SealError};
+pub use span::{IntoSpan, Span};
 pub use state::{Complete, KeyState, Needs, Open};
 pub use token::{PageToken, TokenError};
 #[doc(hidden)]

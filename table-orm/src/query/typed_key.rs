@@ -4,7 +4,7 @@
 //! compile. The text itself is in an untyped [`KeyBuilder`].
 
 use super::KeyBuilder;
-use super::range::{Below, RowRange};
+use super::row_range::{Below, RowRange};
 use crate::key::{
     Escape, IntoRange, IntoValue, KeyError, KeyPart, KeyReader, KeyText, Plain, PrefixOf, Shape,
 };

@@ -47,6 +47,7 @@ mod tests;
 mod transaction;
 mod union;
 mod update;
+mod verify_sums;
 mod write;
 mod writer;
 
@@ -101,7 +102,6 @@ pub use purge::{Purge, PurgeFailure, PurgeProgress, PurgeReport};
 pub use register::Register;
 pub use save::{Delete, Save};
 pub use sequence::{MAX_BLOCK, Sequence};
-pub use sums::{SumProblem, WrongSum};
 pub use table::Table;
 pub(crate) use transaction::Writes;
 pub use transaction::{
@@ -109,6 +109,7 @@ pub use transaction::{
 };
 pub use union::UnionList;
 pub use update::Update;
+pub use verify_sums::{SumProblem, WrongSum};
 pub use write::Write;
 pub use writer::{OpenWriter, Writer, WriterFailure, WriterReport};
 

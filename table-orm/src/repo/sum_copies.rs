@@ -3,7 +3,8 @@
 //! Invariant: a copy is judged only if the rows of its total are the same before and after it is read, and by the
 //! intents that are read in between, before the copy. A copy that differs then and that no intent lists is wrong.
 
-use super::sums::{StoredTotal, StoredTotals, SumProblem, WrongSum, pages, to_i64};
+use super::sums::{StoredTotal, StoredTotals, pages, to_i64};
+use super::verify_sums::{SumProblem, WrongSum};
 use crate::entity::{
     COPIES, ReadRow as _, Sum, TableEntity, Total, TotalRow, copied_total, copies_partition,
     read_row, read_row_in_context, split_page,

@@ -19,6 +19,7 @@
 //! ```
 
 mod bucket;
+mod figures;
 mod generated_row;
 mod keys;
 mod kinds;
@@ -26,8 +27,9 @@ mod random;
 mod service;
 mod settings;
 
+pub use figures::ServiceFigures;
 pub use keys::KeySet;
 pub use kinds::KeyKind;
 pub use random::Random;
 pub use service::FakeService;
-pub use settings::{ServiceFigures, ServiceSettings};
+pub use settings::ServiceSettings;

@@ -1,10 +1,11 @@
 //! The fake service: pages, latencies, partition servers, targets.
 
 use super::bucket::EntityBucket;
+use super::figures::ServiceFigures;
 use super::generated_row::{matches, page, write_row};
 use super::keys::KeySet;
 use super::random::Random;
-use super::settings::{ServiceFigures, ServiceSettings};
+use super::settings::ServiceSettings;
 use crate::model::{
     Continuation, ETag, MAX_COMPARISONS, MAX_PAGE_ROWS, Metadata, PARTITION_KEY, ROW_KEY,
     TIMESTAMP, TableName,

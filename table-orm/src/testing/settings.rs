@@ -1,4 +1,4 @@
-//! How a fake service behaves, and what it has done.
+//! How a fake service behaves.
 
 use crate::model::MAX_PAGE_ROWS;
 use std::time::Duration;
@@ -73,20 +73,4 @@ impl ServiceSettings {
         self.partition_target = Some(2_000.0);
         self
     }
-}
-
-/// Counts of what a fake service has done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct ServiceFigures {
-    /// Requests, including throttled ones.
-    pub requests: u64,
-    /// Pages without rows.
-    pub empty: u64,
-    /// Requests throttled with 503.
-    pub throttled: u64,
-    /// Rows returned.
-    pub rows: u64,
-    /// The most requests that were in flight at once.
-    pub busiest: u64,
 }

@@ -1,103 +1,18 @@
-//! Access policies that are stored with a table. A signature can refer to one by its id.
+//! The requests for the access policies of a table.
 //!
 //! The service keeps them as XML ("Set Table ACL"). A request replaces all policies of a table.
 
+use super::access_policy::{AccessPolicy, is_policy_id};
 use super::message::{MAX_ROW_ANSWER, Method, WireRequest, WireResponse};
 use super::permissions::Permissions;
 use super::service::TableService;
-use super::{API_VERSION, instant, xml};
+use super::{API_VERSION, xml};
 use crate::model::TableName;
 use crate::store::{ErrorCode, StoreError};
 use std::borrow::Cow;
-use time::OffsetDateTime;
 
 /// The most access policies of a table.
 pub const MAX_ACCESS_POLICIES: usize = 5;
-/// The most characters of a policy's id.
-pub const MAX_POLICY_ID: usize = 64;
-
-/// What the signatures of one id permit on a table, and when. Each signature must state what its policy does not.
-/// Azurite takes only policies that state all three.
-///
-/// ```
-/// use table_orm::azure::{AccessPolicy, Permissions};
-/// let until = time::OffsetDateTime::now_utc() + time::Duration::days(30);
-/// let policy = AccessPolicy::new("spectators", Permissions::READ, until);
-/// assert_eq!(policy.id, "spectators");
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AccessPolicy {
-    /// Its id in its table: 1 to 64 characters, no control characters, no spaces at its ends.
-    pub id: String,
-    /// When its signatures become valid, to the second.
-    pub start: Option<OffsetDateTime>,
-    /// When its signatures expire, to the second.
-    pub expiry: Option<OffsetDateTime>,
-    /// What its signatures permit.
-    pub permissions: Option<Permissions>,
-}
-
-impl AccessPolicy {
-    /// Makes a policy that states all that a signature needs, from now on.
-    pub fn new(id: impl Into<String>, permissions: Permissions, expiry: OffsetDateTime) -> Self {
-        let (expiry, permissions) = (Some(expiry), Some(permissions));
-        Self { id: id.into(), start: None, expiry, permissions }
-    }
-
-    fn push_xml(&self, out: &mut String) -> Result<(), StoreError> {
-        let instant = |instant: OffsetDateTime| {
-            instant::to_the_second(instant).map_err(|error| self.rejected(&error.to_string()))
-        };
-        let values = [
-            ("Start", self.start.map(instant).transpose()?),
-            ("Expiry", self.expiry.map(instant).transpose()?),
-            ("Permission", self.permissions.map(|permissions| permissions.to_string())),
-        ];
-        out.push_str("<SignedIdentifier>");
-        xml::push(out, "Id", &self.id);
-        out.push_str("<AccessPolicy>");
-        for (name, value) in values {
-            if let Some(value) = value {
-                xml::push(out, name, &value);
-            }
-        }
-        out.push_str("</AccessPolicy></SignedIdentifier>");
-        Ok(())
-    }
-
-    /// Reads the content of the XML element `SignedIdentifier`; `None` if a part is missing or
-    /// unknown.
-    fn from_xml(identifier: &str) -> Option<Self> {
-        let id = xml::text(xml::element(identifier, "Id")?.0)?;
-        let policy = xml::element(identifier, "AccessPolicy").map_or("", |(policy, _)| policy);
-        // An empty element states nothing, as an absent one.
-        let value = |name: &str| match xml::element(policy, name).map(|(text, _)| xml::text(text)) {
-            Some(text) => text.map(|text| (!text.is_empty()).then_some(text)),
-            None => Some(None),
-        };
-        let instant = |name: &str| match value(name)? {
-            Some(text) => Some(Some(OffsetDateTime::from(instant::parse(&text)?))),
-            None => Some(None),
-        };
-        let permissions = match value("Permission")? {
-            Some(letters) => Some(Permissions::from_letters(&letters)?),
-            None => None,
-        };
-        Some(Self { id, start: instant("Start")?, expiry: instant("Expiry")?, permissions })
-    }
-
-    fn rejected(&self, wrong: &str) -> StoreError {
-        let id = self.id.escape_debug();
-        StoreError::new(ErrorCode::INVALID_INPUT, format!("The access policy `{id}`: {wrong}."))
-    }
-}
-
-/// Whether a policy can have that id.
-pub(crate) fn is_policy_id(id: &str) -> bool {
-    let plain = id.trim() == id && !id.chars().any(char::is_control);
-    plain && (1..=MAX_POLICY_ID).contains(&id.chars().count())
-}
-
 impl TableService {
     /// Builds the request for the access policies of a table.
     #[must_use]
@@ -175,7 +90,7 @@ mod tests {
     use super::*;
     use crate::azure::protocol::Dialect;
     use proptest::prelude::*;
-    use time::Duration;
+    use time::{Duration, OffsetDateTime};
 
     fn service() -> TableService {
         TableService::new("https://acc.table.core.windows.net", Dialect::Storage)

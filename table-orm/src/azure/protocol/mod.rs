@@ -10,9 +10,11 @@
 //! Invariants: a built request keeps the service's rules for keys, names, counts and sizes; the
 //! text of a value never changes the meaning of the request around it.
 
+mod access_policy;
 mod acl;
 mod batch;
 mod cors;
+mod cors_rule;
 mod dialect;
 mod encode;
 mod fault;
@@ -31,14 +33,16 @@ mod stats;
 mod write;
 pub mod xml;
 
-pub use acl::{AccessPolicy, MAX_ACCESS_POLICIES, MAX_POLICY_ID};
-pub use cors::{CorsMethod, CorsRule, MAX_CORS_BYTES, MAX_CORS_RULES};
+pub use access_policy::{AccessPolicy, MAX_POLICY_ID};
+pub use acl::MAX_ACCESS_POLICIES;
+pub use cors::{MAX_CORS_BYTES, MAX_CORS_RULES};
+pub use cors_rule::{CorsMethod, CorsRule};
 pub use dialect::Dialect;
 pub use message::{Method, WireRequest, WireResponse};
 pub use permissions::Permissions;
 pub use service::TableService;
 
-pub(crate) use acl::is_policy_id;
+pub(crate) use access_policy::is_policy_id;
 
 pub use encode::percent_encode;
 

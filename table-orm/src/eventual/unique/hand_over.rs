@@ -11,7 +11,7 @@
 use super::guard::{Guard, Guards};
 use crate::entity::{DynamicEntity, read_row};
 use crate::error::{Error, Result};
-use crate::eventual::intent;
+use crate::eventual::{intent, new_row_name};
 use crate::model::ETag;
 use crate::plan::{CanonicalKey, TableClient};
 use crate::store::{Action, Batch, IfMatch, Operation};
@@ -44,7 +44,7 @@ pub(crate) async fn hand_over(
     };
     let mut sent = send(DynamicEntity { row_key: in_place_of(ticket), ..row.clone() }).await;
     if let Err(Error::AlreadyExists(_)) = sent {
-        let row_key = intent::name(intent::START, &client.connection);
+        let row_key = new_row_name(intent::START, &client.connection);
         sent = send(DynamicEntity { row_key, ..row }).await;
     }
     match sent {

@@ -4,7 +4,7 @@
 use super::guard::{Guards, Home};
 use super::reservation::Reservation;
 use crate::error::{Error, Result};
-use crate::eventual::intent::DueEntry;
+use crate::eventual::due_entry::DueEntry;
 use crate::eventual::unique_value::UniqueValue;
 
 /// How often the guards are read again after another job has made one of them.

@@ -3,7 +3,8 @@
 use super::guard::Guards;
 use super::hand_over::{TICKET, hand_over, in_place_of};
 use crate::error::{Error, Result};
-use crate::eventual::intent::{DueEntry, Intent};
+use crate::eventual::due_entry::DueEntry;
+use crate::eventual::intent::Intent;
 use crate::model::ETag;
 use crate::plan::CanonicalKey;
 use crate::store::{Action, Batch, IfMatch, Operation};

@@ -1,8 +1,8 @@
 //! Plots of a phase, as SVG.
 
 use super::figures::{Phase, StressStep};
-use super::format::number;
 use super::verdict::StressTarget;
+use crate::figures::rounded;
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{Ranged, ValueFormatter};
 use plotters::coord::types::RangedCoordf64;
@@ -33,11 +33,11 @@ pub(super) fn rates(phase: &Phase, targets: &[&StressTarget]) -> Result<String, 
         let time = time(phase);
         let mut chart =
             builder(area, "Entities a second").build_cartesian_2d(time.clone(), 0.0..top)?;
-        mesh(&mut chart, &|rate| number(*rate))?;
+        mesh(&mut chart, &|rate| rounded(*rate))?;
         for target in targets.iter().filter(|target| target.entities_per_second < top) {
             let rate = target.entities_per_second;
             let points = vec![(time.start, rate), (time.end, rate)];
-            line(&mut chart, &format!("target {}", number(rate)), points, TARGET, 1)?;
+            line(&mut chart, &format!("target {}", rounded(rate)), points, TARGET, 1)?;
         }
         line(&mut chart, "sent", levels(phase, |step| step.offered), SENT, 2)?;
         line(&mut chart, "took", levels(phase, |step| step.entities_per_second), TOOK, 3)?;
@@ -59,7 +59,7 @@ pub(super) fn latencies(phase: &Phase) -> Result<String, PlotError> {
         let scale = (power(lower)..power(upper)).log_scale();
         let mut chart = builder(area, "Latency in ms").build_cartesian_2d(time(phase), scale)?;
         mesh(&mut chart, &|millis| match millis {
-            10.0.. => number(*millis),
+            10.0.. => rounded(*millis),
             _ => format!("{millis:.1}"),
         })?;
         for (name, colour, at) in [("p50", TOOK, 0), ("p99", MIDDLE, 2), ("max", REFUSED, 4)] {
@@ -88,7 +88,7 @@ where
         .bold_line_style(RGBColor(225, 225, 225))
         .x_desc("seconds")
         .x_labels(5)
-        .x_label_formatter(&|seconds| number(*seconds))
+        .x_label_formatter(&|seconds| rounded(*seconds))
         .y_labels(6)
         .label_style((FONT, 14))
         .y_label_formatter(label)

@@ -2,9 +2,8 @@
 
 use super::chart;
 use super::figures::{Phase, StressStep};
-use super::format::number;
 use super::stress_report::StressReport;
-use crate::figures::{bytes, escaped, grouped};
+use crate::figures::{bytes, escaped, grouped, rounded};
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("style.css");
@@ -105,9 +104,9 @@ fn cells(step: &StressStep) -> [String; 17] {
     [
         step.kind.name().to_owned(),
         format!("{:.0} s", step.at),
-        number(step.offered),
-        number(step.entities_per_second),
-        number(step.requests_per_second),
+        rounded(step.offered),
+        rounded(step.entities_per_second),
+        rounded(step.requests_per_second),
         format!("{:.1} %", step.failed_percent()),
         grouped(step.refused),
         grouped(step.retries),

@@ -3,7 +3,6 @@
 mod bounds;
 mod chart;
 mod figures;
-mod format;
 mod html;
 mod stress_report;
 mod text;

@@ -1,10 +1,9 @@
 //! The report for a terminal.
 
 use super::figures::{Ending, Phase, StepKind, StepOutcome, StressStep};
-use super::format::number;
 use super::stress_report::StressReport;
 use super::verdict::{Shards, UnknownVerdict, Verdict};
-use crate::figures::{Percentiles, bytes, grouped};
+use crate::figures::{Percentiles, bytes, grouped, rounded};
 use crate::model::Printable;
 use std::fmt;
 
@@ -79,8 +78,8 @@ impl Phase {
                 };
                 format!(
                     "Sustained: {least}{} entities/s in {} requests/s{why}.",
-                    number(rate.entities_per_second),
-                    number(rate.requests_per_second),
+                    rounded(rate.entities_per_second),
+                    rounded(rate.requests_per_second),
                 )
             }
             (None, Ending::Stopped) => "The test was stopped before a rate was kept.".to_owned(),
@@ -103,7 +102,7 @@ impl Phase {
             Some(first) => format!(
                 "{found} First 503 after {:.0} s, at {} entities/s.",
                 first.at,
-                number(first.offered)
+                rounded(first.offered)
             ),
             None => format!("{found} No request was refused."),
         }
@@ -119,9 +118,9 @@ impl fmt::Display for StressStep {
             f,
             "  {:<4} {:>8} {:>8} {:>8} {:>6.1} {:>8} {:>8}",
             self.kind.name(),
-            number(self.offered),
-            number(self.entities_per_second),
-            number(self.requests_per_second),
+            rounded(self.offered),
+            rounded(self.entities_per_second),
+            rounded(self.requests_per_second),
             self.failed_percent(),
             grouped(self.refused),
             grouped(self.retries),
@@ -199,10 +198,10 @@ impl Verdict {
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let target = number(self.target.entities_per_second);
+        let target = rounded(self.target.entities_per_second);
         write!(f, "Target of {target} entities/s ({}): {}", self.target.name, self.word())?;
         match self.sustained {
-            Some(rate) => write!(f, ", {} sustained", number(rate)),
+            Some(rate) => write!(f, ", {} sustained", rounded(rate)),
             None => Ok(()),
         }
     }
@@ -218,15 +217,15 @@ impl fmt::Display for Shards {
             f,
             "A load of {} entities/s needs {at_most}{least} partition{} of {} each; with {head_room} % head room, \
              {with_head_room}",
-            number(*load),
+            rounded(*load),
             if *least == 1 { "" } else { "s" },
-            number(*sustained)
+            rounded(*sustained)
         )?;
         match together {
             Some(together) => write!(
                 f,
                 ". All partitions of the test together sustained {}: spread the load over several accounts",
-                number(*together)
+                rounded(*together)
             ),
             None => Ok(()),
         }

@@ -1,11 +1,9 @@
-//! Expired entities, as calls see them: reads leave them out, and a write takes their place.
+//! A write takes the place of an entity that has expired.
 
 use super::canonical_key::CanonicalKey;
 use super::table_client::TableClient;
-use crate::entity::{Loaded, OwnRows, TableEntity, is_alive};
 use crate::error::{Error, Result};
-use crate::model::{DateTime, ETag};
-use crate::query::RowQuery;
+use crate::model::ETag;
 use crate::store::Batch;
 use std::collections::BTreeMap;
 
@@ -13,37 +11,6 @@ use std::collections::BTreeMap;
 const MAX_ROUNDS: u32 = 4;
 
 impl TableClient {
-    /// The instant at which a read of now decides which entities have expired; `None` where it includes them.
-    pub fn read_time(&self) -> Option<DateTime> {
-        (!self.expiry.included).then(|| self.connection.clock.now())
-    }
-
-    /// These rows, as a read of now takes them.
-    pub fn alive(&self, own: OwnRows) -> OwnRows {
-        own.at(self.read_time())
-    }
-
-    /// The query without rows that the store can leave out. The reader leaves out the others.
-    pub fn only_alive(&self, query: RowQuery) -> RowQuery {
-        match self.expiry.property.zip(self.read_time()) {
-            Some((property, now)) => query.and(property.alive_filter(now)),
-            None => query,
-        }
-    }
-
-    /// Whether calls take the entity for one that exists.
-    pub fn is_alive<E: TableEntity>(&self, loaded: &Loaded<E>) -> bool {
-        E::EXPIRES.is_none() || is_alive::<E>(loaded.stored(), self.read_time())
-    }
-
-    /// Reads the entity of a canonical row, unless it has expired: one request.
-    pub async fn load_alive<E: TableEntity>(
-        &self,
-        key: &CanonicalKey,
-    ) -> Result<Option<Loaded<E>>> {
-        Ok(self.load(key).await?.filter(|loaded| self.is_alive(loaded)))
-    }
-
     /// Sends a batch. Where an expired entity is in the way, deletes it and sends the batch again: a refused
     /// batch wrote nothing.
     pub(super) async fn send_evicting(&self, batch: Batch) -> Result<Vec<Option<ETag>>> {

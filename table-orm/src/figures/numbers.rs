@@ -13,17 +13,14 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
+/// A number without a fraction, with commas.
+pub(crate) fn rounded(number: f64) -> String {
+    grouped(number.round() as u64)
+}
+
 /// So many things of that name, which takes an `s`.
 pub(crate) fn counted(number: u64, name: &str) -> String {
     format!("{} {name}{}", grouped(number), if number == 1 { "" } else { "s" })
-}
-
-/// Text as code in Markdown. Its fence is longer than what it holds of the same character.
-pub(crate) fn code(text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
-    let fence = "`".repeat(longest + 1);
-    let space = if longest > 0 { " " } else { "" };
-    format!("{fence}{space}{text}{space}{fence}")
 }
 
 /// Bytes in the largest unit of which there is one.
@@ -37,10 +34,4 @@ pub(crate) fn bytes(bytes: u64) -> String {
     // A power of two has no digits after the point.
     let digits = usize::from(number.fract() > 0.0);
     format!("{number:.digits$} {}", UNITS[power - 1])
-}
-
-/// Text in HTML.
-pub(crate) fn escaped(text: &str) -> String {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;");
-    text.replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,14 +1,14 @@
-//! Numbers and text for a reader.
+//! Numbers for a reader: in the units of a book.
 
 use super::pattern::MONTH;
-use crate::figures::grouped;
+use crate::figures::{grouped, rounded};
 use std::borrow::Cow;
 
 /// A number for a reader: without a fraction from 100 on.
 pub(super) fn number(number: f64) -> Cow<'static, str> {
     match number {
         0.0 => "0".into(),
-        number if number >= 100.0 => grouped(number.round() as u64).into(),
+        number if number >= 100.0 => rounded(number).into(),
         number if number >= 1.0 => format!("{number:.1}").into(),
         number if number >= 0.01 => format!("{number:.2}").into(),
         _ => "below 0.01".into(),
@@ -40,7 +40,7 @@ pub(super) fn price(price: f64) -> String {
     // The sum of nothing is -0.
     let price = price + 0.0;
     if price >= 100.0 {
-        return grouped(price.round() as u64);
+        return rounded(price);
     }
     if price > 0.0 && price < 0.005 { "below 0.01".to_owned() } else { format!("{price:.2}") }
 }

@@ -1,39 +1,10 @@
-//! The keys that a query reads, and the class of the query, which decides its cost.
+//! Ranges of key text.
 
 use super::filter::{Comparison, Filter};
-use crate::key::{IntoRange, KeyError};
-use crate::model::{PARTITION_KEY, ROW_KEY, order};
+use crate::key::IntoRange;
+use crate::model::order;
 use std::cmp::Ordering;
-use std::fmt;
-use std::marker::PhantomData;
 use std::ops::Bound;
-
-/// The service's five kinds of query, from the cheapest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum QueryClass {
-    /// One row by its complete key.
-    Point,
-    /// A range of RowKeys in one partition.
-    RowRange,
-    /// All rows of one partition.
-    Partition,
-    /// A range of partitions: reads every row of all of them.
-    PartitionRange,
-    /// Every row of the table.
-    TableScan,
-}
-
-impl fmt::Display for QueryClass {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Point => "point query",
-            Self::RowRange => "row range query",
-            Self::Partition => "partition query",
-            Self::PartitionRange => "partition range scan",
-            Self::TableScan => "table scan",
-        })
-    }
-}
 
 /// A range of key text, in UTF-16 order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,71 +123,7 @@ fn outer(left: Bound<String>, right: Bound<String>, outwards: Ordering) -> Bound
     }
 }
 
-/// The keys that a query reads: a range of partitions, and a range of rows in each.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyRange {
-    /// The PartitionKeys.
-    pub partition: Span,
-    /// The RowKeys.
-    pub row: Span,
-}
-
-impl KeyRange {
-    /// Every row of the table.
-    pub const ALL: Self = Self { partition: Span::All, row: Span::All };
-
-    /// The class of a query of these keys.
-    #[must_use]
-    pub const fn class(&self) -> QueryClass {
-        match (&self.partition, &self.row) {
-            (Span::Exact(_), Span::Exact(_)) => QueryClass::Point,
-            (Span::Exact(_), Span::Between(..)) => QueryClass::RowRange,
-            (Span::Exact(_), Span::All) => QueryClass::Partition,
-            (Span::Between(..), _) => QueryClass::PartitionRange,
-            (Span::All, _) => QueryClass::TableScan,
-        }
-    }
-
-    /// The range as a condition on PartitionKey and RowKey; `None` for every row.
-    #[must_use]
-    pub fn filter(&self) -> Option<Filter> {
-        both(self.partition.filter(PARTITION_KEY), self.row.filter(ROW_KEY))
-    }
-}
-
-/// A query of the rows of one kind in one partition whose keys lie in a range. No component can
-/// follow a range.
-#[derive(Debug, Clone)]
-pub struct RowRange<R> {
-    pub(crate) keys: Result<KeyRange, KeyError>,
-    row: PhantomData<R>,
-}
-
-impl<R> RowRange<R> {
-    /// A query of those keys, or the error of a value that a key cannot hold.
-    #[must_use]
-    pub const fn new(keys: Result<KeyRange, KeyError>) -> Self {
-        Self { keys, row: PhantomData }
-    }
-}
-
-/// A query of a row and of all rows of its partition whose keys continue its key, such as an issue and
-/// its comments. A [union](crate::Tables::union) reads it.
-#[derive(Debug, Clone)]
-pub struct Below<R> {
-    pub(crate) keys: Result<KeyRange, KeyError>,
-    row: PhantomData<R>,
-}
-
-impl<R> Below<R> {
-    /// A query of those keys, or the error of a value that a key cannot hold.
-    #[must_use]
-    pub const fn new(keys: Result<KeyRange, KeyError>) -> Self {
-        Self { keys, row: PhantomData }
-    }
-}
-
-fn both(left: Option<Filter>, right: Option<Filter>) -> Option<Filter> {
+pub(super) fn both(left: Option<Filter>, right: Option<Filter>) -> Option<Filter> {
     match (left, right) {
         (Some(left), Some(right)) => Some(left.and(right)),
         (left, right) => left.or(right),

@@ -10,7 +10,7 @@ pub(super) fn is_alive_at<T: TableEntity>(rows: &EntityRows, now: Option<DateTim
 }
 
 /// The instant at which the entity of these rows expires.
-pub(super) fn instant<T: TableEntity>(
+pub(super) fn expires<T: TableEntity>(
     rows: &EntityRows,
 ) -> Result<Option<DateTime>, PropertyError> {
     rows.canonical().map_or(Ok(None), |row| expires_at::<T>(&row.body))

@@ -1,0 +1,65 @@
+//! The calls that read the entity of one new key, whatever its form.
+
+use super::held::{Held, Stored};
+use super::located::Located;
+use super::migrates::Migrates;
+use super::migrating::Migrating;
+use crate::entity::{CanonicalKeyOf, CompleteKey, keys_of};
+use crate::error::Result;
+use crate::plan::CanonicalKey;
+
+impl<E: Migrates> Migrating<E> {
+    /// Reads the entity under a new key, whatever its form. One request for an entity that has moved, two for one that
+    /// has not, three for one that never was, four for one that was deleted after its move.
+    ///
+    /// # Errors
+    /// When the key cannot hold one of the values, the store rejects a request, or the row cannot be read.
+    pub async fn get<Q>(&self, key: Q) -> Result<Option<E>>
+    where
+        Q: CompleteKey + CanonicalKeyOf<E>,
+    {
+        Ok(match self.locate_alive(&CanonicalKey::of(keys_of(key)?)).await? {
+            Located::New(loaded) => Some(loaded.into_inner()),
+            Located::Old(old) => Some(old.entity),
+            Located::Parcel(parcel) => Some(parcel.entity),
+            Located::Nowhere => None,
+        })
+    }
+
+    /// Reads the entity under a new key, with what `save` and `delete` need. As many requests as [`get`](Self::get).
+    /// Finishes the move of an entity that another client was moving.
+    ///
+    /// It takes one complete key, so it returns an `Option`. [`Repo::load`](crate::Repo::load) takes any query and
+    /// returns a set, of which `optional` is the same.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get); [`Unlanded`](crate::migrate::MigrationError::Unlanded) when the store does not answer the
+    /// end of such a move, and [`RowTaken`](crate::migrate::MigrationError::RowTaken) when another row is in its way.
+    pub async fn load<Q>(&self, key: Q) -> Result<Option<Held<E>>>
+    where
+        Q: CompleteKey + CanonicalKeyOf<E>,
+    {
+        self.hold(&CanonicalKey::of(keys_of(key)?)).await
+    }
+
+    pub(super) async fn hold(&self, key: &CanonicalKey) -> Result<Option<Held<E>>> {
+        let mut attempts = self.attempts();
+        loop {
+            return Ok(Some(match self.locate_alive(key).await? {
+                Located::New(loaded) => {
+                    let entity = (*loaded).clone();
+                    Held { entity, key: key.clone(), stored: Stored::New(Box::new(loaded)) }
+                }
+                Located::Old(old) => {
+                    let entity = old.entity.clone();
+                    Held { entity, key: key.clone(), stored: Stored::Old(old) }
+                }
+                Located::Parcel(parcel) => {
+                    self.finish_or_wait(&parcel, &mut attempts).await?;
+                    continue;
+                }
+                Located::Nowhere => return Ok(None),
+            }));
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Whether one transaction can move an entity.
+
+use super::migrates::Migrates;
+use super::migrating::Migrating;
+use crate::entity::TableEntity;
+use crate::plan::{CanonicalKey, MeasuredBatch, TableClient};
+use crate::store::Batch;
+
+impl<E: Migrates> Migrating<E> {
+    /// Whether the rows of an entity in both forms may be more than one transaction takes. Then it travels in a parcel,
+    /// also within its partition. A unique value may not: nobody would have it meanwhile.
+    pub(super) const fn may_be_many(&self) -> bool {
+        let has_guards = !(E::GUARDS.is_empty() && E::Old::GUARDS.is_empty());
+        (has_elements::<E>() || has_elements::<E::Old>()) && !has_guards
+    }
+
+    /// Whether one transaction takes these operations, with those for totals and events, where there is another way.
+    pub(super) fn takes(&self, client: &TableClient, batch: &Batch) -> bool {
+        if !self.may_be_many() {
+            return true;
+        }
+        let MeasuredBatch { bytes, room, most, more, .. } = client.measure(batch.clone());
+        batch.operations.len() + more <= most && bytes <= room
+    }
+
+    /// Whether the new rows of an entity are in the partition of its old ones.
+    pub(super) fn is_together(&self, old: &CanonicalKey, new: &str) -> bool {
+        old.partition_key == new
+            && self.old.table().as_str().eq_ignore_ascii_case(self.new.table().as_str())
+    }
+}
+
+/// Whether an entity may have a row for each element of a field.
+const fn has_elements<T: TableEntity>() -> bool {
+    let mut at = 0;
+    while at < T::ROWS.len() {
+        if T::ROWS[at].each.is_some() {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
