@@ -55,7 +55,9 @@ impl<'de> Json<'de> {
     /// Reads a string without escapes.
     #[inline]
     pub fn plain_text(&mut self) -> Option<&'de str> {
-        self.next();
+        if !self.rest.starts_with('"') {
+            self.next();
+        }
         self.plain("\"", "\"")
     }
 

@@ -253,7 +253,10 @@ impl<'c, 'de> Members<'c, 'de> {
             ETAG_MEMBER => &mut self.context.stated_etag,
             _ => return self.rest(name),
         };
-        *slot = self.json.text()?;
+        *slot = match self.json.plain_text() {
+            Some(text) => Cow::Borrowed(text),
+            None => self.json.text()?,
+        };
         Ok(())
     }
 
