@@ -80,7 +80,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     let report = profile.await?;
     progress.finish();
     if json {
-        let text = serde_json::to_string(&report).map_err(std::io::Error::from)?;
+        let text = report.json().map_err(std::io::Error::from)?;
         writeln!(stdout(), "{text}")?;
     } else {
         write!(stdout(), "{report}")?;

@@ -8,8 +8,10 @@ use crate::ast::Encoder;
 use crate::kind::Kind;
 use crate::model::{Model, Part};
 
-/// As many partitions are too few for a table that grows.
+/// As many values before one that grows do not spread it.
 pub const FEW: u64 = 2;
+/// As many partitions are too few for a table that grows, unless the user chose their number with `shard`.
+pub const FEW_PARTITIONS: u64 = 4;
 
 /// The last words of names of values that grow with time. A `second` comes again each minute, so it spreads.
 const TIMES: [&str; 20] = [
@@ -34,6 +36,12 @@ const TIMES: [&str; 20] = [
     "ticks",
     "epoch",
 ];
+/// Words that name a time only beside a type that may hold one. The book, which knows no types, does not look for them.
+const TIMES_OF_A_TYPE: [&str; 8] =
+    ["created", "updated", "modified", "inserted", "recorded", "logged", "tick", "unix"];
+/// Words after a name that do not change what it means: units, time zones, and what says that it is a number or a day.
+const SUFFIXES: [&str; 11] =
+    ["secs", "sec", "s", "us", "ns", "utc", "gmt", "on", "no", "num", "number"];
 /// Those of numbers that count up.
 const COUNTERS: [&str; 6] = ["n", "seq", "sequence", "serial", "ordinal", "counter"];
 
@@ -49,6 +57,8 @@ pub enum Values {
 impl Values {
     fn of(part: &Part<'_>) -> Self {
         match (part.encoder, part.kind()) {
+            // A value is in one shard.
+            (Encoder::Shard(shards), Kind::Bool) => Self::Known(u64::from(shards).min(2)),
             (Encoder::Shard(shards), _) => Self::Known(shards.into()),
             (Encoder::Spread, _) => Self::Known(u64::MAX),
             (_, Kind::Bool) => Self::Known(2),
@@ -58,13 +68,13 @@ impl Values {
     }
 }
 
-/// Whether they may have few values together, as far as they are known.
-fn may_be_few(values: &[Values]) -> bool {
+/// The fewest values that they have together, as far as they are known.
+fn fewest(values: &[Values]) -> u64 {
     let known = values.iter().map(|values| match values {
         Values::Known(number) => *number,
         Values::Unknown => 1,
     });
-    known.fold(1_u64, u64::saturating_mul) <= FEW
+    known.fold(1, u64::saturating_mul)
 }
 
 fn are_known(values: &[Values]) -> bool {
@@ -73,18 +83,21 @@ fn are_known(values: &[Values]) -> bool {
 
 /// Whether a PartitionKey has few values.
 pub enum Few {
-    Sure,
-    /// The values of its components.
-    Unknown(Vec<Values>),
+    /// So many.
+    Sure(u64),
+    /// The values of its components. They are few up to that number.
+    Unknown(Vec<Values>, u64),
     No,
 }
 
 pub fn few_partitions(model: &Model<'_>) -> Few {
     let values: Vec<_> = model.partition.parts.iter().map(Values::of).collect();
-    match (may_be_few(&values), are_known(&values)) {
-        (false, _) => Few::No,
-        (true, true) => Few::Sure,
-        (true, false) => Few::Unknown(values),
+    let is_sharded = model.partition.parts.iter().any(Part::is_shard);
+    let limit = if is_sharded { FEW } else { FEW_PARTITIONS };
+    match fewest(&values) {
+        number if number > limit => Few::No,
+        number if are_known(&values) => Few::Sure(number),
+        _ => Few::Unknown(values, limit),
     }
 }
 
@@ -117,7 +130,7 @@ impl Growing<'_, '_> {
 pub fn growing<'m, 'a>(model: &'m Model<'a>) -> Vec<Growing<'m, 'a>> {
     let parts = &model.partition.parts;
     let values: Vec<_> = parts.iter().map(Values::of).collect();
-    let follows_few = |at: &usize| may_be_few(&values[..*at]);
+    let follows_few = |at: &usize| fewest(&values[..*at]) <= FEW;
     let candidates = (0..parts.len()).take_while(follows_few).filter_map(|at| {
         let part = &parts[at];
         let by_name = || grows_by_name(part).map(Growth::ByName);
@@ -151,13 +164,22 @@ fn grows_by_name(part: &Part<'_>) -> Option<String> {
     let field = part.field().filter(|_| !part.is_shard())?;
     let is_number = matches!(part.kind(), Kind::Unsigned(_) | Kind::Signed(_));
     let grows = |name: &String| {
-        let last = name.rsplit('_').next().unwrap_or_default();
-        let is_time = TIMES.contains(&last) && (is_number || part.kind() == Kind::Text);
-        is_time || (COUNTERS.contains(&last) && is_number)
+        let mut words = name.rsplit('_').skip_while(|word| SUFFIXES.contains(word));
+        let Some(last) = words.next() else { return false };
+        is_time(last) && (is_number || part.kind() == Kind::Text)
+            || COUNTERS.contains(&last) && is_number
     };
     // A component has a name of its own, and the field's value.
     let names = [part.name.to_string(), field.name.to_string()];
     names.into_iter().find(grows)
+}
+
+/// Whether the last word of a name says that the value is a time.
+fn is_time(word: &str) -> bool {
+    // `ymd`, `yyyymm`: the form of a date.
+    let is_form = ["ym", "yy"].iter().any(|start| word.starts_with(start))
+        && word.chars().all(|letter| matches!(letter, 'y' | 'm' | 'd' | 'h' | 's'));
+    is_form || TIMES.contains(&word) || TIMES_OF_A_TYPE.contains(&word)
 }
 
 #[cfg(test)]
@@ -168,5 +190,69 @@ mod tests {
     #[test]
     fn names_of_times_are_those_of_the_runtime() {
         assert_eq!(("times", &super::TIMES[..]), WORDS[0]);
+    }
+
+    /// Whether the derive refuses a PartitionKey that starts with an integer of that name.
+    fn is_refused(name: &str) -> bool {
+        let (field, key) = (quote::format_ident!("{name}"), format!("{{{name}}}"));
+        let input = syn::parse_quote! {
+            #[table(name = "visits", partition = #key, row = "{id}")]
+            struct Visit { #field: u64, id: u64 }
+        };
+        crate::derive::table_entity(&input).to_string().contains("follows the clock or a count")
+    }
+
+    #[test]
+    fn names_are_judged_by_their_last_word_that_means_something() {
+        for name in [
+            "epoch_secs",
+            "unix_secs",
+            "yyyymm",
+            "yyyymmdd",
+            "ymd",
+            "tick",
+            "time_us",
+            "created",
+            "created_on",
+            "hour_utc",
+            "date_utc",
+            "seq_no",
+            "serial_no",
+            "sequence_number",
+            "visit_day",
+            "n",
+        ] {
+            assert!(is_refused(name), "{name}");
+        }
+        for name in [
+            "created_by",
+            "updates",
+            "daytime_phone",
+            "timezone",
+            "ticket",
+            "state",
+            "candidate",
+            "number",
+            "no",
+            "us",
+            "house_no",
+            "phone_number",
+            "depends_on",
+            "yard",
+            "second",
+        ] {
+            assert!(!is_refused(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn messages_of_the_runtime_say_the_same_numbers() {
+        let runtime = include_str!("../../table-orm/src/__private.rs");
+        for text in [
+            format!("at most {} values before one that grows", super::FEW),
+            format!("at most {} values, so", super::FEW_PARTITIONS),
+        ] {
+            assert!(runtime.contains(&text), "{text}");
+        }
     }
 }

@@ -9,8 +9,11 @@ pub const ON_ENTITY: Attribute = (
      allow_single_partition expires purge_index migrate_from bucket",
 );
 /// After the name of a row.
-pub const ON_ROW: Attribute =
-    ("row", "key include exclude when canonical each partition table eventual allow_duplicate");
+pub const ON_ROW: Attribute = (
+    "row",
+    "key include exclude when canonical each partition table eventual allow_duplicate \
+     allow_key_conflict",
+);
 /// After the names in `unique(..)`.
 pub const ON_UNIQUE: Attribute = ("unique", "key across table");
 /// In `outbox(..)`.

@@ -412,12 +412,12 @@ pub const fn assert_spreads_after(grows: bool) {
     );
 }
 
-/// Does not compile when a PartitionKey has at most two values.
+/// Does not compile when a PartitionKey has few values.
 #[track_caller]
 pub const fn assert_many_partitions(has_few: bool) {
     assert!(
         !has_few,
-        "the PartitionKey has at most two values, so at most two partition servers share the whole table; start it \
+        "the PartitionKey has at most 4 values, so at most 4 partition servers share the whole table; start it \
          with a value that spreads the load, or add `allow_single_partition` if the table stays small"
     );
 }
@@ -440,15 +440,15 @@ pub const fn values_of(shape: Shape) -> u64 {
     if let Shape::OneOf(texts) = shape { texts.len() as u64 } else { u64::MAX }
 }
 
-/// Whether components with so many values make at most two keys.
+/// Whether components with so many values make at most `limit` keys.
 #[must_use]
-pub const fn has_few_values(values: &[u64]) -> bool {
+pub const fn has_few_values(values: &[u64], limit: u64) -> bool {
     let (mut keys, mut at) = (1_u64, 0);
     while at < values.len() {
         keys = keys.saturating_mul(values[at]);
         at += 1;
     }
-    keys <= 2
+    keys <= limit
 }
 
 /// Does not compile when a rule of unions is broken, with that message.

@@ -55,7 +55,7 @@ pub mod public {
     #[derive(Debug, Clone, PartialEq, Eq, TableEntity)]
     #[table(name = "lints", partition = "{code}", allow_single_partition)]
     #[row(by_name, key = "N:{name}")]
-    #[row(by_state, key = "S:{state}__{days_last}", include(name))]
+    #[row(by_state, key = "S:{state}__{days_last}", include(name), allow_key_conflict)]
     #[component(days_last = desc(days))]
     pub struct Entity {
         /// A code.
@@ -144,7 +144,7 @@ pub mod allowed {
     #[derive(Debug, Clone, PartialEq, Eq, TableEntity)]
     #[table(name = "lints", partition = "{code}", allow_single_partition)]
     #[row(by_id, key = "I:{ID}")]
-    #[row(by_text, key = "T:{text}", include(text))]
+    #[row(by_text, key = "T:{text}", include(text), allow_key_conflict)]
     #[deprecated(note = "moved")]
     #[expect(non_camel_case_types, non_snake_case)]
     #[allow(deprecated)]

@@ -130,7 +130,7 @@ struct SpreadByTime {
 #[table(name = "civil", partition = "P:{id}")]
 #[row(dates, key = "A:{time}{chrono}{jiff}")]
 #[row(newest, key = "B:{time_down}{chrono_down}{jiff_down}")]
-#[row(clocks, key = "C:{clock}{chrono_clock}{jiff_clock}")]
+#[row(clocks, key = "C:{clock}{chrono_clock}{jiff_clock}", allow_key_conflict)]
 #[component(time_down = desc(time), chrono_down = desc(chrono), jiff_down = desc(jiff))]
 struct Civil {
     id: String,

@@ -9,7 +9,7 @@ use time::OffsetDateTime;
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "jobs", partition = "{user}", row = "ID:{id:05}", expires = until, purge_index, outbox)]
-#[row(by_mail, key = "MAIL:{mail}")]
+#[row(by_mail, key = "MAIL:{mail}", allow_key_conflict)]
 struct Account {
     user: String,
     id: u32,

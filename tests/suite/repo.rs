@@ -539,7 +539,7 @@ async fn a_property_that_two_flattened_groups_write_is_a_typed_error() {
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "events", partition = "{day}", allow_append_only)]
 #[row(by_id, key = "ID:{id:05}")]
-#[row(by_kind, key = "KIND:{kind}")]
+#[row(by_kind, key = "KIND:{kind}", allow_key_conflict)]
 struct Event {
     day: u32,
     id: u32,
@@ -752,7 +752,7 @@ mod moved {
     #[derive(Debug, Clone, TableEntity)]
     #[table(name = "seats", partition = "{hall}")]
     #[row(by_seat, key = "SEAT:{seat:03}")]
-    #[row(by_guest, key = "GUEST:{guest}")]
+    #[row(by_guest, key = "GUEST:{guest}", allow_key_conflict)]
     struct Seat {
         hall: String,
         seat: u16,

@@ -33,7 +33,7 @@ struct Address {
 #[row(by_state, key = "STA:{state}__{number}", include(title))]
 #[row(by_due, key = "DAY:{due}__{number:05}", exclude(note, labels, laps))]
 #[row(by_label, key = "LAB:{label}__{number:05}", each(label in labels), include(title, address))]
-#[row(by_title, key = "TTL:{title}", when = Issue::is_open, include(laps))]
+#[row(by_title, key = "TTL:{title}", when = Issue::is_open, include(laps), allow_key_conflict)]
 #[row(
     by_day,
     key = "N:{team}__{number:05}",

@@ -271,7 +271,7 @@ async fn a_rejected_index_row_is_named() {
     #[derive(Debug, TableEntity)]
     #[table(name = "Offices", partition = "{office}")]
     #[row(by_id, key = "CAR:{id:05}")]
-    #[row(by_plate, key = "PLATE:{plate}")]
+    #[row(by_plate, key = "PLATE:{plate}", allow_key_conflict)]
     struct Car {
         office: String,
         id: u32,

@@ -89,7 +89,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
         written.map_err(|source| StressFailure::page(path, source))?;
     }
     if as_json {
-        writeln!(stdout(), "{}", serde_json::to_string(&report).map_err(io::Error::from)?)?;
+        writeln!(stdout(), "{}", report.json().map_err(io::Error::from)?)?;
     } else {
         write!(stdout(), "{report}")?;
     }

@@ -17,6 +17,7 @@ pub struct Row {
     /// Where it is, if not in the entity's own partition.
     pub eventual: Option<Eventual>,
     pub allow_duplicate: Option<Span>,
+    pub allow_key_conflict: Option<Span>,
 }
 
 /// A place outside the entity's own partition.
@@ -61,8 +62,18 @@ pub fn rows(
 impl Row {
     pub fn full(name: Ident, template: Template) -> Self {
         let (when, canonical, each, eventual) = (None, None, None, None);
-        let allow_duplicate = None;
-        Self { name, template, copy: Copy::Full, when, canonical, each, eventual, allow_duplicate }
+        let (allow_duplicate, allow_key_conflict) = (None, None);
+        Self {
+            name,
+            template,
+            copy: Copy::Full,
+            when,
+            canonical,
+            each,
+            eventual,
+            allow_duplicate,
+            allow_key_conflict,
+        }
     }
 
     /// The placeholder for rows that the user did not write.
@@ -84,6 +95,7 @@ impl Row {
         let each = items.each(errors);
         let eventual = Eventual::parse(&name, &mut items, errors);
         let allow_duplicate = items.flag("allow_duplicate", errors);
+        let allow_key_conflict = items.flag("allow_key_conflict", errors);
         let template = if let Some(key) = items.text("key", errors) {
             Template::parse_or_guess(key, errors)
         } else {
@@ -91,7 +103,17 @@ impl Row {
                 help: "write `#[row({name}, key = \"..\")]`");
             Template::guess(LitStr::new("", name.span()))
         };
-        Self { name, template, copy, when, canonical, each, eventual, allow_duplicate }
+        Self {
+            name,
+            template,
+            copy,
+            when,
+            canonical,
+            each,
+            eventual,
+            allow_duplicate,
+            allow_key_conflict,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A mark that accepts what a rule would refuse is there for a reason. One that accepts nothing hides what a later change
 //! brings.
 
-use super::rows::all_duplicates;
+use super::rows::{all_duplicates, all_without_id};
 use crate::errors::{Errors, mistake};
 use crate::growing::{Few, few_partitions, growing};
 use crate::model::Model;
@@ -32,6 +32,11 @@ pub fn unneeded(model: &Model<'_>, errors: &mut Errors) {
             && !all_duplicates(entity).any(|(duplicate, _)| duplicate.name == row.name)
         {
             unneeded(at, "allow_duplicate");
+        }
+        if let Some(at) = row.allow_key_conflict
+            && !all_without_id(model).any(|(without, ..)| without.name == row.name)
+        {
+            unneeded(at, "allow_key_conflict");
         }
     }
 }

@@ -75,5 +75,6 @@ pub fn model(model: &Model<'_>, errors: &mut Errors) {
     keys::repeated(model, errors);
     generated::types(model, errors);
     generated::setters(model, errors);
+    rows::identifies_entity(model, errors);
     marks::unneeded(model, errors);
 }

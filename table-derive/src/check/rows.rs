@@ -2,7 +2,7 @@
 
 use crate::ast::{Copy, Entity, Eventual, Field, Row};
 use crate::errors::{Errors, mistake};
-use crate::model::{Model, Part};
+use crate::model::{Key, Model, Part};
 use crate::nearest::suggestion;
 use crate::symbol::{EXPIRY_ROW, GUARD_START, HELPER_STARTS};
 use crate::template::Template;
@@ -166,6 +166,40 @@ fn are_alike(one: &Row, other: &Row, entity: &Entity<'_>) -> bool {
         && condition(one) == condition(other)
         && elements(one) == elements(other)
         && entity.fields.iter().all(|field| one.has_property(field) == other.has_property(field))
+}
+
+/// Two entities cannot have one row: the transaction of the second fails. Other mistakes come first: a wrong canonical row
+/// may be the reason.
+pub fn identifies_entity(model: &Model<'_>, errors: &mut Errors) {
+    if !errors.is_empty() {
+        return;
+    }
+    for (row, key, id) in all_without_id(model).filter(|(row, ..)| row.allow_key_conflict.is_none())
+    {
+        let (row, id) = (&row.name, &id.name);
+        mistake!(errors, key.template.literal => "the key of row `{row}` has no component of the canonical key, so the insert of a second entity with this key fails",
+            help: "end it with `{{{id}}}`, or declare `unique(..)` over components that it has; if no two entities of a partition have the same key, add `allow_key_conflict`");
+    }
+}
+
+/// The index rows in the entity's partition whose keys nothing makes different for two entities, each with a component
+/// that would.
+pub fn all_without_id<'m, 'a>(
+    model: &'m Model<'a>,
+) -> impl Iterator<Item = (&'a Row, &'m Key<'a>, &'m Part<'a>)> {
+    let canonical = model.rows.get(model.canonical).map_or(&[][..], |key| &key.parts);
+    let rows = model.rows().take(model.own_rows()).enumerate();
+    rows.filter(|(at, _)| *at != model.canonical).filter_map(move |(at, (row, key))| {
+        let held = model.fields_from(at);
+        let is_held = |part: &Part<'_>| {
+            part.field().is_some_and(|field| held.contains(&field.name))
+                || key.parts.iter().any(|own| own.name == part.name)
+        };
+        let is_unique = || model.guards.iter().any(|guard| guard.parts.iter().all(is_held));
+        let id = canonical.first()?;
+        let has_id = canonical.iter().any(is_held) || is_unique();
+        (!has_id).then_some((row, key, id))
+    })
 }
 
 /// A range of one row's keys never contains another row's.

@@ -76,7 +76,7 @@ pub fn append_only(model: &Model<'_>, errors: &mut Errors) {
     }
 }
 
-/// One server serves a partition, so one or two of them cannot carry a table that grows.
+/// One server serves a partition, so a few of them cannot carry a table that grows.
 pub fn single_partition(model: &Model<'_>, errors: &mut Errors) {
     let key = &model.partition;
     // A placeholder with a mistake is no component.
@@ -84,11 +84,13 @@ pub fn single_partition(model: &Model<'_>, errors: &mut Errors) {
         return;
     }
     let wrong = match few_partitions(model) {
-        Few::Sure if key.parts.is_empty() => {
-            "is the same for all entities, so one partition server has the whole table"
+        Few::Sure(_) if key.parts.is_empty() => {
+            "is the same for all entities, so one partition server has the whole table".to_owned()
         }
-        Few::Sure => "has two values, so at most two partition servers share the whole table",
-        Few::Unknown(_) | Few::No => return,
+        Few::Sure(number) => format!(
+            "has {number} values, so at most {number} partition servers share the whole table"
+        ),
+        Few::Unknown(..) | Few::No => return,
     };
     let is_reported = key.template.broken || model.lacks_braces(key);
     if !is_reported && model.entity.allow_single_partition.is_none() {
@@ -113,19 +115,34 @@ fn grows_by_name(name: &str, is_after_few: bool, literal: &LitStr, errors: &mut 
 /// Rows of one partition share one server, whatever their RowKeys are.
 pub fn shards_of_rows(model: &Model<'_>, errors: &mut Errors) {
     for key in model.rows.iter().chain(&model.guards) {
-        if let Some(Part { name, .. }) = key.parts.iter().find(|part| part.is_shard()) {
-            mistake!(errors, key.template.literal => "shard `{name}` in a RowKey does not spread the load",
+        if let Some(part) = key.parts.iter().find(|part| part.is_shard()) {
+            let (name, attribute) = (&part.name, attribute(part));
+            mistake!(errors, key.template.literal => "`{name}` is a `{attribute}` in a RowKey, which does not spread the load",
                 help: "write `{{{name}}}` in `partition`");
         }
     }
+}
+
+/// The attribute of a component that spreads an entity's partitions.
+fn attribute(part: &Part<'_>) -> &'static str {
+    if part.encoder == Encoder::Spread { "spread" } else { "shard" }
 }
 
 /// A second shard only multiplies the partitions, as a larger number of shards does.
 pub fn one_shard(model: &Model<'_>, errors: &mut Errors) {
     for key in std::iter::once(&model.partition).chain(&model.eventual_partitions) {
         let mut shards = key.parts.iter().filter(|part| part.is_shard());
-        let Some(Part { name, .. }) = shards.nth(1) else { continue };
-        mistake!(errors, key.template.literal => "`{name}` is a second shard in one PartitionKey",
-            help: "remove one of them, and give the other more shards");
+        let (Some(first), Some(second)) = (shards.next(), shards.next()) else { continue };
+        let (name, attributes) = (&second.name, [first, second].map(attribute));
+        let help = match attributes {
+            ["shard", "shard"] => "remove one of them, and give the other more shards",
+            ["spread", "spread"] => "remove one of them: both have 60 partitions for each day",
+            _ => {
+                "keep `spread` for rows that are read by time, or `shard` to divide the writes of each second"
+            }
+        };
+        let [first, second] = attributes;
+        mistake!(errors, key.template.literal => "`{name}` is a `{second}` beside a `{first}` in one PartitionKey, which has at most one of them",
+            help = help);
     }
 }

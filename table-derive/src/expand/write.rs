@@ -6,7 +6,7 @@ use crate::expand::key::{self, parts};
 use crate::expand::property;
 use crate::expand::scope::{hygienic, located};
 use crate::expand::types::Types;
-use crate::growing::{Few, Growing, Growth, Values, few_partitions, growing};
+use crate::growing::{FEW, Few, Growing, Growth, Values, few_partitions, growing};
 use crate::model::{Key, Model, Width};
 use crate::names;
 use crate::tokens::*;
@@ -310,7 +310,7 @@ fn assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
 fn partition_assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
     let at = model.partition.template.literal.span();
     let parts = &model.partition.parts;
-    let has_few = |values: &[Values]| {
+    let has_few = |values: &[Values], limit: u64| {
         let values = values.iter().zip(parts).map(|(values, part)| match values {
             Values::Known(number) => Literal::u64_unsuffixed(*number).to_token_stream(),
             Values::Unknown => {
@@ -318,7 +318,8 @@ fn partition_assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream
                 quote!(_orm::values_of(#part::SHAPE))
             }
         });
-        quote!(_orm::has_few_values(&[#(#values),*]))
+        let limit = Literal::u64_unsuffixed(limit);
+        quote!(_orm::has_few_values(&[#(#values),*], #limit))
     };
     let grows = |growing: &Growing<'_, '_>| {
         let part = growing.part.tokens();
@@ -332,7 +333,7 @@ fn partition_assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream
     let growing = candidates.iter().map(|growing| match &growing.before[..] {
         [] => (false, grows(growing)),
         before => {
-            let (few, grows) = (has_few(before), grows(growing));
+            let (few, grows) = (has_few(before, FEW), grows(growing));
             (true, quote!(#few && #grows))
         }
     });
@@ -351,8 +352,8 @@ fn partition_assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream
         }
         Some(_) => {}
     }
-    if let Few::Unknown(values) = few_partitions(model) {
-        let few = has_few(&values);
+    if let Few::Unknown(values, limit) = few_partitions(model) {
+        let few = has_few(&values, limit);
         match model.entity.allow_single_partition {
             None => assertions.push(quote_spanned!(at=> _orm::assert_many_partitions(#few);)),
             Some(mark) if !types.is_generic() => {

@@ -1,6 +1,6 @@
 //! What the requests of a plan cost, before they are sent.
 //!
-//! Invariant: a call that succeeds stays within the bounds. Exceptions: another writer, the service or the network
+//! Invariant: a call that succeeds stays within the bounds. One that is rejected may not. Exceptions: another writer, the service or the network
 //! makes it send a request again, or it deletes an expired entity to make room.
 
 use crate::figures::bytes;
@@ -17,7 +17,9 @@ use std::ops::Add;
 ///
 /// Not counted: requests that are sent again after a conflict or a failure, those that make room where an insert meets
 /// an [expired](crate::guide::run::expiry) entity, and a read that the feature `cache` spares. Nor are rows of others
-/// that a query reads between the entities whose rows in other partitions a bulk write brings in step together.
+/// that a query reads between the entities whose rows in other partitions a bulk write brings in step together. Nor is
+/// what a rejected write sends to take back what it has prepared: for a duplicate of a value that is
+/// [`unique` over all partitions](crate::guide::work::unique_across), the release of its reservations.
 ///
 /// ```
 /// # use table_orm::{TableEntity, Tables};

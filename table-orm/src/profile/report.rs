@@ -5,7 +5,8 @@ use crate::figures::{Percentiles, grouped};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a table stores. `Display` is a text of at most 100 columns; with `serde` it is JSON.
+/// What a table stores. `Display` is a text of at most 100 columns, and [`json`](Self::json) is for programs. serde reads
+/// that back.
 ///
 /// It holds stored keys and constant values, so treat it as the table itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -76,6 +77,14 @@ impl ProfileReport {
     #[must_use]
     pub fn rows_of(&self, role: RowRole) -> u64 {
         self.kinds.iter().filter(|kind| kind.role == role).map(|kind| kind.rows).sum()
+    }
+
+    /// The report as one JSON object.
+    ///
+    /// # Errors
+    /// When a value has no JSON form. Every value of this version has one.
+    pub fn json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(self)
     }
 
     /// The bytes of all rows, if they were read.

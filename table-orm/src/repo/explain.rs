@@ -19,7 +19,8 @@ pub struct Explained {
     pub in_range: u64,
     /// The rows that the query returns.
     pub matching: u64,
-    /// The requests that the query or scan takes. The service bills each. Large rows take more: this counts pages of keys.
+    /// The requests that the query or scan takes to the end of its range, whatever its `take` says. The service bills
+    /// each. Large rows take more: this counts pages of keys.
     pub transactions: u64,
     /// The requests that it would take without its filter.
     pub transactions_unfiltered: u64,
@@ -100,11 +101,11 @@ impl<R: Row, C, T> List<R, C, T> {
     ///
     /// # Errors
     /// When a key or filter cannot hold one of the values, or the store rejects a request.
-    pub async fn explain(self) -> Result<Explained>
+    pub async fn explain(&self) -> Result<Explained>
     where
         R: 'static,
     {
-        let ListParts { client, query, .. } = self.into_parts();
+        let ListParts { client, query, .. } = self.clone().into_parts();
         let own = client.alive(const { OwnRows::of::<R>() });
         let query = query?;
         let asked = client.only_alive(query.clone());
@@ -152,8 +153,8 @@ impl<U: TableUnion> UnionList<U> {
     ///
     /// # Errors
     /// When a key cannot hold one of the values, or the store rejects a request.
-    pub async fn explain(self) -> Result<Explained> {
-        let listing = self.keys_only();
+    pub async fn explain(&self) -> Result<Explained> {
+        let listing = self.clone().keys_only();
         let now = listing.client.alive(OwnRows::ANY).now;
         let mut counted = Counted::default();
         let mut pages = listing.client.pages(listing.query?);

@@ -1,7 +1,7 @@
 //! How much a stress test can send, by its settings.
 
 use super::calls::{Calls, FIRST_CALLS};
-use super::climb::{HOLDS, RESTS};
+use super::climb::{HOLDS, RESTS, length};
 use super::error::StressError;
 use super::mix::rows_of_a_transaction;
 use super::report::StressBounds;
@@ -35,20 +35,24 @@ impl Stress {
     pub fn bounds(&self) -> Result<StressBounds, StressError> {
         self.check()?;
         // Rows count least where they are written, and have most bytes where they are read.
-        let (least, most, growth) = match &self.calls {
+        let (least, largest, most, growth) = match &self.calls {
             Calls::Rows(mix) => (
                 mix.entities_per_call(self.entity_bytes.saturating_sub(READ_FRAME)),
+                mix.entities_per_call(self.entity_bytes.saturating_add(READ_FRAME)),
                 mix.rows_per_call(),
                 mix.growth(),
             ),
-            Calls::Typed(_) => (1.0, 1.0, 1.0),
+            // What they count is known once some were made.
+            Calls::Typed { .. } => (1.0, f64::INFINITY, 1.0, 1.0),
         };
         let (mut calls, mut steps_sent) = (0.0, 0);
         let (mut time, mut rests) = (Duration::ZERO, Duration::ZERO);
-        let mut add = |steps: u32, rate: f64, length: Duration| {
-            calls += f64::from(steps) * (rate * length.as_secs_f64() / least).ceil();
+        let mut add = |steps: u32, rate: f64, whole: Duration| {
+            // The more an entity counts, the fewer calls are made, and the later they are enough.
+            let shortest = length(whole, rate / least, self.enough_calls);
+            calls += f64::from(steps) * (rate * shortest.as_secs_f64() / least).ceil();
             steps_sent += steps;
-            time += steps * length;
+            time += steps * length(whole, rate / largest, self.enough_calls);
         };
         for search in self.phases() {
             // Each rate is tried once more where it is not kept.
@@ -88,7 +92,7 @@ impl Stress {
     pub(super) fn loaded_rows(&self) -> u32 {
         match &self.calls {
             Calls::Rows(mix) => self.rows.max(mix.least_rows().into()),
-            Calls::Typed(_) => 0,
+            Calls::Typed { .. } => 0,
         }
     }
 }

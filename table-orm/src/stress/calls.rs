@@ -1,11 +1,13 @@
 //! What a stress test calls, over and over.
 
+use super::error::StressError;
 use super::mix::Mix;
-use crate::entity::TableEntity;
+use crate::entity::{EntityRows, TableEntity};
 use crate::error::Error;
 use crate::model::TableName;
 use crate::tables::Tables;
 use futures_util::future::BoxFuture;
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -26,6 +28,8 @@ pub struct Call {
 pub(super) type MakeCall = Arc<dyn Fn(Call) -> BoxFuture<'static, Result<(), Error>> + Send + Sync>;
 /// Makes the calls of an app, of its tables.
 pub(super) type Start = dyn FnOnce(&Tables, TableName) -> MakeCall + Send;
+/// The PartitionKey of what a call writes; `None` where its entity has no valid key, which the call itself reports.
+type PartitionOf = dyn Fn(Call) -> Option<String> + Send + Sync;
 /// Loads what the calls of an app read.
 pub(super) type Load =
     Box<dyn FnOnce(Tables, TableName) -> BoxFuture<'static, Result<(), Error>> + Send>;
@@ -35,7 +39,11 @@ pub(super) enum Calls {
     /// Rows that the test makes up.
     Rows(Mix),
     /// Calls of the app.
-    Typed(Box<Start>),
+    Typed {
+        start: Box<Start>,
+        /// Where that is known.
+        partition_of: Option<Box<PartitionOf>>,
+    },
 }
 
 impl Calls {
@@ -45,10 +53,11 @@ impl Calls {
         C: Fn(Call) -> F + Send + Sync + 'static,
         F: Future<Output = Result<(), Error>> + Send + 'static,
     {
-        Self::Typed(Box::new(move |tables, table| {
+        let start: Box<Start> = Box::new(move |tables, table| {
             let call = start(tables, table);
             Arc::new(move |next| Box::pin(call(next)))
-        }))
+        });
+        Self::Typed { start, partition_of: None }
     }
 
     /// Inserts of generated entities.
@@ -56,12 +65,36 @@ impl Calls {
         generate: impl Fn(Call) -> E + Send + Sync + 'static,
     ) -> Self {
         let generate = Arc::new(generate);
-        Self::typed(move |tables, table| {
+        let known = Arc::clone(&generate);
+        let calls = Self::typed(move |tables, table| {
             let repo = tables.repo_in::<E>(table);
             move |call| {
                 let (repo, generate) = (repo.clone(), Arc::clone(&generate));
                 async move { repo.insert(&generate(call)).await.map(drop) }
             }
-        })
+        });
+        let partition_of = move |call| Some(EntityRows::of(&known(call)).ok()?.partition_key);
+        calls.in_partitions(Box::new(partition_of))
+    }
+
+    fn in_partitions(mut self, known: Box<PartitionOf>) -> Self {
+        if let Self::Typed { partition_of, .. } = &mut self {
+            *partition_of = Some(known);
+        }
+        self
+    }
+
+    /// Checks that the calls for that many partitions write to as many, as far as it is known.
+    pub fn check_partitions(&self, asked: u32) -> Result<(), StressError> {
+        let Self::Typed { partition_of: Some(partition_of), .. } = self else { return Ok(()) };
+        let calls = (0..asked.max(FIRST_CALLS))
+            .map(|number| Call { number: number.into(), partition: number % asked });
+        let Some(keys) = calls.map(partition_of).collect::<Option<BTreeSet<_>>>() else {
+            return Ok(());
+        };
+        match keys.len() {
+            found if found == asked as usize => Ok(()),
+            found => Err(StressError::Partitions { asked, found }),
+        }
     }
 }

@@ -128,14 +128,6 @@ impl Climb<'_> {
         phase
     }
 
-    /// How long that many calls a second are sent.
-    fn time(&self, kind: StepKind, rate: f64) -> Duration {
-        let whole = if kind == StepKind::Ramp { self.step_time } else { self.hold_time };
-        let enough =
-            self.enough_calls.map_or(1.0, |calls| f64::from(calls) / (rate * whole.as_secs_f64()));
-        whole.mul_f64(enough.clamp(LEAST_TIME, 1.0))
-    }
-
     /// Sends calls at a rate, in entities a second, and adds the step to the phase.
     async fn step<'p>(
         &mut self,
@@ -144,7 +136,8 @@ impl Climb<'_> {
         offered: f64,
     ) -> Result<&'p StressStep, Ending> {
         let rate = offered / self.entities_per_call;
-        let time = self.time(kind, rate);
+        let whole = if kind == StepKind::Ramp { self.step_time } else { self.hold_time };
+        let time = length(whole, rate, self.enough_calls);
         let planned = rate * time.as_secs_f64();
         if self.requests as f64 + planned * self.requests_per_call > self.most_requests as f64 {
             return Err(Ending::MostRequests);
@@ -190,6 +183,12 @@ impl Climb<'_> {
         let step = phase.steps.push_mut(step);
         if driven.is_stopped { Err(Ending::Stopped) } else { Ok(step) }
     }
+}
+
+/// How long that many calls a second are sent.
+pub(super) fn length(whole: Duration, rate: f64, enough_calls: Option<u32>) -> Duration {
+    let enough = enough_calls.map_or(1.0, |calls| f64::from(calls) / (rate * whole.as_secs_f64()));
+    whole.mul_f64(enough.clamp(LEAST_TIME, 1.0))
 }
 
 fn outcome(driven: &Driven, planned: f64, time: Duration, below: &Counts) -> StepOutcome {

@@ -45,6 +45,17 @@ pub enum StressError {
         /// The bytes of each.
         bytes: usize,
     },
+    /// The generated entities are in more or fewer partitions than the test has. Nothing was sent.
+    #[error(
+        "the entities for a test of {asked} partitions are in {found}, so it would measure another load; nothing was \
+         sent. Make the PartitionKey from `call.partition` alone; `calls` takes calls that write elsewhere"
+    )]
+    Partitions {
+        /// The partitions of the test: one at first, and then as many as were asked for.
+        asked: u32,
+        /// Those of the entities.
+        found: usize,
+    },
     /// A layer rejects its settings. Nothing was sent.
     #[error(transparent)]
     Layer(#[from] LayerError),

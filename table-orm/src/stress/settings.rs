@@ -144,7 +144,9 @@ impl Stress {
         self
     }
 
-    /// Inserts entities that a function makes, each with keys of its own.
+    /// Inserts entities that a function makes, each with keys of its own. Entities for one
+    /// [`partition`](Call::partition) have one PartitionKey, and those for others have others: the test calls the
+    /// function to check that before it sends anything.
     pub fn entities<E: TableEntity + Send + Sync + 'static>(
         mut self,
         generate: impl Fn(Call) -> E + Send + Sync + 'static,
@@ -324,6 +326,9 @@ impl Stress {
         }
         within("the rows of a partition", self.rows.into(), 1.0, 1e6)?;
         within("the number of partitions", self.partitions.into(), 1.0, 1000.0)?;
+        for search in self.phases() {
+            self.calls.check_partitions(search.partitions)?;
+        }
         within("the highest rate in a partition", self.most_in_partition, 1.0, most)?;
         within("the highest rate in all", self.most_in_all, 1.0, most)?;
         within("the first rate", self.first.unwrap_or(1.0), 0.01, most)?;

@@ -96,7 +96,7 @@ impl Run {
         let start = async {
             match calls {
                 Calls::Rows(mix) => self.load(mix, loaded, entity_bytes, partitions).await,
-                Calls::Typed(start) => self.first_calls(start, load, partitions).await,
+                Calls::Typed { start, .. } => self.first_calls(start, load, partitions).await,
             }
         };
         let calls = tokio::select! {

@@ -412,6 +412,47 @@ fn a_test_that_ended_before_it_kept_a_rate_says_nothing_of_a_target() {
 }
 
 #[test]
+fn bounds_count_that_each_rate_ends_after_enough_calls() {
+    let stress = || short(400).partitions(1).hold_time(Duration::from_secs(60));
+    let (whole, early) =
+        (stress().bounds().unwrap(), stress().enough_calls(1000).bounds().unwrap());
+    assert!(2 * early.requests < whole.requests, "{early}\n{whole}");
+    assert!(early.seconds_if_prompt < whole.seconds_if_prompt, "{early}\n{whole}");
+    let report = on_virtual_time(stress().enough_calls(1000).run()).unwrap();
+    assert!(report.requests <= early.requests, "{report}");
+    assert!(report.seconds <= early.seconds, "{report}");
+    // What a call of the app counts is not known yet.
+    let typed = |stress: Stress| stress.calls(|_, _| |_| async { Ok(()) }).bounds().unwrap();
+    let (whole, early) = (typed(stress()), typed(stress().enough_calls(1000)));
+    assert!((early.seconds - whole.seconds).abs() < 1e-9, "{early}\n{whole}");
+}
+
+#[derive(Debug, crate::TableEntity)]
+#[table(crate = crate, name = "readings", partition = "{sensor}", row = "{number:012}")]
+struct Reading {
+    sensor: u64,
+    #[table(max = 999_999_999_999)]
+    number: u64,
+}
+
+#[test]
+fn entities_of_other_partitions_than_the_test_has_are_refused_before_anything_is_sent() {
+    let found = |sensor: fn(super::Call) -> u64| {
+        let stress = short(100).partitions(4);
+        let stress =
+            stress.entities(move |call| Reading { sensor: sensor(call), number: call.number });
+        match stress.bounds() {
+            Err(StressError::Partitions { asked, found }) => Some((asked, found)),
+            other => other.map(|_| None).unwrap(),
+        }
+    };
+    assert_eq!(found(|call| call.partition.into()), None);
+    assert_eq!(found(|_| 7), Some((4, 1)));
+    assert_eq!(found(|call| u64::from(call.partition) / 2), Some((4, 2)));
+    assert_eq!(found(|call| call.number), Some((1, 10)));
+}
+
+#[test]
 fn settings_outside_their_limits_are_refused_before_anything_is_sent() {
     let stress = || Stress::new(EmbeddedStore::in_memory().unwrap());
     let refused: [(&str, Stress); 9] = [

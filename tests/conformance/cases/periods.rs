@@ -9,7 +9,7 @@ use table_orm::{ScanPermit, TableEntity, TableName};
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "readings", partition = "{sensor}", bucket(month, at))]
 #[row(by_time, key = "AT:{at}")]
-#[row(by_id, key = "ID:{id:05}")]
+#[row(by_id, key = "ID:{id:05}", allow_key_conflict)]
 struct Reading {
     sensor: String,
     at: DateTime,

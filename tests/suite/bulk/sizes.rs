@@ -14,7 +14,7 @@ use uuid::Uuid;
 #[derive(Debug, Clone, TableEntity)]
 #[table(name = "notes", partition = "{owner}")]
 #[row(by_title, key = "T|{title}")]
-#[row(by_number, key = "N|{number:05}")]
+#[row(by_number, key = "N|{number:05}", allow_key_conflict)]
 struct Note {
     owner: String,
     title: String,

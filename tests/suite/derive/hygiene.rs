@@ -220,7 +220,7 @@ pub mod hostile {
             $(#[$attr])*
             #[table(name = "registrations", partition = "{event}", escape = encode)]
             #[row(by_team, key = "TEAM:{team}")]
-            #[row(by_more, key = "MORE:{up}", when = $when, exclude(slots))]
+            #[row(by_more, key = "MORE:{up}", when = $when, exclude(slots), allow_key_conflict)]
             #[component(up = desc(number))]
             pub struct $name<$param, const $len: p::usize>
             where

@@ -16,7 +16,7 @@ use uuid::Uuid;
 #[row(plain, key = "A:{number}_{flag}_{letter}_{id}_{text}")]
 #[row(padded, key = "B:{number:06}{small_up}{number_down:06}{number_up:07}")]
 #[row(whole, key = "C:{number_all}{small_down}{at}{newest}{oldest}")]
-#[row(text, key = "D:{lower_text}__{twice}")]
+#[row(text, key = "D:{lower_text}__{twice}", allow_key_conflict)]
 #[component(number_down = desc(number), number_up = asc(number), number_all = asc(number))]
 #[component(small_up = biased(small))]
 #[component(small_down = desc(small), newest = desc(at), oldest = asc(at))]
@@ -102,7 +102,7 @@ fn ranges_follow_the_order_of_values() {
 #[table(name = "runners", partition = "all", allow_single_partition)]
 #[row(by_id, key = "ID:{id:04}")]
 #[row(by_finish, key = "FIN:{finished_first}__{id:04}", exclude(note))]
-#[row(by_team, key = "TEAM:{team}")]
+#[row(by_team, key = "TEAM:{team}", allow_key_conflict)]
 #[row(winners, key = "WIN:{id:04}", when = Runner::has_won)]
 #[component(finished_first = asc(finished))]
 struct Runner {
@@ -220,7 +220,7 @@ struct Follow {
 #[derive(Debug, TableEntity)]
 #[table(name = "lossy", partition = "{owner}")]
 #[row(first, key = "A:{name}")]
-#[row(second, key = "B:{name_low}")]
+#[row(second, key = "B:{name_low}", allow_key_conflict)]
 #[component(name_low = lower(name))]
 struct Lossy {
     owner: Uuid,
@@ -229,10 +229,10 @@ struct Lossy {
 
 #[derive(Debug, TableEntity)]
 #[table(name = "follownot", partition = "{owner}")]
-#[row(first, key = "A:{name_low}")]
+#[row(first, key = "A:{name_low}", allow_key_conflict)]
 #[row(second, key = "B:{name}")]
 #[row(third, key = "C:{name}", canonical, allow_duplicate)]
-#[row(fourth, key = "D:{hour}", when = NotFollow::early)]
+#[row(fourth, key = "D:{hour}", when = NotFollow::early, allow_key_conflict)]
 #[component(name_low = lower(name))]
 struct NotFollow {
     #[table(key_only)]
@@ -398,10 +398,10 @@ struct Moment(OffsetDateTime);
 #[table(name = "moments", partition = "{one}")]
 #[row(oldest, key = "A:{at}")]
 #[row(newest, key = "B:{newest_first}")]
-#[row(by_moment, key = "C:{moment}")]
-#[row(by_clock, key = "D:{clock}")]
-#[row(by_width, key = "E:{tick:01}")]
-#[row(by_tick, key = "F:{most_first:01}")]
+#[row(by_moment, key = "C:{moment}", allow_key_conflict)]
+#[row(by_clock, key = "D:{clock}", allow_key_conflict)]
+#[row(by_width, key = "E:{tick:01}", allow_key_conflict)]
+#[row(by_tick, key = "F:{most_first:01}", allow_key_conflict)]
 #[component(newest_first = desc(at), most_first = desc(tick))]
 struct Tick {
     one: u8,
@@ -482,10 +482,10 @@ struct Inner(ChronoInstant);
 #[table(name = "clocks", partition = "{one}")]
 #[row(by_outer, key = "A:{outer}")]
 #[row(by_newest_outer, key = "B:{newest_outer}")]
-#[row(by_stamp, key = "C:{stamp}")]
-#[row(by_newest_stamp, key = "D:{newest_stamp}")]
-#[row(by_chrono_time, key = "E:{chrono_time}")]
-#[row(by_jiff_time, key = "F:{jiff_time}")]
+#[row(by_stamp, key = "C:{stamp}", allow_key_conflict)]
+#[row(by_newest_stamp, key = "D:{newest_stamp}", allow_key_conflict)]
+#[row(by_chrono_time, key = "E:{chrono_time}", allow_key_conflict)]
+#[row(by_jiff_time, key = "F:{jiff_time}", allow_key_conflict)]
 #[component(newest_outer = desc(outer), newest_stamp = desc(stamp))]
 struct Clock {
     one: u8,

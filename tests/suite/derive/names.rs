@@ -14,9 +14,9 @@ mod renamed {
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "aaa", partition = "{list}", crate = renamed::orm)]
 #[row(row, key = "A:{path}__{key}__{row}__{partition}")]
-#[row(t, key = "B:{type}__{self_}")]
-#[row(list, key = "C:{out}{name_in}__{name}")]
-#[row(s, key = "D:{ID}__{S}")]
+#[row(t, key = "B:{type}__{self_}", allow_key_conflict)]
+#[row(list, key = "C:{out}{name_in}__{name}", allow_key_conflict)]
+#[row(s, key = "D:{ID}__{S}", allow_key_conflict)]
 #[row(keys, partition = "{key}__{partition}", key = "E:{list}__{path}__{row}", eventual)]
 #[allow(non_snake_case)]
 struct T {
@@ -153,7 +153,7 @@ mod generations {
     #[derive(Debug, TableEntity)]
     #[table(name = "aaa", partition = "{a}")]
     #[row(by_b, key = "B:{b:03}")]
-    #[row(by_c, key = "C:{c}", include(d))]
+    #[row(by_c, key = "C:{c}", include(d), allow_key_conflict)]
     pub struct Item {
         pub a: u8,
         pub b: u8,
@@ -296,7 +296,7 @@ fn an_entity_can_live_in_a_function() {
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "generic", partition = "{id}")]
 #[row(by_value, key = "V:{value}__{count}")]
-#[row(by_id, key = "I:{id}", include(value))]
+#[row(by_id, key = "I:{id}", include(value), allow_key_conflict)]
 struct Generic<T, U = u8, const N: usize = 2>
 where
     T: Part + Property + Send + Sync,
@@ -367,7 +367,7 @@ mod called_alike {
     #[table(name = "aaa", partition = "{id}")]
     #[row(all, key = "A:{computed}", canonical)]
     #[row(some, key = "B:{size}__{computed}", when = row)]
-    #[row(others, key = "C:{valued}", when = key)]
+    #[row(others, key = "C:{valued}", when = key, allow_key_conflict)]
     #[component(computed = with(key_text), valued = with(value))]
     pub struct Alike {
         pub id: u8,

@@ -13,8 +13,8 @@ use time::{Duration, OffsetDateTime};
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "bookings", partition = "{room}", expires = until)]
 #[row(by_id, key = "ID:{id:05}")]
-#[row(by_desk, key = "DESK:{desk}")]
-#[row(by_badge, key = "BADGE:{badge}", include())]
+#[row(by_desk, key = "DESK:{desk}", allow_key_conflict)]
+#[row(by_badge, key = "BADGE:{badge}", include(), allow_key_conflict)]
 #[row(by_day, key = "DAY:{day}__{id:05}", partition = "D:{room}", eventual)]
 struct Booking {
     room: String,

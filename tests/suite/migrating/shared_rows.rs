@@ -22,7 +22,7 @@ struct DeskV1 {
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "desks2", partition = "{room}", migrate_from = DeskV1)]
 #[row(by_number, key = "DESK:{n:08}")]
-#[row(by_guest, key = "GUEST:{guest}")]
+#[row(by_guest, key = "GUEST:{guest}", allow_key_conflict)]
 struct Desk {
     room: String,
     n: u32,

@@ -117,7 +117,7 @@ async fn two_entities_with_one_index_key_are_reported() {
 #[derive(Debug, table_orm::TableEntity)]
 #[table(name = "shirts", partition = "{team}")]
 #[row(by_id, key = "ID:{id:05}")]
-#[row(by_size, key = "SIZE:{size}")]
+#[row(by_size, key = "SIZE:{size}", allow_key_conflict)]
 struct Shirt {
     team: String,
     id: u32,

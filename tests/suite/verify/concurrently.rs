@@ -88,7 +88,7 @@ async fn orphans_that_are_deleted_in_between_do_not_stop_the_others() {
 #[derive(Debug, TableEntity)]
 #[table(name = "shirts", partition = "{team}")]
 #[row(by_id, key = "ID:{id:05}")]
-#[row(by_size, key = "SIZE:{size}")]
+#[row(by_size, key = "SIZE:{size}", allow_key_conflict)]
 struct Shirt {
     team: String,
     id: u32,

@@ -169,7 +169,7 @@ async fn findings_of_another_entity_are_not_acted_upon() {
 #[derive(Debug, Clone, table_orm::TableEntity)]
 #[table(name = "desks", partition = "{office}")]
 #[row(by_id, key = "ID:{id:05}")]
-#[row(by_desk, key = "DESK:{desk:03}", include(id))]
+#[row(by_desk, key = "DESK:{desk:03}", include(id), allow_key_conflict)]
 struct Seat {
     office: String,
     id: u32,

@@ -8,6 +8,10 @@ enum Period {
     Second,
     #[key("3")]
     Third,
+    #[key("4")]
+    Fourth,
+    #[key("5")]
+    Overtime,
 }
 
 #[derive(TableEntity)]

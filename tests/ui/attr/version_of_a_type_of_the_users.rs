@@ -7,7 +7,7 @@ struct Version;
 #[derive(TableEntity)]
 #[table(name = "runs", partition = "{club}")]
 #[row(by_day, key = "D:{day:05}")]
-#[row(by_club, key = "C:{club}")]
+#[row(by_club, key = "C:{club}", allow_key_conflict)]
 struct Run {
     club: String,
     day: u32,

@@ -3,7 +3,7 @@ use table_orm::{Projection, Repo, TableEntity};
 #[derive(TableEntity)]
 #[table(name = "clubs", partition = "{city}")]
 #[row(by_founded, key = "Y:{founded:04}")]
-#[row(by_name, key = "N:{low}", include())]
+#[row(by_name, key = "N:{low}", include(), allow_key_conflict)]
 #[component(low = lower(name))]
 struct Club {
     city: String,

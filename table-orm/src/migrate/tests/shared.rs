@@ -27,7 +27,7 @@ pub(super) struct StallV1 {
 #[derive(Debug, Clone, TableEntity)]
 #[table(crate = table_orm, name = "stalls2", partition = "N{room}", migrate_from = StallV1)]
 #[row(by_number, key = "ROW:{number:08}")]
-#[row(by_slot, key = "SLOT:{slot:03}")]
+#[row(by_slot, key = "SLOT:{slot:03}", allow_key_conflict)]
 pub(super) struct Stall {
     room: u64,
     number: u64,

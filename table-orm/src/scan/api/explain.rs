@@ -41,7 +41,7 @@ impl<T, R> Scan<T, R> {
     /// }
     /// let scan = runners.scan(ScanPermit::because("is an index row worth it?"));
     /// // Each runner has two rows.
-    /// assert_eq!(scan.clone().explain().await?.density(), 0.5);
+    /// assert_eq!(scan.explain().await?.density(), 0.5);
     /// let boston = scan.partitions_in(Runner::partition("Boston")..=Runner::partition("Boston"));
     /// let masters = boston.filter(|row| row.age.ge(40)).explain().await?;
     /// assert_eq!((masters.matching, masters.transactions), (1, 1));
@@ -51,8 +51,8 @@ impl<T, R> Scan<T, R> {
     ///
     /// # Errors
     /// As [`count`](Self::count).
-    pub async fn explain(self) -> Result<Explained> {
-        let scan = Self { limit: None, skip: None, ..self.without_checkpoint() };
+    pub async fn explain(&self) -> Result<Explained> {
+        let scan = Self { limit: None, skip: None, ..self.clone().without_checkpoint() };
         let whole = scan.whole();
         let matching = scan.counted().await?;
         let range = match whole {

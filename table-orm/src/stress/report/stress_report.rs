@@ -6,7 +6,7 @@ use super::verdict::{Shards, TargetScope, Verdict};
 use serde::Serialize;
 
 /// What a stress test has found. `Display` shows it as text, [`html`](Self::html) as a page, and
-/// `Serialize` as JSON.
+/// [`json`](Self::json) as JSON.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct StressReport {
@@ -51,6 +51,14 @@ impl StressReport {
     #[must_use]
     pub fn sustained_in_all(&self) -> Option<Sustained> {
         self.sustained(TargetScope::All)
+    }
+
+    /// The report as one JSON object.
+    ///
+    /// # Errors
+    /// When a value has no JSON form. Every value of this version has one.
+    pub fn json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(self)
     }
 
     fn sustained(&self, scope: TargetScope) -> Option<Sustained> {

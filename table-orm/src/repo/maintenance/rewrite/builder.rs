@@ -141,7 +141,9 @@ impl<'a, E: TableEntity> Rewrite<'a, E> {
     }
 
     /// Returns the first request for canonical rows, and what the writes cost for each entity that it finds. Sends
-    /// nothing. [`Plan::cost_of`] says what the call costs for a number of entities.
+    /// nothing. [`Plan::cost_of`] says what the call costs for a number of entities. For a type with rows in other
+    /// partitions, or with values that are unique over all of them, that has no upper bound: how many requests bring
+    /// these in step depends on what is stored.
     ///
     /// # Errors
     /// When a key cannot hold one of the values, or the token belongs to another rewrite.
