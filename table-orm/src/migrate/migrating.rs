@@ -5,6 +5,7 @@ use super::check_sums::check_sums;
 use super::form::Form;
 use super::held::{Held, Stored};
 use super::instant::is_alive_at;
+use super::land::may_be_written;
 use super::marker::Marker;
 use super::migrates::Migrates;
 use super::old_key::old_key;
@@ -118,14 +119,15 @@ impl<E: Migrates> Migrating<E> {
     }
 
     /// Reads the entity under a new key, with what `save` and `delete` need. As many requests as [`get`](Self::get).
-    /// Finishes the move of an entity that another client was moving.
+    /// Finishes the move of an entity that another client was moving, unless another entity has one of its index rows.
     ///
     /// It takes one complete key, so it returns an `Option`. [`Repo::load`](Repo::load) takes any query and returns a set,
     /// of which `optional` is the same.
     ///
     /// # Errors
     /// As [`get`](Self::get); [`MigrationError::Unlanded`] when the store does not answer the end of such a move, and
-    /// [`MigrationError::RowTaken`] when another row is in its way.
+    /// [`MigrationError::RowTaken`] when another row is in its way; where that is an index row, only of a type with
+    /// `outbox`.
     pub async fn load<Q>(&self, key: Q) -> Result<Option<Held<E>>>
     where
         Q: CompleteKey + CanonicalKeyOf<E>,
@@ -146,8 +148,16 @@ impl<E: Migrates> Migrating<E> {
                     Held { entity, key: key.clone(), stored: Stored::Old(old) }
                 }
                 Located::Parcel(parcel) => {
-                    self.finish_or_wait(&parcel, &mut attempts).await?;
-                    continue;
+                    match self.finish_or_wait(&parcel, &mut attempts).await {
+                        Err(taken) if may_be_written::<E>(&taken) => {
+                            let entity = parcel.entity.clone();
+                            Held { entity, key: key.clone(), stored: Stored::Parcel(parcel) }
+                        }
+                        landed => {
+                            landed?;
+                            continue;
+                        }
+                    }
                 }
                 Located::Nowhere => return Ok(None),
             }));

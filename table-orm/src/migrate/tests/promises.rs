@@ -42,7 +42,7 @@ fn each_unique_value_has_one_holder_in_either_form() {
 
 #[test]
 fn no_entity_takes_the_index_row_of_another() {
-    all_hold(dose(25, 1_000), |seed| simulate::<Stall>(seed, None));
+    all_hold(dose(40, 1_000), |seed| simulate::<Stall>(seed, None));
 }
 
 #[test]
@@ -88,5 +88,7 @@ fn each_part_of_the_protocol_is_needed() {
     for part in [GuardFollows, GuardTaken, GuardInserted, GuardReleased] {
         is_needed(part, 0..3000, |seed| simulate::<Desk>(seed, Some(part)));
     }
-    is_needed(IndexInserted, 0..3000, |seed| simulate::<Stall>(seed, Some(IndexInserted)));
+    for part in [Consumed, IndexInserted] {
+        is_needed(part, 0..3000, |seed| simulate::<Stall>(seed, Some(part)));
+    }
 }
