@@ -3,6 +3,7 @@
 use super::elements::{TaggedAway, TaggedWithin};
 use super::expiring::{PassAway, PassWithin};
 use super::guarded::Desk;
+use super::pictured::{PicturedAway, PicturedWithin};
 use super::reported::{ReportedAway, ReportedWithin};
 use super::shared::Stall;
 use super::simulation::simulate;
@@ -49,6 +50,12 @@ fn no_entity_takes_the_index_row_of_another() {
 fn nothing_is_lost_or_doubled_with_a_row_for_each_element() {
     all_hold(dose(25, 1_000), |seed| simulate::<TaggedWithin>(seed, None));
     all_hold(dose(25, 1_000), |seed| simulate::<TaggedAway>(seed, None));
+}
+
+#[test]
+fn values_over_several_properties_are_whole_in_either_form() {
+    all_hold(dose(6, 300), |seed| simulate::<PicturedWithin>(seed, None));
+    all_hold(dose(6, 300), |seed| simulate::<PicturedAway>(seed, None));
 }
 
 #[test]
