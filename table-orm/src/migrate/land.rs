@@ -108,10 +108,3 @@ fn row_taken<E: Migrates>(rows: &EntityRows, taken: Rejection) -> Error {
     let (taken_by, index_row) = (taken.row_key, taken.index_row);
     MigrationError::RowTaken { entity, key, taken_by, index_row }.into()
 }
-
-/// Whether an entity cannot land that can be written where it waits. The event of such a write would not say what it
-/// changed, so an entity with an outbox is not.
-pub(super) const fn may_be_written<E: Migrates>(error: &Error) -> bool {
-    matches!(error, Error::Migration(MigrationError::RowTaken { index_row: Some(_), .. }))
-        && E::OUTBOX.is_none()
-}

@@ -5,7 +5,6 @@ use super::check_sums::check_sums;
 use super::form::Form;
 use super::held::{Held, Stored};
 use super::instant::is_alive_at;
-use super::land::may_be_written;
 use super::marker::Marker;
 use super::migrates::Migrates;
 use super::old_key::old_key;
@@ -13,7 +12,7 @@ use super::old_place::{AtOld, OldEntity};
 use super::parcel::Parcel;
 use super::stays::same_table;
 use crate::entity::{CanonicalKeyOf, CompleteKey, Loaded, TableEntity, keys_of};
-use crate::error::{MigrationError, Result};
+use crate::error::{Error, MigrationError, Result};
 use crate::model::TableName;
 use crate::plan::{CanonicalKey, Connection, Found, MeasuredBatch, TableClient};
 use crate::repo::Repo;
@@ -256,6 +255,13 @@ impl<E: Migrates> Migrating<E> {
         old.partition_key == new
             && self.old.table().as_str().eq_ignore_ascii_case(self.new.table().as_str())
     }
+}
+
+/// Whether an entity cannot land that can be written where it waits. The event of such a write would not say what it
+/// changed, so an entity with an outbox is not.
+const fn may_be_written<E: Migrates>(error: &Error) -> bool {
+    matches!(error, Error::Migration(MigrationError::RowTaken { index_row: Some(_), .. }))
+        && E::OUTBOX.is_none()
 }
 
 /// Whether an entity may have a row for each element of a field.
