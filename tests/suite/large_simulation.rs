@@ -1,21 +1,24 @@
 //! Large values among clients that meet faults, late writes and each other, and end anywhere: what an entity refers to is
 //! whole and its own, answers are true, and nothing stays.
 
+use super::large_tampering::{LeftOut, Tampering};
 use bytes::Bytes;
 use futures_util::future::join_all;
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
+use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::blobs::BlobsAround;
 use support::clock::{Clock, with_clock};
 use support::{dose, draw, on_virtual_time};
-use table_orm::blobs::MemoryBlobs;
+use table_orm::blobs::{Blobs as _, MemoryBlobs, PART_BYTES};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::layer::{Faults, Retry};
-use table_orm::model::ETag;
+use table_orm::model::{ETag, Edm};
 use table_orm::property::Large;
 use table_orm::query::Complete;
-use table_orm::repo::LargeValueError;
+use table_orm::repo::{LargeValueError, Table};
 use table_orm::store::{Batch, Middleware, Operation, Store, StoreError};
 use table_orm::{Error, Repo, Result, TableEntity, TableName, Tables};
 use tokio::time::{sleep, timeout};
@@ -139,6 +142,10 @@ impl Client<'_> {
 
     async fn write(&self, step: u64, id: u32, stamp: i64) -> Result<()> {
         let new = self.film(id, stamp).await?;
+        if self.dice(step, "waits", 3) == 0 {
+            // No entity refers to its values yet.
+            sleep(Duration::from_millis(self.dice(step, "wait", 8_000))).await;
+        }
         let films = &self.films;
         match self.dice(step, "write", 9) {
             0 => films.insert(&new).await.map(drop),
@@ -214,11 +221,11 @@ impl Client<'_> {
     async fn step(&self, step: u64) {
         let id = 1 + self.dice(step, "id", 2) as u32;
         let stamp = (self.number * 1000 + step + 1) as i64;
-        let (end, writes) = match self.dice(step, "kind", 10) {
+        let (end, writes) = match self.dice(step, "kind", 12) {
             0 => (self.life(step, self.read(id, true)).await, false),
             1 => (self.life(step, self.read(id, false)).await, false),
-            2 => (self.life(step, self.clean(id)).await, false),
-            3 => (self.life(step, self.delete(step, id)).await, false),
+            2..5 => (self.life(step, self.clean(id)).await, false),
+            5 => (self.life(step, self.delete(step, id)).await, false),
             _ => (self.life(step, self.write(step, id, stamp)).await, true),
         };
         match end {
@@ -239,6 +246,89 @@ impl Client<'_> {
         let Some(stored) = self.films.load(key(id)).await?.optional()? else { return Ok(()) };
         sleep(Duration::from_millis(self.dice(step, "pause", 200))).await;
         self.films.delete(stored).await
+    }
+
+    async fn all(&self) -> Vec<Film> {
+        self.films.list(Film::partition("s").by_id()).collect().await.unwrap()
+    }
+
+    /// Every value is there as its write stored it, and nothing else. Returns the number of rows with values.
+    async fn whole(&self, rows: &Table, blobs: Option<&MemoryBlobs>) -> usize {
+        let (seed, mut ids, mut expected) = (self.seed, 0, 0);
+        for film in self.all().await {
+            let title =
+                self.films.get(Film::partition("s").by_title().title(&film.title).id(film.id));
+            assert_eq!(title.await.unwrap().as_ref(), Some(&film), "seed {seed}");
+            let trailer = self.films.read_large(&film, |film| &film.trailer).await.unwrap();
+            let poster = self.films.read_large(&film, |film| &film.poster).await.unwrap();
+            assert_eq!(poster.is_some(), film.stamp % 3 == 0, "seed {seed}: {film:?}");
+            for (value, field) in [(trailer, "trailer"), (poster, "poster")] {
+                let Some(value) = value else { continue };
+                self.check(&value, field);
+                let is_own = value == bytes(film.stamp, length(film.stamp, seed, field));
+                assert!(is_own, "seed {seed}: {field} of {film:?}");
+                if value.len() > INLINE {
+                    ids += 1;
+                    expected += if blobs.is_some() { 2 } else { value.len().div_ceil(CHUNK) };
+                }
+            }
+        }
+        let left = rows.list("s", "LOB:".."LOB;").collect().await.unwrap();
+        assert_eq!(left.len(), expected, "seed {seed}");
+        if let Some(blobs) = blobs {
+            assert_eq!(blobs.names().len(), ids, "seed {seed}");
+        }
+        expected
+    }
+
+    /// A write that is refused removes no value, and none is stored that was removed.
+    async fn refused(&self) {
+        for (film, stamp) in self.all().await.iter().zip(200_000..) {
+            let mut stale = self.films.load(key(film.id)).await.unwrap().one().unwrap();
+            self.films.update(key(film.id), |film| film.title = "u".to_owned()).await.unwrap();
+            let new = self.film(film.id, stamp).await.unwrap();
+            *stale = new.clone();
+            let refused = self.films.save(&mut stale).await;
+            assert!(matches!(refused, Err(Error::Conflict(_))), "seed {}: {refused:?}", self.seed);
+            self.films.remove_unused_values(key(film.id)).await.unwrap();
+            let stored = self.films.update(key(film.id), |film| *film = new.clone()).await;
+            let mut values = iter::once(&new.trailer).chain(&new.poster);
+            let is_right = match stored {
+                Ok(_) => values.all(|value| value.inline().is_some()),
+                Err(Error::LargeValue(LargeValueError::Gone { .. })) => true,
+                Err(_) => false,
+            };
+            assert!(is_right, "seed {}: {new:?}", self.seed);
+        }
+    }
+
+    /// No value is read whose bytes are others.
+    async fn damaged(&self, rows: &Table, blobs: Option<&MemoryBlobs>) {
+        for name in blobs.map(MemoryBlobs::names).into_iter().flatten() {
+            let blobs = blobs.unwrap();
+            let mut data = blobs.read(&name, 0, PART_BYTES).await.unwrap().unwrap().to_vec();
+            data[9] ^= 1;
+            blobs.delete(&name).await.unwrap();
+            let version = blobs.create(&name).await.unwrap();
+            blobs.stage(&name, 0, data.into()).await.unwrap();
+            blobs.commit(&name, &version, 1).await.unwrap();
+        }
+        for mut row in rows.list("s", "LOB:".."LOB;").collect().await.unwrap() {
+            if let Some(Edm::Binary(data)) = row.properties.get_mut("Data00") {
+                data[0] ^= 1;
+                rows.insert_or_replace(&row).await.unwrap();
+            }
+        }
+        for film in self.all().await.iter().filter(|film| film.trailer.len() > INLINE as u64) {
+            let read = self.films.read_large(film, |film| &film.trailer).await;
+            let is_found = matches!(&read, Err(Error::LargeValue(LargeValueError::Damaged { .. })));
+            assert!(
+                is_found,
+                "seed {}: {:?}",
+                self.seed,
+                read.map(|read| read.map(|read| read.len()))
+            );
+        }
     }
 
     /// One call, some of which end on their way.
@@ -265,11 +355,14 @@ impl Client<'_> {
     }
 }
 
-async fn run(seed: u64) -> [usize; 3] {
+async fn run(seed: u64, left_out: Option<LeftOut>) -> [usize; 3] {
     let inner = Arc::new(EmbeddedStore::in_memory().unwrap());
     let applied = Arc::<Mutex<BTreeSet<i64>>>::default();
     let observer = Observer { inner: inner.clone(), applied: Arc::clone(&applied) };
     let (ahead, clock): (_, Clock) = with_clock(Arc::new(observer));
+    // Pages are cut at random, also when nothing else fails.
+    let pages = Faults::seeded(seed).cut_pages(0.3).short_pages(0.3).empty_pages(0.2);
+    let pages = pages.store(Arc::new(ahead)).unwrap();
     let network = Faults::seeded(seed)
         .late(0.03)
         .latest(LATEST)
@@ -279,12 +372,13 @@ async fn run(seed: u64) -> [usize; 3] {
         .lost_requests(0.03)
         .slow(0.5)
         .slowest(Duration::from_millis(300))
-        .store(Arc::new(ahead))
+        .store(Arc::new(pages))
         .unwrap();
     network.disable();
     let blobs = (seed % 2 == 1).then(MemoryBlobs::new);
     let connect = |number: u64| {
-        let builder = Tables::builder(network.clone()).bare();
+        let store = Tampering { inner: Arc::new(network.clone()), left_out };
+        let builder = Tables::builder(store).bare();
         let builder = match &blobs {
             Some(blobs) if number == 99 => builder.blobs(blobs.clone()),
             Some(blobs) => {
@@ -322,47 +416,38 @@ async fn run(seed: u64) -> [usize; 3] {
             assert!(!applied.contains(stamp), "seed {seed}: {stamp} was told: {error}");
         }
     }
+    let reader = Client { films: last.clone(), seed, number: 99, told: &told };
+    reader.refused().await;
     clock.forward(2 * 24 * 60 * 60);
     let found = last.verify(Film::partition("s")).await.unwrap().findings;
     let values = found.into_iter().filter(|one| one.row == "large value");
     last.repair(values).await.all().unwrap();
-    let (mut ids, mut rows) = (0, 0);
-    let reader = Client { films: last.clone(), seed, number: 99, told: &told };
-    for film in last.list(Film::partition("s").by_id()).collect().await.unwrap() {
-        let title = last.get(Film::partition("s").by_title().title(&film.title).id(film.id));
-        assert_eq!(title.await.unwrap().as_ref(), Some(&film), "seed {seed}");
-        let trailer = last.read_large(&film, |film| &film.trailer).await.unwrap().unwrap();
-        let poster = last.read_large(&film, |film| &film.poster).await.unwrap();
-        reader.check(&trailer, "trailer");
-        assert!(trailer == bytes(film.stamp, length(film.stamp, seed, "trailer")), "seed {seed}");
-        assert_eq!(poster.is_some(), film.stamp % 3 == 0, "seed {seed}: {film:?}");
-        if let Some(poster) = &poster {
-            assert!(
-                *poster == bytes(film.stamp, length(film.stamp, seed, "poster")),
-                "seed {seed}"
-            );
-        }
-        let values = [Some(trailer), poster].into_iter().flatten();
-        for value in values.filter(|value| value.len() > INLINE) {
-            ids += 1;
-            rows += if blobs.is_some() { 2 } else { value.len().div_ceil(CHUNK) };
-        }
+    let rows = Tables::new(inner).table(TableName::new("films").unwrap());
+    let stored = reader.whole(&rows, blobs.as_ref()).await;
+    // A write that meets no fault leaves nothing of what it replaces.
+    for (film, stamp) in reader.all().await.iter().zip(100_000..) {
+        let new = reader.film(film.id, stamp).await.unwrap();
+        last.update(key(film.id), |film| *film = new.clone()).await.unwrap();
     }
-    let table = Tables::new(inner).table(TableName::new("films").unwrap());
-    let left = table.list("s", "LOB:".."LOB;").collect().await.unwrap();
-    assert_eq!(left.len(), rows, "seed {seed}");
-    if let Some(blobs) = &blobs {
-        assert_eq!(blobs.names().len(), ids, "seed {seed}");
-    }
-    [done.len(), refused.len(), rows]
+    reader.whole(&rows, blobs.as_ref()).await;
+    reader.damaged(&rows, blobs.as_ref()).await;
+    [done.len(), refused.len(), stored]
 }
 
 #[test]
 fn values_are_whole_answers_true_and_nothing_stays_whatever_is_late_or_ends() {
     let mut sum = [0; 3];
-    for seed in 0..dose(4, 200) {
-        let ran = on_virtual_time(run(seed));
+    for seed in 0..dose(16, 200) {
+        let ran = on_virtual_time(run(seed, None));
         sum = [0, 1, 2].map(|at| sum[at] + ran[at]);
     }
     assert!(sum.iter().all(|count| *count > 4), "{sum:?}");
+}
+
+#[test]
+fn each_part_of_the_protocol_of_large_values_is_needed() {
+    for part in LeftOut::ALL {
+        let breaks = |seed| catch_unwind(|| on_virtual_time(run(seed, Some(part)))).is_err();
+        assert!((0..40).any(breaks), "nothing breaks without {part:?}");
+    }
 }

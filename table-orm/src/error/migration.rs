@@ -119,7 +119,8 @@ pub enum MigrationError {
         cause: String,
     },
     /// An entity cannot leave its parcel, because another row has the key of one of its new rows. Nothing of this call was
-    /// written.
+    /// written. Where that is an index row, the entity itself can be saved with another value, or deleted, unless its type
+    /// has `outbox`.
     #[error(
         "the move of `{entity}` to the new key {key} cannot end: {}; nothing was written: {}, then call again, or run \
          `migrate`",

@@ -2,6 +2,7 @@
 
 use super::form::Form;
 use super::old_place::OldEntity;
+use super::parcel::Parcel;
 use crate::entity::Loaded;
 use crate::model::ETag;
 use crate::plan::CanonicalKey;
@@ -21,6 +22,8 @@ pub struct Held<E> {
 pub(super) enum Stored<E> {
     New(Box<Loaded<E>>),
     Old(Box<OldEntity<E>>),
+    /// It waits in its parcel, because another entity has one of its index rows.
+    Parcel(Box<Parcel<E>>),
     /// It was moved, and somebody else made its new rows: their version is not known.
     Moved,
 }
@@ -30,19 +33,19 @@ impl<E> Held<E> {
     pub const fn form(&self) -> Form {
         match self.stored {
             Stored::Old(_) => Form::Old,
-            Stored::New(_) | Stored::Moved => Form::New,
+            Stored::New(_) | Stored::Parcel(_) | Stored::Moved => Form::New,
         }
     }
 
     /// The version of its canonical row, in the form in which it is stored, for
     /// [`if_match`](super::MigratingMerge::if_match). `None` where it was moved by a save and another client made its new
-    /// rows: load it again.
+    /// rows: load it again. `None`, too, where it waits for an index row that another entity has.
     #[must_use]
     pub const fn etag(&self) -> Option<&ETag> {
         match &self.stored {
             Stored::New(loaded) => Some(loaded.etag()),
             Stored::Old(old) => Some(&old.etag),
-            Stored::Moved => None,
+            Stored::Parcel(_) | Stored::Moved => None,
         }
     }
 

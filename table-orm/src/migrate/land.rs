@@ -1,11 +1,14 @@
 //! The last step of a move: inserts the new rows and deletes the parcel.
+//!
+//! Invariant: an entity that waits in its parcel is written by the transaction that deletes the parcel, which never comes
+//! back. So each parcel ends once: it is landed, written or deleted.
 
 use super::migrates::Migrates;
 use super::migrating::Migrating;
-use super::old_place::shown;
-use super::parcel::Parcel;
+use super::old_place::{canonical_key, shown};
+use super::parcel::{Parcel, deletion};
 use crate::entity::EntityRows;
-use crate::error::{Error, MigrationError, Result};
+use crate::error::{Error, MigrationError, Rejection, Result};
 use crate::model::ETag;
 use crate::plan::{Attempts, CanonicalKey};
 
@@ -21,13 +24,46 @@ impl<E: Migrates> Migrating<E> {
         place: &CanonicalKey,
         rows: &EntityRows,
     ) -> Result<Option<ETag>> {
+        match self.send_landing(place, rows).await {
+            Err(Error::NotFound(_)) => Ok(None),
+            landed => landed,
+        }
+    }
+
+    async fn send_landing(&self, place: &CanonicalKey, rows: &EntityRows) -> Result<Option<ETag>> {
         // Whoever switched the entity reported what changed.
         let client = self.new.client.unreported();
-        match client.send(Parcel::<E>::landing(place, rows)).await {
-            // After the parcel's.
-            Ok(etags) => Ok(etags.into_iter().nth(1).flatten()),
-            Err(Error::NotFound(_)) => Ok(None),
-            Err(error) => Err(error),
+        let etags = client.send(Parcel::<E>::landing(place, rows)).await?;
+        // After the parcel's.
+        Ok(etags.into_iter().nth(1).flatten())
+    }
+
+    /// Saves an entity that waits in its parcel; it will have these rows. One request. Returns the version of the new
+    /// canonical row, where it is known.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when it is not in this parcel any more, and [`MigrationError::RowTaken`] when another row has
+    /// the key of one of these rows. Nothing is written then.
+    pub(super) async fn save_waiting(
+        &self,
+        parcel: &Parcel<E>,
+        rows: &EntityRows,
+    ) -> Result<Option<ETag>> {
+        match self.send_landing(&parcel.place, rows).await {
+            Err(Error::NotFound(_)) => Err(self.changed(&parcel.new_key())),
+            Err(Error::AlreadyExists(taken)) => Err(row_taken::<E>(rows, *taken)),
+            saved => saved,
+        }
+    }
+
+    /// Deletes an entity that waits in its parcel: one request.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when it is not in this parcel any more. Nothing is deleted then.
+    pub(super) async fn delete_waiting(&self, parcel: &Parcel<E>) -> Result<()> {
+        match self.new.client.send(deletion(&parcel.place)).await {
+            Err(Error::NotFound(_)) => Err(self.changed(&parcel.new_key())),
+            deleted => deleted.map(drop),
         }
     }
 
@@ -38,11 +74,7 @@ impl<E: Migrates> Migrating<E> {
     pub(super) async fn finish(&self, parcel: &Parcel<E>) -> Result<()> {
         match self.land(&parcel.place, &parcel.rows).await {
             Ok(_) => Ok(()),
-            Err(Error::AlreadyExists(taken)) => {
-                let (entity, key) = (E::NAME, shown(&parcel.new_key()));
-                let (taken_by, index_row) = (taken.row_key, taken.index_row);
-                Err(MigrationError::RowTaken { entity, key, taken_by, index_row }.into())
-            }
+            Err(Error::AlreadyExists(taken)) => Err(row_taken::<E>(&parcel.rows, *taken)),
             Err(error) => Err(error),
         }
     }
@@ -68,4 +100,11 @@ impl<E: Migrates> Migrating<E> {
             landed => landed,
         }
     }
+}
+
+/// The error of a landing that inserts these rows, one of which another row is in the way of.
+fn row_taken<E: Migrates>(rows: &EntityRows, taken: Rejection) -> Error {
+    let (entity, key) = (E::NAME, shown(&canonical_key(rows)));
+    let (taken_by, index_row) = (taken.row_key, taken.index_row);
+    MigrationError::RowTaken { entity, key, taken_by, index_row }.into()
 }

@@ -5,7 +5,7 @@ use super::located::Located;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use crate::entity::{CanonicalKeyOf, CompleteKey, keys_of};
-use crate::error::Result;
+use crate::error::{Error, MigrationError, Result};
 use crate::plan::CanonicalKey;
 
 impl<E: Migrates> Migrating<E> {
@@ -27,14 +27,15 @@ impl<E: Migrates> Migrating<E> {
     }
 
     /// Reads the entity under a new key, with what `save` and `delete` need. As many requests as [`get`](Self::get).
-    /// Finishes the move of an entity that another client was moving.
+    /// Finishes the move of an entity that another client was moving, unless another entity has one of its index rows.
     ///
     /// It takes one complete key, so it returns an `Option`. [`Repo::load`](crate::Repo::load) takes any query and
     /// returns a set, of which `optional` is the same.
     ///
     /// # Errors
     /// As [`get`](Self::get); [`Unlanded`](crate::migrate::MigrationError::Unlanded) when the store does not answer the
-    /// end of such a move, and [`RowTaken`](crate::migrate::MigrationError::RowTaken) when another row is in its way.
+    /// end of such a move, and [`RowTaken`](crate::migrate::MigrationError::RowTaken) when another row is in its way;
+    /// where that is an index row, only of a type with `outbox`.
     pub async fn load<Q>(&self, key: Q) -> Result<Option<Held<E>>>
     where
         Q: CompleteKey + CanonicalKeyOf<E>,
@@ -55,11 +56,26 @@ impl<E: Migrates> Migrating<E> {
                     Held { entity, key: key.clone(), stored: Stored::Old(old) }
                 }
                 Located::Parcel(parcel) => {
-                    self.finish_or_wait(&parcel, &mut attempts).await?;
-                    continue;
+                    match self.finish_or_wait(&parcel, &mut attempts).await {
+                        Err(taken) if may_be_written::<E>(&taken) => {
+                            let entity = parcel.entity.clone();
+                            Held { entity, key: key.clone(), stored: Stored::Parcel(parcel) }
+                        }
+                        landed => {
+                            landed?;
+                            continue;
+                        }
+                    }
                 }
                 Located::Nowhere => return Ok(None),
             }));
         }
     }
+}
+
+/// Whether an entity cannot land that can be written where it waits. The event of such a write would not say what it
+/// changed, so an entity with an outbox is not.
+const fn may_be_written<E: Migrates>(error: &Error) -> bool {
+    matches!(error, Error::Migration(MigrationError::RowTaken { index_row: Some(_), .. }))
+        && E::OUTBOX.is_none()
 }

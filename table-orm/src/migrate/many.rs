@@ -12,6 +12,7 @@ use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
 use super::old_place::{as_old, canonical_key, check_conversion};
+use super::parcel::deletion;
 use super::stays::has_one_form;
 use crate::entity::{EntityRows, canonical};
 use crate::error::{Error, Result};
@@ -192,6 +193,9 @@ impl<E: Migrates> Migrating<E> {
                 let rows = old.old_rows.clone();
                 let batch = delete_all(rows, canonical::<E::Old>(), &version);
                 vec![Step { form: Form::Old, batch }]
+            }
+            Stored::Parcel(parcel) => {
+                vec![Step { form: Form::New, batch: deletion(&parcel.place) }]
             }
             Stored::Moved => Steps::new(),
         })

@@ -5,10 +5,9 @@
 use super::held::{Held, Stored};
 use super::migrates::Migrates;
 use super::migrating::Migrating;
-use super::old_place::OldEntity;
 use super::save::{is_lost, is_there};
 use crate::codec::overlay;
-use crate::entity::{CanonicalKeyOf, CompleteKey, canonical, keys_of, read_row};
+use crate::entity::{CanonicalKeyOf, CompleteKey, EntityRows, canonical, keys_of, read_row};
 use crate::error::{Error, Result};
 use crate::key::KeyError;
 use crate::model::ETag;
@@ -129,11 +128,16 @@ impl<E: Migrates> MigratingMerge<E> {
             };
             let lost = match client.hold(&key).await? {
                 Some(mut held) => {
-                    if let Stored::Old(old) = &held.stored {
-                        if self.if_match.as_ref().is_some_and(|etag| *etag != old.etag) {
+                    let rows = match &held.stored {
+                        Stored::Old(old) => Some(&old.rows),
+                        Stored::Parcel(parcel) => Some(&parcel.rows),
+                        Stored::New(_) | Stored::Moved => None,
+                    };
+                    if let Some(rows) = rows {
+                        if self.if_match.as_ref().is_some_and(|etag| Some(etag) != held.etag()) {
                             return Err(client.changed(&key));
                         }
-                        held.entity = self.merged(old, &key)?;
+                        held.entity = self.merged(rows, &key)?;
                         match self.save(&mut held).await? {
                             Some(lost) => lost,
                             None => return Ok(()),
@@ -163,8 +167,8 @@ impl<E: Migrates> MigratingMerge<E> {
     }
 
     /// The entity with the properties of the patch.
-    fn merged(&self, old: &OldEntity<E>, key: &CanonicalKey) -> Result<E> {
-        let row = old.rows.canonical().map(|row| &*row.body).unwrap_or_default();
+    fn merged(&self, rows: &EntityRows, key: &CanonicalKey) -> Result<E> {
+        let row = rows.canonical().map(|row| &*row.body).unwrap_or_default();
         let body = self.patch.body(&key.partition_key, &key.row_key)?;
         Ok(read_row(canonical::<E>(), &overlay(row, &body, &[])?)?)
     }

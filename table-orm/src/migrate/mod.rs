@@ -8,7 +8,7 @@
 //! - One step changes the form in which an entity counts: the transaction that replaces its old row, in the version
 //!   that was read, with the marker. No old key holds an entity again after a marker.
 //! - The transaction that inserts the new rows deletes the parcel. A parcel's name is random, is not sent again once
-//!   it may have arrived, and never comes back: of all that know it, one lands it.
+//!   it may have arrived, and never comes back: of all that know it, one lands, writes or deletes it.
 //! - A read asks the new key, the old key, the parcel, and the new key again, in this order.
 //! - No clock decides what is written.
 

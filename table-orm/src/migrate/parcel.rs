@@ -94,13 +94,17 @@ pub(super) fn check<E: Migrates>(
 
 /// Deletes a parcel that can never be landed.
 pub(super) async fn drop(client: &TableClient, place: &CanonicalKey) -> Result<()> {
-    let action = Action::Delete(IfMatch::Any);
-    let operations = vec![Operation { row_key: place.row_key.clone(), action }];
-    let batch = Batch { partition_key: place.partition_key.clone(), operations };
-    match client.send(batch).await {
+    match client.send(deletion(place)).await {
         Ok(_) | Err(Error::NotFound(_)) => Ok(()),
         Err(error) => Err(error),
     }
+}
+
+/// The delete of a parcel. No other row ever has its name.
+pub(super) fn deletion(place: &CanonicalKey) -> Batch {
+    let action = Action::Delete(IfMatch::Any);
+    let operations = vec![Operation { row_key: place.row_key.clone(), action }];
+    Batch { partition_key: place.partition_key.clone(), operations }
 }
 
 /// The JSON object of a parcel: the canonical row under another RowKey, with where it comes from. It fails where the
@@ -165,14 +169,13 @@ impl<E: Migrates> Parcel<E> {
     /// The transaction that inserts the new rows and consumes the parcel. Another entity may have one of these rows, so none
     /// is replaced.
     pub fn landing(place: &CanonicalKey, rows: &EntityRows) -> Batch {
-        let consume =
-            Operation { row_key: place.row_key.clone(), action: Action::Delete(IfMatch::Any) };
+        let mut landing = deletion(place);
         let insert = |row: &EntityRow| Operation {
             row_key: row.row_key.clone(),
             action: Action::Insert(row.body.clone()),
         };
-        let operations = std::iter::once(consume).chain(rows.rows.iter().map(insert)).collect();
-        Batch { partition_key: rows.partition_key.clone(), operations }
+        landing.operations.extend(rows.rows.iter().map(insert));
+        landing
     }
 
     /// Its new canonical key.

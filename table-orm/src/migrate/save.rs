@@ -8,6 +8,7 @@ use super::old_key::old_key;
 use super::old_place::{AtOld, OldEntity, as_old, canonical_key, shown};
 use crate::entity::{CanonicalKeyOf, CompleteKey, EntityRows, Loaded, keys_of};
 use crate::error::{Error, MigrationError, Result};
+use crate::model::ETag;
 use crate::plan::CanonicalKey;
 
 impl<E: Migrates> Migrating<E> {
@@ -19,6 +20,8 @@ impl<E: Migrates> Migrating<E> {
     /// - [`Error::Conflict`] when another client, or a mover, has written the entity since. Load it again.
     /// - [`Error::NotFound`] or [`Error::Conflict`] when the entity is gone.
     /// - [`MigrationError::KeyChanged`] when a field of the new canonical key changed.
+    /// - [`MigrationError::RowTaken`] when the entity waits for an index row that another entity has, and would still
+    ///   need it.
     ///
     /// Nothing is written in these cases.
     pub async fn save(&self, held: &mut Held<E>) -> Result<()> {
@@ -45,15 +48,11 @@ impl<E: Migrates> Migrating<E> {
             }
             (Stored::Old(old), Form::New) => {
                 let etag = self.move_to(old, &rows).await?;
-                held.stored = match etag.zip(rows.canonical()) {
-                    Some((etag, row)) => {
-                        let mut loaded = Loaded::<E>::of_rows(&rows)?;
-                        loaded.written(row.body.clone(), etag);
-                        held.entity = (*loaded).clone();
-                        Stored::New(Box::new(loaded))
-                    }
-                    None => Stored::Moved,
-                };
+                held.moved(&rows, etag)?;
+            }
+            (Stored::Parcel(parcel), _) => {
+                let etag = self.save_waiting(parcel, &rows).await?;
+                held.moved(&rows, etag)?;
             }
             (Stored::Moved, _) => return Err(self.changed(&held.key)),
         }
@@ -69,6 +68,7 @@ impl<E: Migrates> Migrating<E> {
         match held.stored {
             Stored::New(loaded) => self.new.delete(*loaded).await,
             Stored::Old(old) => self.old.delete(old.loaded(&self.old.client)?).await,
+            Stored::Parcel(parcel) => self.delete_waiting(&parcel).await,
             Stored::Moved => Err(self.changed(&held.key)),
         }
     }
@@ -144,6 +144,22 @@ impl<E: Migrates> Migrating<E> {
 
     pub(super) fn changed(&self, key: &CanonicalKey) -> Error {
         self.new.client.changed(&key.partition_key, &key.row_key)
+    }
+}
+
+impl<E: Migrates> Held<E> {
+    /// It has these rows now; the canonical one has that version, where it is known.
+    fn moved(&mut self, rows: &EntityRows, etag: Option<ETag>) -> Result<()> {
+        self.stored = match etag.zip(rows.canonical()) {
+            Some((etag, row)) => {
+                let mut loaded = Loaded::<E>::of_rows(rows)?;
+                loaded.written(row.body.clone(), etag);
+                self.entity = (*loaded).clone();
+                Stored::New(Box::new(loaded))
+            }
+            None => Stored::Moved,
+        };
+        Ok(())
     }
 }
 

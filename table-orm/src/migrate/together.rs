@@ -4,6 +4,7 @@
 //! - The writes are one transaction. Each asks for the version that was read, or inserts a row.
 //! - Entities in their old form move before it, each by itself, with the content that was read. So nobody sees a part
 //!   of the writes.
+//! - An entity that waits in its parcel lands before it, or fails the transaction; its version is not known then.
 //! - A client that inserts the old form moves nothing, and writes the old form in place, until it meets an entity
 //!   in its new form, or a marker. By then, every client that runs knows both forms.
 
@@ -237,6 +238,11 @@ impl<E: Migrates> Together<'_, E> {
         let mut moved = Vec::<(CanonicalKey, ETag, Box<Loaded<E>>)>::new();
         for change in &mut self.changes {
             let Some((_, held)) = change.held_mut() else { continue };
+            if let Stored::Parcel(parcel) = &held.stored {
+                let landed = self.client.finish(parcel).await;
+                landed.map_err(|error| unprepared::<E>(&held.key, error))?;
+                return Err(self.client.changed(&held.key));
+            }
             let Stored::Old(old) = &held.stored else { continue };
             let old = old.clone();
             let mut before =
@@ -278,6 +284,7 @@ impl<E: Migrates> Together<'_, E> {
             let mut loaded = match &held.stored {
                 Stored::New(loaded) => (**loaded).clone(),
                 Stored::Old(old) => Loaded::of_rows(&old.rows)?,
+                Stored::Parcel(parcel) => Loaded::of_rows(&parcel.rows)?,
                 Stored::Moved => return Err(self.client.changed(&held.key)),
             };
             if what == What::Save {

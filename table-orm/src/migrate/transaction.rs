@@ -127,6 +127,7 @@ impl<'a, E: Migrates> MigratingTransaction<'a, E> {
     /// - [`MigrationError::OldPartitions`] when a client that inserts the old form would have to write rows of several
     ///   old partitions.
     /// - [`MigrationError::KeyChanged`] when a saved entity has another new key.
+    /// - [`MigrationError::RowTaken`] when an entity waits for an index row that another entity has. Save it by itself.
     /// - [`MigrationError::Unprepared`] when the store does not answer a step before the transaction.
     ///
     /// None of the writes takes effect then; entities may have moved. After [`Error::Ambiguous`], and without a retry

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::migrate::{Form, Migrating, MigrationError};
+use table_orm::query::Complete;
 use table_orm::store::Store;
 use table_orm::{Error, Repo, TableEntity, Tables};
 
@@ -16,6 +17,7 @@ struct DeskV1 {
     room: String,
     n: u32,
     guest: String,
+    note: String,
 }
 
 /// The new index key lacks the number.
@@ -27,22 +29,23 @@ struct Desk {
     room: String,
     n: u32,
     guest: String,
+    note: String,
 }
 
 impl From<DeskV1> for Desk {
-    fn from(DeskV1 { room, n, guest }: DeskV1) -> Self {
-        Self { room, n, guest }
+    fn from(DeskV1 { room, n, guest, note }: DeskV1) -> Self {
+        Self { room, n, guest, note }
     }
 }
 
 impl From<Desk> for DeskV1 {
-    fn from(Desk { room, n, guest }: Desk) -> Self {
-        Self { room, n, guest }
+    fn from(Desk { room, n, guest, note }: Desk) -> Self {
+        Self { room, n, guest, note }
     }
 }
 
 fn desk(n: u32, guest: &str) -> Desk {
-    Desk { room: "A".into(), n, guest: guest.into() }
+    Desk { room: "A".into(), n, guest: guest.into(), note: String::new() }
 }
 
 async fn desks(store: Arc<dyn Store>) -> (Repo<DeskV1>, Migrating<Desk>) {
@@ -128,18 +131,28 @@ async fn a_landing_takes_no_index_row_that_another_entity_got_meanwhile() {
     let (inner, landings) = (EmbeddedStore::in_memory().unwrap(), AtomicBool::new(true));
     let store = Arc::new(Loses { inner, landings });
     let (_, desks) = desks(store.clone()).await;
-    let key = |n: u32| Desk::partition("A").by_number().n(n);
     // Both are on their way with the same guest.
     for n in [1, 2] {
         desks.save(&mut desks.load(key(n)).await.unwrap().unwrap()).await.unwrap();
     }
     store.landings.store(false, Relaxed);
     assert_eq!(desks.load(key(1)).await.unwrap().unwrap().form(), Form::New);
-    // Each call that would write it says what is in the way, and how to go on.
+    // Each call that would land it says what is in the way, and how to go on.
+    let two = desks.load(key(2)).await.unwrap().unwrap();
+    let hall = Desk::partition("A");
     let refused = [
-        desks.load(key(2)).await.unwrap_err(),
-        desks.update(key(2), |desk| desk.guest = "eve".into()).await.unwrap_err(),
-        desks.upsert(&desk(2, "eve")).await.unwrap_err(),
+        desks.save(&mut two.clone()).await.unwrap_err(),
+        desks.update(key(2), |desk| desk.guest = "ann".into()).await.unwrap_err(),
+        desks.upsert(&desk(2, "ann")).await.unwrap_err(),
+        desks.merge(key(2), DeskPatch::default().note("late")).await.unwrap_err(),
+        desks.transaction(&hall).delete(two).commit().await.unwrap_err(),
+        desks
+            .transaction_with(&hall, async |tx| {
+                tx.delete(tx.load(key(2)).await?.expect("it is stored"));
+                Ok::<_, Error>(())
+            })
+            .await
+            .unwrap_err(),
     ];
     for refused in refused {
         assert!(waits(&refused), "{refused}");
@@ -161,6 +174,105 @@ async fn a_landing_takes_no_index_row_that_another_entity_got_meanwhile() {
     assert_eq!(desks.migrate(&permit()).await.all().unwrap(), 0);
     assert_eq!((guest(&desks, "ann").await, guest(&desks, "dora").await), (vec![2], vec![1]));
     assert!(desks.verify_migrated(&permit()).await.unwrap().is_complete());
+}
+
+/// The second entity waits in its parcel for an index row that the first one has.
+async fn waiting() -> (Arc<Counter>, Migrating<Desk>) {
+    let (inner, landings) = (EmbeddedStore::in_memory().unwrap(), AtomicBool::new(true));
+    let loses = Arc::new(Loses { inner, landings });
+    let store = Arc::new(Counter::around(loses.clone()));
+    let (_, desks) = desks(store.clone()).await;
+    for n in [1, 2] {
+        desks.save(&mut desks.load(key(n)).await.unwrap().unwrap()).await.unwrap();
+    }
+    loses.landings.store(false, Relaxed);
+    desks.load(key(1)).await.unwrap().unwrap();
+    (store, desks)
+}
+
+fn key(n: u32) -> DeskByNumber<Complete> {
+    Desk::partition("A").by_number().n(n)
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_entity_that_waits_for_an_index_row_is_changed_where_it_is() {
+    let eve = || desk(2, "eve");
+    for way in 0..4 {
+        let (store, desks) = waiting().await;
+        let mut two = desks.load(key(2)).await.unwrap().unwrap();
+        assert_eq!((&*two, two.form(), two.etag()), (&desk(2, "ann"), Form::New, None));
+        store.take();
+        match way {
+            0 => {
+                *two = eve();
+                desks.save(&mut two).await.unwrap();
+                assert_eq!(store.take(), 1);
+                // What it holds can be saved again.
+                desks.save(&mut two).await.unwrap();
+            }
+            1 => {
+                let two = desks.update(key(2), |desk| desk.guest = "eve".into()).await.unwrap();
+                assert!(*two == eve() && two.etag().is_some());
+            }
+            2 => desks.upsert(&eve()).await.unwrap(),
+            _ => assert_eq!(desks.upsert_many([eve()]).await.written, 1),
+        }
+        assert_eq!(desks.get(key(2)).await.unwrap(), Some(eve()), "{way}");
+        assert_eq!((guest(&desks, "ann").await, guest(&desks, "eve").await), (vec![1], vec![2]));
+        assert_eq!(desks.migrate(&permit()).await.all().unwrap(), 1);
+        let verified = desks.verify_migrated(&permit()).await.unwrap();
+        assert!(verified.is_complete() && verified.left_over.is_empty(), "{verified:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_entity_that_waits_for_an_index_row_is_deleted_for_good() {
+    for many in [false, true] {
+        let (store, desks) = waiting().await;
+        let two = desks.load(key(2)).await.unwrap().unwrap();
+        store.take();
+        if many {
+            assert_eq!(desks.delete_many([two]).await.written, 1);
+        } else {
+            desks.delete(two).await.unwrap();
+        }
+        assert_eq!(store.take(), 1);
+        assert_eq!(desks.migrate(&permit()).await.all().unwrap(), 1);
+        assert_eq!(desks.get(key(2)).await.unwrap(), None);
+        desks.insert(&desk(2, "eve")).await.unwrap();
+        assert_eq!(desks.get(key(2)).await.unwrap(), Some(desk(2, "eve")));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_writers_of_an_entity_that_waits_one_conflicts() {
+    let (_, desks) = waiting().await;
+    let load = async || desks.load(key(2)).await.unwrap().unwrap();
+    let (mut first, mut second, third) = (load().await, load().await, load().await);
+    first.guest = "eve".into();
+    second.guest = "fay".into();
+    desks.save(&mut first).await.unwrap();
+    let is_conflict = |error| assert!(matches!(error, Error::Conflict(_)), "{error}");
+    is_conflict(desks.save(&mut second).await.unwrap_err());
+    is_conflict(desks.delete(third).await.unwrap_err());
+    assert_eq!(desks.get(key(2)).await.unwrap(), Some(desk(2, "eve")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_writer_of_an_entity_that_landed_meanwhile_conflicts() {
+    let (_, desks) = waiting().await;
+    let load = async || desks.load(key(2)).await.unwrap().unwrap();
+    let (mut one, two, mut three) = (load().await, load().await, load().await);
+    desks.update(key(1), |desk| desk.guest = "dora".into()).await.unwrap();
+    // A transaction lands it first. The next one finds it.
+    let commit = async |held| desks.transaction(Desk::partition("A")).save(held).commit().await;
+    let error = commit(&mut three).await.unwrap_err();
+    assert!(matches!(error, Error::Conflict(_)), "{error}");
+    commit(&mut load().await).await.unwrap();
+    one.guest = "eve".into();
+    assert!(matches!(desks.save(&mut one).await, Err(Error::Conflict(_))));
+    assert!(matches!(desks.delete(two).await, Err(Error::Conflict(_))));
+    assert_eq!((guest(&desks, "ann").await, guest(&desks, "eve").await), (vec![2], vec![]));
 }
 
 #[tokio::test]

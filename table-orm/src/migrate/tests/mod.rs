@@ -8,6 +8,7 @@ mod landing;
 mod listed;
 mod listing;
 mod once;
+mod pictured;
 mod promises;
 mod reported;
 mod shared;

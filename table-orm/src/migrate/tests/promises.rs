@@ -3,6 +3,7 @@
 use super::elements::{TaggedAway, TaggedWithin};
 use super::expiring::{PassAway, PassWithin};
 use super::guarded::Desk;
+use super::pictured::{PicturedAway, PicturedWithin};
 use super::reported::{ReportedAway, ReportedWithin};
 use super::shared::Stall;
 use super::simulation::simulate;
@@ -42,13 +43,19 @@ fn each_unique_value_has_one_holder_in_either_form() {
 
 #[test]
 fn no_entity_takes_the_index_row_of_another() {
-    all_hold(dose(25, 1_000), |seed| simulate::<Stall>(seed, None));
+    all_hold(dose(40, 1_000), |seed| simulate::<Stall>(seed, None));
 }
 
 #[test]
 fn nothing_is_lost_or_doubled_with_a_row_for_each_element() {
     all_hold(dose(25, 1_000), |seed| simulate::<TaggedWithin>(seed, None));
     all_hold(dose(25, 1_000), |seed| simulate::<TaggedAway>(seed, None));
+}
+
+#[test]
+fn values_over_several_properties_are_whole_in_either_form() {
+    all_hold(dose(6, 300), |seed| simulate::<PicturedWithin>(seed, None));
+    all_hold(dose(6, 300), |seed| simulate::<PicturedAway>(seed, None));
 }
 
 #[test]
@@ -88,5 +95,7 @@ fn each_part_of_the_protocol_is_needed() {
     for part in [GuardFollows, GuardTaken, GuardInserted, GuardReleased] {
         is_needed(part, 0..3000, |seed| simulate::<Desk>(seed, Some(part)));
     }
-    is_needed(IndexInserted, 0..3000, |seed| simulate::<Stall>(seed, Some(IndexInserted)));
+    for part in [Consumed, IndexInserted] {
+        is_needed(part, 0..3000, |seed| simulate::<Stall>(seed, Some(part)));
+    }
 }
