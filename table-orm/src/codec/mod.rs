@@ -19,7 +19,7 @@ pub use property::Property;
 pub use writer::{Limit, PropertiesWriter, PropertyWriter};
 
 pub(crate) use aliases::{has_former_names, rename};
-pub(crate) use error::{LARGE_ENTITY_HELP, LARGE_VALUE_HELP};
+pub(crate) use error::{LARGE_ENTITY_HELP, LARGE_VALUE_HELP, UNTYPED};
 pub(crate) use json::Json;
 pub(crate) use members::RowContext;
 pub(crate) use name_cache::NameCache;
