@@ -36,6 +36,7 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     let Arguments { store, table, selection, readers, json } = arguments;
+    selection.check()?;
     let sample = table.clone().map_or_else(|| TableName::new("results"), Ok);
     let tables = store.open_to_read(&sample.map_err(table_orm::Error::from)?).await?;
     let all = table.is_none();

@@ -5,6 +5,7 @@
 
 use crate::consent::{ask, can_ask};
 use crate::count::count;
+use crate::counted;
 use crate::failure::Failure;
 use crate::interrupt::interrupted;
 use crate::progress::Progress;
@@ -61,12 +62,16 @@ pub(crate) enum DeleteFailure {
     #[error("nothing was deleted, since the answer was not `y`")]
     Declined,
     #[error(
-        "{0} rows have changed since they were found, and were left; the same command finds those that still match"
+        "{0} {were} left, because of a change since it was read; the same command finds what still matches",
+        were = counted::rows_were(*.0)
     )]
     Changed(u64),
-    #[error("stopped; {0} rows were deleted, and the same command deletes the others")]
+    #[error("stopped; {0} {were} deleted, and the same command deletes the others", were = counted::rows_were(*.0))]
     Stopped(u64),
-    #[error("{deleted} rows were deleted, and the same command deletes the others")]
+    #[error(
+        "{deleted} {} deleted; once the cause is removed, the same command deletes the others",
+        counted::rows_were(*.deleted)
+    )]
     Incomplete { deleted: u64, source: Box<Error> },
 }
 
@@ -84,17 +89,19 @@ impl From<DeleteFailure> for Failure {
 
 pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     let Arguments { store, table, selection, whole_table, yes, readers, json } = arguments;
+    selection.check()?;
     if !whole_table && selection.is_all() {
         return Err(DeleteFailure::NoSelection.into());
     }
     if !yes && !can_ask() {
         return Err(DeleteFailure::NotAsked.into());
     }
-    let tables = store.open_to_read(&table).await?;
+    let tables = store.open_to_change(&table).await?;
     if !yes {
-        let rows = HumanCount(count(&tables, &table, &selection, readers).await?);
+        let rows = count(&tables, &table, &selection, readers).await?;
         let what = if whole_table { "the table with its" } else { "these" };
-        if !ask(&format!("Delete {what} {rows} rows of `{table}` in {store}?"))? {
+        let (number, rows) = (HumanCount(rows), counted::rows(rows));
+        if !ask(&format!("Delete {what} {number} {rows} of `{table}` in {store}?"))? {
             return Err(DeleteFailure::Declined.into());
         }
     }
@@ -114,6 +121,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     let (_, speed) = progress.finish();
     match ended {
         None => return Err(DeleteFailure::Stopped(counts.deleted).into()),
+        Some(Err(error)) if counts.deleted == 0 => return Err(error.into()),
         Some(Err(error)) => {
             let (deleted, source) = (counts.deleted, Box::new(error));
             return Err(DeleteFailure::Incomplete { deleted, source }.into());
@@ -123,7 +131,9 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     let Counts { deleted, changed } = counts;
     let line = match json {
         true => serde_json::json!({ "deleted": deleted, "changed": changed }).to_string(),
-        false => format!("deleted {} rows: {speed}", HumanCount(deleted)),
+        false => {
+            format!("deleted {} {}: {speed}", HumanCount(deleted), counted::rows(deleted))
+        }
     };
     let printed = writeln!(stdout(), "{line}");
     if changed > 0 { Err(DeleteFailure::Changed(changed).into()) } else { Ok(printed?) }

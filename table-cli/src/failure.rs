@@ -6,6 +6,8 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::io::{self, ErrorKind};
 use table_orm::Error;
+use table_orm::azure::ConnectError;
+use table_orm::scan::ScanError;
 
 /// How `--help` explains the exit codes.
 pub(crate) const EXIT_CODES: &str = "\
@@ -54,15 +56,26 @@ impl StdError for Failure {
 
 impl From<StoreNameError> for Failure {
     fn from(error: StoreNameError) -> Self {
-        Self::new(error, 1)
+        let code = error.exit_code();
+        Self::new(error, code)
+    }
+}
+
+/// The exit code of an error of the library: 2 where only another command line helps.
+pub(crate) const fn exit_code(error: &Error) -> u8 {
+    match error {
+        Error::Connect(ConnectError::Transport(_)) => 1,
+        Error::Connect(_)
+        | Error::Layer(_)
+        | Error::Scan(ScanError::EmptyRange { .. } | ScanError::PrefixCharacter { .. }) => 2,
+        _ => 1,
     }
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        // Options set the layers.
-        let exit_code = if matches!(error, Error::Layer(_)) { 2 } else { 1 };
-        Self::new(error, exit_code)
+        let code = exit_code(&error);
+        Self::new(error, code)
     }
 }
 

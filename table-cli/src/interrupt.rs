@@ -1,5 +1,6 @@
 //! The signals that ask a command to end.
 
+use crate::failure::Failure;
 use std::future::pending;
 
 /// Waits for Ctrl-C, or on unix for SIGTERM. A signal that cannot be waited for has its usual effect.
@@ -22,6 +23,23 @@ pub(crate) async fn interrupted() {
     tokio::select! {
         () = interrupt => {}
         () = terminate => {}
+    }
+}
+
+/// A command that only reads was asked to end.
+#[derive(Debug, thiserror::Error)]
+#[error("stopped before the end, and nothing was changed")]
+struct Stopped;
+
+/// Runs a command that only reads, until it is asked to end.
+pub(crate) async fn unless_interrupted(
+    command: impl Future<Output = Result<(), Failure>>,
+) -> Result<(), Failure> {
+    tokio::select! {
+        // The command may have more rows each time that it is looked at.
+        biased;
+        () = interrupted() => Err(Failure::new(Stopped, 130)),
+        ended = command => ended,
     }
 }
 

@@ -1,5 +1,6 @@
 //! `table-orm keys`: the partitions of a table.
 
+use crate::counted;
 use crate::failure::Failure;
 use crate::printable::printable;
 use crate::progress::Progress;
@@ -55,12 +56,16 @@ impl Partition {
         let Self { key, rows, bytes } = self;
         match json {
             true => json!({ "partition": key, "rows": rows, "bytes": bytes }).to_string(),
-            false => format!("{rows:>12} rows {bytes:>14} bytes  {}", printable(key)),
+            false => {
+                let noun = counted::rows(*rows);
+                format!("{rows:>12} {noun:4} {bytes:>14} bytes  {}", printable(key))
+            }
         }
     }
 }
 
 pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
+    arguments.selection.check()?;
     let tables = arguments.store.open_to_read(&arguments.table).await?;
     let scan = arguments.selection.of(tables.scan(arguments.table.clone(), permit()));
     let scan = scan.concurrency(arguments.readers).ordered(true);

@@ -6,6 +6,7 @@ mod completions;
 mod consent;
 mod copy;
 mod count;
+mod counted;
 mod delete;
 mod export;
 mod failure;
@@ -13,6 +14,7 @@ mod import;
 mod interrupt;
 mod keys;
 mod manifest;
+mod panic_report;
 mod printable;
 mod profile;
 mod progress;
@@ -26,6 +28,7 @@ mod text_file;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use failure::{EXIT_CODES, Failure};
+use interrupt::{interrupted, unless_interrupted};
 use mimalloc::MiMalloc;
 use printable::printable;
 use std::error::Error;
@@ -64,6 +67,7 @@ enum Command {
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    panic_report::install();
     match run(Arguments::parse().command).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -80,15 +84,15 @@ async fn main() -> ExitCode {
 async fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Serve(arguments) => Ok(serve::run(arguments).await?),
-        Command::Count(arguments) => count::run(arguments).await,
-        Command::Keys(arguments) => keys::run(arguments).await,
-        Command::Show(arguments) => show::run(arguments).await,
-        Command::Profile(arguments) => profile::run(arguments).await,
+        Command::Count(arguments) => unless_interrupted(count::run(arguments)).await,
+        Command::Keys(arguments) => unless_interrupted(keys::run(arguments)).await,
+        Command::Show(arguments) => unless_interrupted(show::run(arguments)).await,
+        Command::Profile(arguments) => unless_interrupted(profile::run(arguments)).await,
         Command::Delete(arguments) => delete::run(arguments).await,
-        Command::Copy(arguments) => Ok(copy::run(arguments, interrupt::interrupted()).await?),
-        Command::Export(arguments) => export::run(arguments, interrupt::interrupted()).await,
-        Command::Import(arguments) => import::run(arguments, interrupt::interrupted()).await,
-        Command::Browse(arguments) => browse::run(arguments, interrupt::interrupted()).await,
+        Command::Copy(arguments) => Ok(copy::run(arguments, interrupted()).await?),
+        Command::Export(arguments) => export::run(arguments, interrupted()).await,
+        Command::Import(arguments) => import::run(arguments, interrupted()).await,
+        Command::Browse(arguments) => browse::run(arguments, interrupted()).await,
         Command::Stress(arguments) => stress::run(*arguments).await,
         Command::Completions(arguments) => completions::run(&arguments, Arguments::command()),
     }

@@ -62,6 +62,7 @@ fn top(text: &str) -> Result<usize, String> {
 pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     let Arguments { store, table, keys_only, lock, types, top, selection, readers, json } =
         arguments;
+    selection.check()?;
     let lock = lock.map(text_of).transpose()?;
     let tables = store.open_to_read(&table).await?;
     let progress = Progress::new("reading", None);

@@ -1,5 +1,6 @@
 //! How far a command is: a bar on a terminal, plain lines elsewhere. Both go to stderr.
 
+use crate::counted;
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use std::io::{IsTerminal as _, Write as _, stderr};
 use std::sync::{Mutex, PoisonError};
@@ -74,7 +75,11 @@ impl Progress {
             let of = self.bar.length().map(|total| format!(" of {}", HumanCount(total)));
             let (what, done, of) = (self.what, HumanCount(rows), of.unwrap_or_default());
             // Nobody may be reading.
-            let _ = writeln!(stderr(), "{what} {done}{of} rows");
+            let _ = writeln!(
+                stderr(),
+                "{what} {done}{of} {}",
+                counted::rows(self.bar.length().unwrap_or(rows))
+            );
         }
     }
 

@@ -1,5 +1,7 @@
 //! Which rows a command reads.
 
+use crate::failure::Failure;
+use table_orm::model::order;
 use table_orm::query::Filter;
 use table_orm::scan::{MAX_CONCURRENCY, Scan};
 use table_orm::{DynamicEntity, ScanPermit};
@@ -32,6 +34,14 @@ pub(crate) struct Selection {
     filter: Option<FilterText>,
 }
 
+/// A range of RowKeys that has none.
+#[derive(Debug, thiserror::Error)]
+#[error("no RowKey lies from {from:?} on and before {to:?}; check --from-row and --to-row")]
+struct EmptyRows {
+    from: String,
+    to: String,
+}
+
 /// A filter, with the text it was read from.
 #[derive(Debug, Clone)]
 struct FilterText {
@@ -52,6 +62,14 @@ pub(crate) fn requests(text: &str) -> Result<usize, String> {
     }
 }
 
+/// Reads the name of a property.
+pub(crate) fn property(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("the name of a property is empty".to_owned()),
+        name => Ok(name.to_owned()),
+    }
+}
+
 impl Selection {
     /// Reads the fields of a form; `field` returns the text of one.
     pub(crate) fn of_form(
@@ -65,6 +83,17 @@ impl Selection {
             filter: field("filter").as_deref().map(read_filter).transpose()?,
             ..Self::default()
         })
+    }
+
+    /// Refuses a range of RowKeys that ends before it begins. A scan refuses such a range of PartitionKeys.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        match (&self.from_row, &self.to_row) {
+            (Some(from), Some(to)) if order::compare(from, to).is_ge() => {
+                let (from, to) = (from.clone(), to.clone());
+                Err(Failure::new(EmptyRows { from, to }, 2))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Limits a scan to these rows.

@@ -1,8 +1,9 @@
 //! `table-orm show`: rows as a table, JSON or CSV.
 
+use crate::counted;
 use crate::failure::Failure;
 use crate::printable::printable;
-use crate::selection::{Selection, permit, requests};
+use crate::selection::{Selection, permit, property, requests};
 use crate::store::{STORES, StoreName};
 use comfy_table::{ContentArrangement, Table, presets};
 use std::collections::BTreeSet;
@@ -19,7 +20,8 @@ Examples:
   table-orm show env:STORAGE results --filter \"Name eq 'Ann'\" --json
   table-orm show race.redb results --partition Boston --format csv --limit 0 > boston.csv
 
-A table shows values as a filter has them: 'Ann' is text, 5 an Int32, 5L an Int64, 5.0 a Double. It is
+A table shows values as a filter has them: 'Ann' is text, 5 an Int32, 5L an Int64, 5.0 a Double. No filter
+compares with the Doubles Infinity, -Infinity and NaN; they are shown as an export writes them. A table is
 aligned, so all its rows are in memory at once; JSON and CSV need little memory for any number of rows.
 
 The header of CSV has a column for each property and type that any of the rows has. More than 1000 rows are
@@ -52,7 +54,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     selection: Selection,
     /// Only these properties
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = property)]
     select: Vec<String>,
     /// The most rows; 0 shows all
     #[arg(long, value_name = "ROWS", default_value_t = 100)]
@@ -70,6 +72,7 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
     let Arguments { store, table, selection, select, limit, format, json, readers } = arguments;
+    selection.check()?;
     let tables = store.open_to_read(&table).await?;
     let scan = || {
         let all = tables.scan(table.clone(), permit());
@@ -106,7 +109,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
 
 /// Says that there are more rows, where no program reads it.
 fn more(limit: usize) -> Result<(), Failure> {
-    Ok(writeln!(stderr(), "There are more than {limit} rows; --limit 0 shows all")?)
+    let rows = counted::rows(limit as u64);
+    Ok(writeln!(stderr(), "There are more than {limit} {rows}; --limit 0 shows all")?)
 }
 
 async fn csv(scan: impl Fn() -> Scan<DynamicEntity>, limit: usize) -> Result<(), Failure> {
@@ -164,6 +168,11 @@ fn literal(value: &Edm) -> String {
         Edm::Binary(bytes) if bytes.len() > WIDTH / 2 => {
             return format!("{} of {} bytes", EdmType::Binary, bytes.len());
         }
+        Edm::Double(number) if number.is_infinite() => {
+            return if *number > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
+        }
+        // A filter compares with zero without its sign.
+        Edm::Double(number) if *number == 0.0 => format!("{number:?}"),
         value => printable(&value.to_string()),
     };
     match text.char_indices().nth(WIDTH) {
@@ -175,6 +184,26 @@ fn literal(value: &Edm) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_double_is_shown_as_an_import_reads_it() {
+        let doubles =
+            [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -0.0, 0.0, 5.0, 0.1, f64::MAX, 5e-324];
+        for double in doubles {
+            let shown = match literal(&Edm::Double(double)) {
+                // Too long for a terminal.
+                shown if shown.ends_with('…') => continue,
+                shown => shown,
+            };
+            let columns: Columns = "PartitionKey,RowKey,A:Edm.Double".parse().unwrap();
+            let read = columns.row(&format!("p,r,{shown}")).unwrap();
+            let Some(Edm::Double(read)) = read.properties.get("A") else { panic!("{shown}") };
+            assert!(read.to_bits() == double.to_bits(), "{double:?} is shown as {shown}");
+        }
+        let shown = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -0.0]
+            .map(|double| literal(&Edm::Double(double)));
+        assert_eq!(shown, ["Infinity", "-Infinity", "NaN", "-0.0"]);
+    }
 
     #[test]
     fn types_can_be_told_apart_and_hostile_values_stay_in_their_cell() {

@@ -4,7 +4,7 @@ mod html;
 mod pages;
 mod server;
 
-pub(crate) use server::BrowseServer;
+pub(crate) use server::{BrowseServer, ListenError};
 
 use crate::failure::Failure;
 use crate::store::{STORES, StoreName};
@@ -30,6 +30,12 @@ pub(crate) struct Arguments {
     /// The port to listen at; 0 takes a free one
     #[arg(long, default_value_t = 0)]
     port: u16,
+}
+
+impl From<ListenError> for Failure {
+    fn from(error: ListenError) -> Self {
+        Self::new(error, 1)
+    }
 }
 
 /// Serves until `stop` ends.

@@ -18,7 +18,8 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
-use std::net::Ipv4Addr;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use table_orm::Tables;
@@ -45,6 +46,14 @@ pub(crate) struct BrowseServer {
     pages: Arc<Pages>,
 }
 
+/// The port is taken, or not allowed.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot listen for browsers at {address}; give another port, or 0 for a free one")]
+pub(crate) struct ListenError {
+    address: SocketAddr,
+    source: io::Error,
+}
+
 /// What connections share.
 struct Pages {
     tables: Tables,
@@ -54,8 +63,10 @@ struct Pages {
 
 impl BrowseServer {
     /// Listens at the loopback address; port 0 is a free one.
-    pub(crate) async fn bind(tables: Tables, port: u16) -> std::io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+    pub(crate) async fn bind(tables: Tables, port: u16) -> Result<Self, ListenError> {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let listener = TcpListener::bind(address).await;
+        let listener = listener.map_err(|source| ListenError { address, source })?;
         let root = format!("/{}/", Uuid::new_v4().simple());
         Ok(Self { listener, pages: Arc::new(Pages { tables, root }) })
     }

@@ -99,9 +99,13 @@ impl Arguments {
                  can share nothing else",
             ));
         }
-        let from = self.from.open_to_read(&self.table).await?;
         // A database file is opened once.
-        let to = if shared { from.clone() } else { self.to.open_to_write()? };
+        let (from, to) = if shared {
+            let both = self.from.open_to_change(&self.table).await?;
+            (both.clone(), both)
+        } else {
+            (self.from.open_to_read(&self.table).await?, self.to.open_to_write()?)
+        };
         create(&to, self.copy()).await?;
         Ok((from.table(self.table.clone()), to.table(self.copy().clone())))
     }

@@ -11,7 +11,8 @@ mod workers;
 
 pub(crate) use arguments::Arguments;
 
-use crate::failure::Failure;
+use crate::counted;
+use crate::failure::{self, Failure};
 use crate::progress::{Progress, speed};
 use crate::store::StoreNameError;
 use content::Content;
@@ -40,15 +41,17 @@ pub(crate) enum CopyFailure {
          --to-table, or --over to write into it"
     )]
     NotEmpty(TableName),
-    #[error("the copy is incomplete: {0}; the same command continues from there")]
+    #[error(
+        "the copy is incomplete: {0}; once the cause is removed, the same command continues from there"
+    )]
     Incomplete(#[source] Error),
     #[error(
-        "the copy has {} rows and content {:032x}, the table {} rows and content {:032x}; one of \
+        "the copy has {} {} and content {:032x}, the table {} {} and content {:032x}; one of \
          them was written meanwhile, or the copy held other rows before: run it again, with --over",
-        .copy.rows, .copy.hash, .table.rows, .table.hash
+        .copy.rows, counted::rows(.copy.rows), .copy.hash, .table.rows, counted::rows(.table.rows), .table.hash
     )]
     Different { table: Content, copy: Content },
-    #[error("stopped; the same command continues from {0}")]
+    #[error("stopped; the same command {0}")]
     Stopped(String),
     #[error(transparent)]
     Workers(#[from] workers::WorkersError),
@@ -62,8 +65,10 @@ pub(crate) enum CopyFailure {
 
 impl From<CopyFailure> for Failure {
     fn from(failure: CopyFailure) -> Self {
-        let exit_code = match failure {
-            CopyFailure::Arguments(_) => 2,
+        let exit_code = match &failure {
+            CopyFailure::Arguments(_) | CopyFailure::Same(..) => 2,
+            CopyFailure::StoreName(error) => error.exit_code(),
+            CopyFailure::Store(error) => failure::exit_code(error),
             CopyFailure::Different { .. } => 3,
             CopyFailure::Stopped(_) => 130,
             _ => 1,
@@ -116,7 +121,10 @@ async fn copy_in_process(
 
 impl Copying {
     fn stopped(&self) -> CopyFailure {
-        CopyFailure::Stopped(format!("the checkpoint {}", self.checkpoint.display()))
+        CopyFailure::Stopped(match self.checkpoint.exists() {
+            true => format!("continues from the checkpoint {}", self.checkpoint.display()),
+            false => "starts anew".to_owned(),
+        })
     }
 }
 
@@ -127,7 +135,11 @@ async fn copy(
     resumed: bool,
     stop: impl Future<Output = ()>,
 ) -> Result<u64, CopyFailure> {
-    let total = total(arguments, &copying.source).await?;
+    let mut stop = pin!(stop);
+    let total = tokio::select! {
+        total = total(arguments, &copying.source) => total?,
+        () = stop.as_mut() => return Err(copying.stopped()),
+    };
     let before = match (total, resumed) {
         (Some(_), true) => count(&copying.target, copying.readers).await?,
         _ => 0,
@@ -151,7 +163,7 @@ impl Arguments {
     /// Prints how many rows were copied, and how fast.
     fn say_copied(&self, rows: u64, speed: &str) {
         if !self.json {
-            say(&format!("copied {} rows: {speed}", HumanCount(rows)));
+            say(&format!("copied {} {}: {speed}", HumanCount(rows), counted::rows(rows)));
         }
     }
 
@@ -159,7 +171,8 @@ impl Arguments {
     fn say_checked(&self, Content { rows, hash }: Content, elapsed: Duration) {
         if !self.json {
             let (count, speed) = (HumanCount(rows), speed(2 * rows, elapsed));
-            say(&format!("checked: both have {count} rows and content {hash:032x}: {speed}"));
+            let rows = counted::rows(rows);
+            say(&format!("checked: both have {count} {rows} and content {hash:032x}: {speed}"));
         }
     }
 

@@ -283,5 +283,5 @@ pub async fn end_of(mut input: impl Read + Send + 'static) {
 }
 
 fn stopped() -> CopyFailure {
-    CopyFailure::Stopped(format!("where the table `{CONTROL}` has it"))
+    CopyFailure::Stopped(format!("continues from where the table `{CONTROL}` has it"))
 }

@@ -5,9 +5,10 @@ mod output;
 mod tests;
 
 use crate::count::count;
+use crate::counted;
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::selection::{Selection, permit, requests};
+use crate::selection::{Selection, permit, property, requests};
 use crate::store::{STORES, StoreName};
 use crate::text_file::{Form, NoForm, TextFile};
 use indicatif::HumanCount;
@@ -46,7 +47,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     selection: Selection,
     /// Only these properties
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = property)]
     select: Vec<String>,
     /// Replaces a file that exists, and an export that ended early
     #[arg(long)]
@@ -78,15 +79,26 @@ pub(crate) enum ExportFailure {
     Checkpoint(PathBuf),
     #[error("another process writes `{}`; nothing was changed: wait, or name another file", .0.display())]
     Busy(PathBuf),
-    #[error("stopped after {rows} rows; the same command continues from {}", .checkpoint.display())]
+    #[error(
+        "stopped after {rows} {}; the same command continues from {}", counted::rows(*.rows), .checkpoint.display()
+    )]
     Stopped { rows: u64, checkpoint: PathBuf },
-    #[error("{rows} rows were exported, and the same command continues from there")]
+    #[error("stopped before the first row; the same command starts anew")]
+    StoppedEarly,
+    #[error(
+        "{rows} {} exported; once the cause is removed, the same command continues from there",
+        counted::rows_were(*.rows)
+    )]
     Incomplete { rows: u64, source: Box<table_orm::Error> },
 }
 
 impl From<ExportFailure> for Failure {
     fn from(failure: ExportFailure) -> Self {
-        let exit_code = if matches!(failure, ExportFailure::Stopped { .. }) { 130 } else { 1 };
+        let exit_code = match failure {
+            ExportFailure::NoForm(_) => 2,
+            ExportFailure::Stopped { .. } | ExportFailure::StoppedEarly => 130,
+            _ => 1,
+        };
         Self::new(failure, exit_code)
     }
 }
@@ -115,6 +127,7 @@ pub(crate) async fn run(
     arguments: Arguments,
     stop: impl Future<Output = ()>,
 ) -> Result<(), Failure> {
+    arguments.selection.check()?;
     let file = TextFile::of(&arguments.to).map_err(ExportFailure::from)?;
     if arguments.to.exists() && !arguments.over {
         return Err(ExportFailure::Exists(arguments.to).into());
@@ -132,7 +145,7 @@ pub(crate) async fn run(
         (None, Form::Csv) => {
             let columns = tokio::select! {
                 columns = arguments.export(&tables).columns() => columns?.to_string(),
-                () = stop.as_mut() => return Err(stopped(&arguments, 0)),
+                () = stop.as_mut() => return Err(ExportFailure::StoppedEarly.into()),
             };
             Output::create(&arguments.to, file, job, Some(columns))?
         }
@@ -140,7 +153,13 @@ pub(crate) async fn run(
     let total = match arguments.count {
         true => {
             let Arguments { table, selection, readers, .. } = &arguments;
-            Some(count(&tables, table, selection, *readers).await?)
+            tokio::select! {
+                rows = count(&tables, table, selection, *readers) => Some(rows?),
+                () = stop.as_mut() => {
+                    output.save()?;
+                    return Err(stopped(&arguments, output.rows()));
+                }
+            }
         }
         false => None,
     };
@@ -161,10 +180,12 @@ pub(crate) async fn run(
         }
         false => {
             let [rows, partitions] = [manifest.rows, manifest.partitions].map(HumanCount);
+            let row_noun = counted::rows(manifest.rows);
+            let partition_noun = counted::partitions(manifest.partitions);
             let path = arguments.to.display();
             writeln!(
                 stdout(),
-                "exported {rows} rows of {partitions} partitions to {path}: {speed}"
+                "exported {rows} {row_noun} of {partitions} {partition_noun} to {path}: {speed}"
             )?;
         }
     }

@@ -4,6 +4,7 @@
 
 mod checkpoint;
 
+use crate::counted;
 use crate::failure::Failure;
 use crate::manifest::{Manifest, ManifestError};
 use crate::printable::printable;
@@ -14,6 +15,7 @@ use crate::text_file::{Form, NoForm, TextFile, digest, hex};
 use checkpoint::{Checkpoint, Job, Position};
 use indicatif::HumanCount;
 use serde_json::json;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, Write as _, stderr, stdout};
 use std::path::{Path, PathBuf};
@@ -103,22 +105,51 @@ pub(crate) enum ImportFailure {
         .0.display()
     )]
     OtherImport(PathBuf),
-    #[error("{refused} rows were refused, and {rows} rows were written")]
+    #[error(
+        "the rows of `{}` were imported, but its manifest says {expected}, and it has {found}: it is not what was \
+         exported, so export again",
+        .path.display()
+    )]
+    Numbers { path: PathBuf, expected: Numbers, found: Numbers },
+    #[error(
+        "{refused} {} refused, and {rows} {} written",
+        counted::rows_were(*.refused), counted::rows_were(*.rows)
+    )]
     Refused { refused: u64, rows: u64 },
-    #[error("stopped; about {rows} rows were written: {again}")]
+    #[error("stopped; about {rows} {} written: {again}", counted::rows_were(*.rows))]
     Stopped { rows: u64, again: &'static str },
     #[error(
-        "line {line} was refused, and {rows} rows were written: correct the line, or give --go-on to \
-         leave it out; then {again}"
+        "line {line} was refused, and {rows} {} written: correct the line, or give --go-on to \
+         leave it out; then {again}",
+        counted::rows_were(*.rows)
     )]
     Line { line: u64, rows: u64, again: &'static str, source: Box<Error> },
-    #[error("the import is incomplete, and about {rows} rows were written: {again}")]
+    #[error(
+        "the import is incomplete, and about {rows} {} written: once the cause is removed, {again}",
+        counted::rows_were(*.rows)
+    )]
     Incomplete { rows: u64, again: &'static str, source: Box<Error> },
+}
+
+/// How many rows and partitions a text has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Numbers {
+    rows: u64,
+    partitions: u64,
+}
+
+impl fmt::Display for Numbers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rows, partitions } = *self;
+        let nouns = (counted::rows(rows), counted::partitions(partitions));
+        write!(f, "{rows} {} of {partitions} {}", nouns.0, nouns.1)
+    }
 }
 
 impl From<ImportFailure> for Failure {
     fn from(failure: ImportFailure) -> Self {
         let exit_code = match failure {
+            ImportFailure::NoForm(_) => 2,
             ImportFailure::Refused { .. } => 3,
             ImportFailure::Stopped { .. } => 130,
             _ => 1,
@@ -172,7 +203,8 @@ pub(crate) async fn run(
     checkpoint.as_ref().map_or(Ok(()), |checkpoint| checkpoint.save(before))?;
     let tables = arguments.store.open_to_write()?;
     create(&tables, &table).await?;
-    let total = manifest.map(|manifest| manifest.rows);
+    let expected = manifest.map(|Manifest { rows, partitions, .. }| Numbers { rows, partitions });
+    let total = expected.map(|expected| expected.rows);
     let progress = Progress::resumed("importing", total, before.rows + before.refused);
     let (mut done, mut unsaved) = (before, None);
     let mut import = tables.import(table.clone()).parallelism(arguments.writers);
@@ -199,12 +231,12 @@ pub(crate) async fn run(
     };
     let (_, speed) = progress.finish();
     let failure = match ended {
-        Some(Ok(imported)) => Ok(before.and(imported)),
+        Some(Ok(imported)) => Ok((before.and(imported), imported.partitions)),
         Some(Err(error)) => Err(arguments.early(error, before, done)),
         None => Err(ImportFailure::Stopped { rows: done.rows, again: arguments.again() }),
     };
-    let Position { rows, refused, .. } = match (failure, unsaved) {
-        (Ok(position), _) => position,
+    let (Position { rows, refused, .. }, partitions) = match (failure, unsaved) {
+        (Ok(whole), _) => whole,
         (Err(failure), None) => return Err(failure.into()),
         (Err(failure), Some(unsaved)) => {
             return Err(ImportFailure::Unsaved(Box::new(failure), Box::new(unsaved)).into());
@@ -213,9 +245,20 @@ pub(crate) async fn run(
     let removed = checkpoint.map_or(Ok(()), Checkpoint::remove);
     let line = match arguments.json {
         true => json!({ "rows": rows, "refused": refused }).to_string(),
-        false => format!("imported {} rows to `{table}`: {speed}", HumanCount(rows)),
+        false => {
+            format!("imported {} {} to `{table}`: {speed}", HumanCount(rows), counted::rows(rows))
+        }
     };
     let printed = writeln!(stdout(), "{line}");
+    if let Some(expected) = expected {
+        // Of rows that an earlier run has written, or that have no key, the partitions are not known.
+        let knows_partitions = before.line == 0 && refused == 0;
+        let partitions = if knows_partitions { partitions } else { expected.partitions };
+        let found = Numbers { rows: rows + refused, partitions };
+        if found != expected {
+            return Err(ImportFailure::Numbers { path: path.clone(), expected, found }.into());
+        }
+    }
     match refused {
         0 => {
             removed?;
@@ -245,13 +288,10 @@ impl Arguments {
     const fn again(&self) -> &'static str {
         match (&self.checkpoint, self.insert_only) {
             (None, false) => "import again, and the rows that were written stay the same",
-            (None, true) => {
-                "import again with --go-on, since the rows that were written are refused then"
-            }
+            (None, true) => "import again with --go-on, which leaves out the rows that exist",
             (Some(_), false) => "the same command continues from the checkpoint",
             (Some(_), true) => {
-                "the same command with --go-on continues from the checkpoint, since rows behind it that \
-                 were written are refused then"
+                "the same command with --go-on continues from the checkpoint, and leaves out the rows that exist"
             }
         }
     }

@@ -6,9 +6,10 @@ mod faults;
 
 pub(crate) use arguments::Arguments;
 
-use crate::browse::BrowseServer;
+use crate::browse::{BrowseServer, ListenError};
 use crate::failure::Failure;
 use crate::interrupt::interrupted;
+use crate::panic_report::quietly;
 use failures::FailureLog;
 use std::future::pending;
 use std::io::{self, Write as _};
@@ -33,8 +34,8 @@ pub(crate) enum ServeError {
     Faults { path: PathBuf, reason: String },
     #[error("the faults or rates are invalid")]
     Layer(#[source] LayerError),
-    #[error("cannot listen for browsers; give another port to --browse")]
-    Browse(#[source] io::Error),
+    #[error(transparent)]
+    Browse(#[from] ListenError),
     #[error("the server has stopped, but its last writes may not be on the disk")]
     Sync(#[source] Box<StoreError>),
     #[error(transparent)]
@@ -43,8 +44,12 @@ pub(crate) enum ServeError {
 
 impl From<ServeError> for Failure {
     fn from(failure: ServeError) -> Self {
-        // Options set the layers.
-        let exit_code = if matches!(failure, ServeError::Layer(_)) { 2 } else { 1 };
+        let exit_code = match failure {
+            // Options set the layers and the accounts.
+            ServeError::Layer(_)
+            | ServeError::Start(StartError::Account(_) | StartError::SecondaryName(_)) => 2,
+            _ => 1,
+        };
         Self::new(failure, exit_code)
     }
 }
@@ -54,7 +59,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), ServeError> {
     let plan = arguments.fault_plan()?;
     let database = arguments.database()?;
     let store = match &database {
-        Some(path) => EmbeddedStore::open_with(path, arguments.durability()),
+        Some(path) => quietly(|| EmbeddedStore::open_with(path, arguments.durability())),
         None => EmbeddedStore::in_memory(),
     };
     let store = store.map_err(ServeError::Open)?;
@@ -86,7 +91,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), ServeError> {
         faults.enable();
     }
     let pages = match arguments.browse {
-        Some(port) => Some(BrowseServer::bind(tables, port).await.map_err(ServeError::Browse)?),
+        Some(port) => Some(BrowseServer::bind(tables, port).await?),
         None => None,
     };
     let serve = async {

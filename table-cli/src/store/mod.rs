@@ -2,6 +2,8 @@
 
 mod sample;
 
+use crate::failure::exit_code;
+use crate::panic_report::quietly;
 use crate::secret::{self, NoText};
 use sample::sample;
 use std::fmt;
@@ -48,6 +50,17 @@ pub(crate) enum StoreNameError {
     Store(#[from] Error),
 }
 
+impl StoreNameError {
+    /// The exit code of a command that it ends.
+    pub(crate) const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Sample(_) | Self::Variable(_) => 2,
+            Self::NoFile(_) | Self::Empty(_) => 1,
+            Self::Store(error) => exit_code(error),
+        }
+    }
+}
+
 impl FromStr for StoreName {
     type Err = StoreNameError;
 
@@ -66,8 +79,17 @@ impl FromStr for StoreName {
 }
 
 impl StoreName {
-    /// Opens it to read a table. The store must exist; a sample gets its rows in `table`.
+    /// Opens it to read a table. The store must exist; a sample gets its rows in `table`. A file needs no write
+    /// permission.
     pub(crate) async fn open_to_read(&self, table: &TableName) -> Result<Tables, StoreNameError> {
+        let Self::File(path) = self else { return self.open_to_change(table).await };
+        self.check_exists()?;
+        let store = quietly(|| EmbeddedStore::open_read_only(path));
+        Ok(Tables::new(store.map_err(Error::from)?))
+    }
+
+    /// Opens it to change a table. The store must exist; a sample gets its rows in `table`.
+    pub(crate) async fn open_to_change(&self, table: &TableName) -> Result<Tables, StoreNameError> {
         if let Self::Sample(rows) = self {
             return Ok(sample(table, *rows).await?);
         }
@@ -80,7 +102,7 @@ impl StoreName {
         match self {
             Self::Memory | Self::Sample(_) => Tables::in_memory(),
             Self::Account(text) => Tables::from_connection_string(text),
-            Self::File(path) => Tables::open(path),
+            Self::File(path) => quietly(|| Tables::open(path)),
         }
     }
 
@@ -94,7 +116,7 @@ impl StoreName {
         Ok(match self {
             Self::Memory | Self::Sample(_) => Arc::new(EmbeddedStore::in_memory()?),
             Self::Account(text) => Arc::new(AzureStore::from_connection_string(text)?),
-            Self::File(path) => Arc::new(EmbeddedStore::open(path)?),
+            Self::File(path) => Arc::new(quietly(|| EmbeddedStore::open(path))?),
         })
     }
 

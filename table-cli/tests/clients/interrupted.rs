@@ -87,6 +87,40 @@ fn an_export_of_a_local_file_that_is_interrupted_ends_early() {
     }
 }
 
+/// Whether a process waits for Ctrl-C, instead of being ended by it.
+#[cfg(target_os = "linux")]
+fn waits_for_signals(process: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    caught.is_some_and(|caught| u64::from_str_radix(caught.trim(), 16).unwrap() & 0b10 != 0)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn commands_that_only_read_end_with_130_when_they_are_interrupted() {
+    let race = race();
+    let folder = race.path();
+    printed(folder, &["copy", "--from", "sample:5000", "--to", "more.redb", "--table", "results"]);
+    let served = slow(&folder.join("more.redb"));
+    let store = served.connection_string();
+    for command in [
+        &["count", &store, "results", "--readers", "1"][..],
+        &["keys", &store, "results", "--sizes", "--readers", "1"],
+        &["profile", &store, "results", "--readers", "1"],
+        &["show", &store, "results", "--limit", "0", "--readers", "1"],
+        &["export", &store, "results", "--to", "a.jsonl", "--count", "--readers", "1"],
+        &["export", &store, "results", "--to", "a.csv", "--readers", "1"],
+        &["copy", "--from", &store, "--to", "b.redb", "--table", "results", "--readers", "1"],
+    ] {
+        let running = begin(folder, command);
+        let process = running.id();
+        let ended = interrupted(running, || waits_for_signals(process));
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(130), "{command:?}: {said}");
+        assert!(said.contains("stopped"), "{command:?}: {said}");
+    }
+}
+
 #[test]
 fn an_empty_file_is_no_database_to_a_command_that_reads() {
     let folder = tempfile::tempdir().unwrap();

@@ -2,6 +2,7 @@
 
 use crate::served::Served;
 use crate::tools::{printed, refused, run};
+use rcgen::{CertificateParams, KeyPair};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
@@ -182,4 +183,84 @@ fn every_shell_is_completed() {
         assert!(script.contains("export") && script.contains("partition-rate"), "{shell}");
     }
     assert_eq!(run(folder.path(), &["completions", "dos"]).status.code(), Some(2));
+}
+
+/// What bash completes after these words, of which the last is incomplete.
+#[cfg(unix)]
+fn completed(folder: &Path, words: &[&str]) -> Vec<String> {
+    let last = words.len() - 1;
+    let texts: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
+    let script = format!(
+        "source ./completions; COMP_WORDS=({}); COMP_CWORD={last}; \
+         _table__orm table-orm {} {}; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        texts.join(" "),
+        texts[last],
+        texts[last - 1]
+    );
+    let output = Command::new("bash").current_dir(folder).args(["-c", &script]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn bash_completes_commands_and_the_options_of_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = printed(folder.path(), &["completions", "bash"]);
+    std::fs::write(folder.path().join("completions"), script).unwrap();
+    let completed = |words: &[&str]| completed(folder.path(), words);
+    assert_eq!(completed(&["table-orm", "exp"]), ["export"]);
+    assert_eq!(completed(&["table-orm", "export", "--sel"]), ["--select"]);
+    assert_eq!(completed(&["table-orm", "serve", "--partition-"]), ["--partition-rate"]);
+    assert_eq!(completed(&["table-orm", "show", "race.redb", "--format", "c"]), ["csv"]);
+    assert_eq!(completed(&["table-orm", "help", "im"]), ["import"]);
+}
+
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let own = ["serve", "--port", "0", "--browse", &port];
+    for command in [&["browse", "sample:1", "--port", &port][..], &own, &["serve", "--port", &port]]
+    {
+        let error = refused(folder.path(), command, 1);
+        assert!(error.contains(&address) && error.lines().count() == 1, "{error}");
+        assert!(!error.contains("output"), "{error}");
+    }
+}
+
+#[test]
+fn a_tool_trusts_the_certificate_that_ssl_cert_file_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = KeyPair::generate().unwrap();
+    let names = vec!["127.0.0.1".to_owned()];
+    let certificate = CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
+    let [cert_file, key_file] = ["cert.pem", "key.pem"].map(|name| folder.path().join(name));
+    std::fs::write(&cert_file, certificate.pem()).unwrap();
+    std::fs::write(&key_file, key.serialize_pem()).unwrap();
+    let options = ["--cert", cert_file.to_str().unwrap(), "--key", key_file.to_str().unwrap()];
+    let served = Served::with_options(&options);
+    let store = format!(
+        "AccountName={EMULATOR_ACCOUNT};AccountKey={EMULATOR_KEY};TableEndpoint=https://{}/{EMULATOR_ACCOUNT}",
+        served.address()
+    );
+    let count = |trusted: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_table-orm"));
+        command.args(["count", &store]).env("SSL_CERT_FILE", trusted).env_remove("SSL_CERT_DIR");
+        command.output().unwrap()
+    };
+    let trusted = count(&cert_file);
+    assert!(trusted.status.success(), "{}", String::from_utf8_lossy(&trusted.stderr));
+
+    let key = KeyPair::generate().unwrap();
+    let other = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+    let other_file = folder.path().join("other.pem");
+    std::fs::write(&other_file, other.self_signed(&key).unwrap().pem()).unwrap();
+    let untrusted = count(&other_file);
+    let error = String::from_utf8(untrusted.stderr).unwrap();
+    assert_eq!(untrusted.status.code(), Some(1), "{error}");
+    assert!(error.contains("certificate"), "{error}");
+    assert!(!error.contains("taken effect"), "a read writes nothing: {error}");
 }

@@ -82,7 +82,8 @@ fn csv_of_any_number_of_rows_has_a_column_for_each_property_of_them() {
         let text = String::from_utf8(output.stdout).unwrap();
         assert_eq!(text.lines().count(), part + 1);
         assert!(!text.lines().next().unwrap().contains("Note"), "of the rows shown only");
-        let more = format!("There are more than {part} rows; --limit 0 shows all\n");
+        let rows = if part == 1 { "row" } else { "rows" };
+        let more = format!("There are more than {part} {rows}; --limit 0 shows all\n");
         assert_eq!(String::from_utf8(output.stderr).unwrap(), more);
     }
 }
@@ -286,4 +287,175 @@ fn each_command_has_help_with_examples_and_shells_complete_it() {
         assert!(script.contains(command));
     }
     assert!(printed(folder.path(), &["--help"]).contains("Exit codes: 0 done"));
+}
+
+#[test]
+fn a_command_line_that_cannot_work_ends_with_code_2() {
+    let race = race();
+    let copy = ["copy", "--from", "race.redb", "--to", "race.redb", "--table", "results"];
+    for command in [
+        &["show", "race.redb", "results", "--select", ""][..],
+        &["export", "race.redb", "results", "--to", "a.jsonl", "--select", "Name,"],
+        &["count", "race.redb", "results", "--from-partition", "z", "--to-partition", "a"],
+        &[
+            "export",
+            "race.redb",
+            "results",
+            "--to",
+            "a.jsonl",
+            "--from-partition",
+            "z",
+            "--to-partition",
+            "a",
+        ],
+        &["count", "race.redb", "results", "--from-row", "5", "--to-row", "3"],
+        &["keys", "race.redb", "results", "--from-row", "5", "--to-row", "3"],
+        &["show", "race.redb", "results", "--from-row", "5", "--to-row", "5"],
+        &["profile", "race.redb", "results", "--from-row", "5", "--to-row", "3"],
+        &["delete", "race.redb", "results", "--from-row", "5", "--to-row", "3", "--yes"],
+        &["export", "race.redb", "results", "--to", "a.jsonl", "--from-row", "5", "--to-row", "3"],
+        &["export", "race.redb", "results", "--to", "a.xml"],
+        &["import", "race.redb", "results", "--from", "a.xml"],
+        &["count", "AccountName=x"],
+        &["import", "AccountName=x;AccountKey=no base64!", "--from", "rows.jsonl"],
+        &["copy", "--from", "AccountName=x", "--to", "b.redb", "--table", "results"],
+        &copy,
+        &["serve", "--port", "0", "--account", "race-secondary=c2VjcmV0"],
+    ] {
+        let error = refused(race.path(), command, 2);
+        assert!(!error.contains("no base64"), "a key is printed: {error}");
+    }
+    assert!(!race.path().join("a.jsonl").exists() && !race.path().join("b.redb").exists());
+}
+
+#[test]
+fn what_a_tool_says_is_no_advice_for_rust() {
+    let race = race();
+    let folder = race.path();
+    let line =
+        |name: &str, text: &str| std::fs::write(folder.join(name), format!("{text}\n")).unwrap();
+    line("exists.jsonl", r#"{"PartitionKey":"race-000000","RowKey":"000000000"}"#);
+    line("no_key.jsonl", r#"{"RowKey":"1"}"#);
+    line("twice.jsonl", r#"{"PartitionKey":"p","RowKey":"1","A":1,"A":2}"#);
+    let long = "x".repeat(40_000);
+    line("long.jsonl", &format!(r#"{{"PartitionKey":"p","RowKey":"1","A":"{long}"}}"#));
+    let import =
+        |name| ["import", "race.redb", "results", "--no-manifest", "--insert-only", "--from", name];
+    let _served = Served::with_file(&folder.join("open.redb"));
+    for command in [
+        &["show", "race.redb", "none"][..],
+        &["export", "race.redb", "none", "--to", "a.jsonl"],
+        &["delete", "race.redb", "none", "--partition", "p", "--yes"],
+        &["count", "open.redb"],
+        &import("exists.jsonl"),
+        &import("no_key.jsonl"),
+        &import("twice.jsonl"),
+        &import("long.jsonl"),
+    ] {
+        let error = refused(folder, command, 1);
+        let words = [
+            "DynamicEntity",
+            "create_table",
+            "`save`",
+            "upsert",
+            "clones",
+            "#[",
+            "on_refused",
+            "same command",
+        ];
+        assert!(!words.iter().any(|word| error.contains(word)), "{error}");
+    }
+}
+
+#[test]
+fn a_damaged_file_is_said_in_one_line() {
+    let race = race();
+    let path = race.path().join("race.redb");
+    let mut content = std::fs::read(&path).unwrap();
+    content
+        .iter_mut()
+        .enumerate()
+        .filter(|(at, _)| *at >= 4096 && at % 7 == 0)
+        .for_each(|(_, byte)| *byte = !*byte);
+    std::fs::write(&path, content).unwrap();
+    for command in [&["count", "race.redb"][..], &["serve", "--port", "0", "--db", "race.redb"]] {
+        let error = refused(race.path(), command, 1);
+        assert!(error.contains("damaged") && error.lines().count() == 1, "{error}");
+    }
+}
+
+#[test]
+fn commands_that_read_leave_a_file_as_it_is() {
+    let race = race();
+    let path = race.path().join("race.redb");
+    let content = std::fs::read(&path).unwrap();
+    let mut permissions = std::fs::metadata(&path).unwrap().permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&path, permissions).unwrap();
+    // Readers do not lock each other out.
+    let reader = table_orm::embedded::EmbeddedStore::open_read_only(&path).unwrap();
+    for command in [
+        &["count", "race.redb"][..],
+        &["keys", "race.redb", "results"],
+        &["show", "race.redb", "results"],
+        &["profile", "race.redb", "results"],
+        &["export", "race.redb", "results", "--to", "read.jsonl"],
+        &["copy", "--from", "race.redb", "--to", "read.redb", "--table", "results"],
+    ] {
+        printed(race.path(), command);
+    }
+    drop(reader);
+    assert!(std::fs::read(&path).unwrap() == content);
+}
+
+#[test]
+fn the_numbers_of_a_manifest_are_compared_with_the_rows() {
+    let race = race();
+    let path = race.path().join("rows.jsonl.manifest.json");
+    let manifest = std::fs::read_to_string(&path).unwrap();
+    let import = ["import", "copy.redb", "--from", "rows.jsonl"];
+    for (said, found) in
+        [("\"rows\": 250", "\"rows\": 249"), ("\"partitions\": 2", "\"partitions\": 3")]
+    {
+        assert!(manifest.contains(said), "{manifest}");
+        std::fs::write(&path, manifest.replace(said, found)).unwrap();
+        let error = refused(race.path(), &import, 1);
+        assert!(error.contains("it has 250 rows of 2 partitions"), "{error}");
+    }
+    std::fs::write(&path, &manifest).unwrap();
+    printed(race.path(), &import);
+    let go_on = [&import[..], &["--insert-only", "--go-on"]].concat();
+    let error = refused(race.path(), &go_on, 3);
+    assert!(error.ends_with("250 rows were refused, and 0 rows were written\n"), "{error}");
+}
+
+#[test]
+fn one_row_is_one_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let line = "{\"PartitionKey\":\"p\",\"RowKey\":\"1\"}\n";
+    std::fs::write(folder.join("one.jsonl"), line).unwrap();
+    let import = ["import", "one.redb", "results", "--from", "one.jsonl", "--no-manifest"];
+    let mut said = printed(folder, &import);
+    for command in [
+        &["keys", "one.redb", "results", "--sizes"][..],
+        &["profile", "one.redb", "results"],
+        &["export", "one.redb", "results", "--to", "all.jsonl"],
+        &["copy", "--from", "one.redb", "--to", "copy.redb", "--table", "results"],
+    ] {
+        said.push_str(&printed(folder, command));
+    }
+    let again = [&import[..], &["--insert-only", "--go-on"]].concat();
+    said.push_str(&refused(folder, &again, 3));
+    said.push_str(&printed(
+        folder,
+        &["delete", "one.redb", "results", "--partition", "p", "--yes"],
+    ));
+    let words: Vec<_> = said.split_whitespace().collect();
+    for pair in words.windows(2) {
+        let is_wrong =
+            pair[0] == "1" && ["rows", "partitions"].contains(&pair[1].trim_matches([',', ':']));
+        assert!(!is_wrong, "{said}");
+    }
+    assert!(said.contains("deleted 1 row:") && said.contains("1 row of 1 partition"), "{said}");
 }

@@ -139,6 +139,9 @@ pub enum PropertyFault {
     Key(Box<KeyError>),
 }
 
+/// The name of rows of any shape. They have no fields and no type to change, so errors advise nothing about these.
+pub(crate) const UNTYPED: &str = "DynamicEntity";
+
 /// What to do about a value of more than 64 KiB.
 pub(crate) const LARGE_VALUE_HELP: &str = "mark its field `#[table(chunked)]`, compress it with \
                                            `Zstd`, split it into several fields or rows, or keep it \
@@ -147,6 +150,28 @@ pub(crate) const LARGE_VALUE_HELP: &str = "mark its field `#[table(chunked)]`, c
 /// What to do about an entity of more than 1 MiB.
 pub(crate) const LARGE_ENTITY_HELP: &str = "compress large fields with `Zstd`, make them `Large` with `#[table(overflow)]`, split it into several entities with a number in their keys, \
      or keep large values in a blob and store its name";
+
+impl PropertyFault {
+    /// What is wrong, without advice about fields.
+    fn without_advice(&self) -> String {
+        match self {
+            Self::StringTooLong(units) => format!(
+                "is a string of {units} UTF-16 units; the service allows {MAX_STRING_UNITS} (64 KiB)"
+            ),
+            Self::BinaryTooLong(bytes) => {
+                format!("holds {bytes} bytes; the service allows {MAX_BINARY_BYTES} (64 KiB)")
+            }
+            Self::EntityTooLarge(bytes) => {
+                format!("takes {bytes} bytes in all; the service allows 1 MiB")
+            }
+            Self::Duplicate => {
+                "is in the row twice, or has a name that the service reserves".to_owned()
+            }
+            Self::Missing => "is missing".to_owned(),
+            fault => fault.to_string(),
+        }
+    }
+}
 
 fn limited_by(limit: &str) -> &'static str {
     if limit == "max" { "an integer" } else { "text" }
@@ -186,9 +211,15 @@ impl fmt::Display for PropertyError {
             (true, false) => {}
             (true, true) => f.write_str("key of ")?,
         }
-        write!(f, "`{entity}` ")?;
-        if self.is_of_stored_row() {
-            write!(f, "in row {partition_key:?} / {row_key:?} ")?;
+        let is_untyped = *entity == UNTYPED;
+        match (is_untyped, self.is_of_stored_row()) {
+            (true, true) => write!(f, "row {partition_key:?} / {row_key:?} ")?,
+            (true, false) => f.write_str("the row ")?,
+            (false, true) => write!(f, "`{entity}` in row {partition_key:?} / {row_key:?} ")?,
+            (false, false) => write!(f, "`{entity}` ")?,
+        }
+        if is_untyped {
+            return write!(f, "{}", Printable(fault.without_advice()));
         }
         write!(f, "{}", Printable(fault))
     }

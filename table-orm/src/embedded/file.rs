@@ -8,8 +8,12 @@
 
 use super::durability::Durability;
 use super::layout;
-use redb::{ReadOnlyTable, ReadableDatabase, ReadableTable, TableError, WriteTransaction};
+use redb::{
+    ReadOnlyDatabase, ReadOnlyTable, ReadTransaction, ReadableDatabase, ReadableTable, TableError,
+    TransactionError, WriteTransaction,
+};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -20,10 +24,30 @@ pub(crate) type FileTable = Arc<ReadOnlyTable<&'static [u8], &'static [u8]>>;
 pub(crate) struct File {
     /// Before the database, so that it is dropped first.
     kept: RwLock<KeptTables>,
-    database: redb::Database,
+    database: Handle,
     durability: Durability,
     /// Whether answered writes are not on the disk yet.
     unsynced: AtomicBool,
+}
+
+/// A database of redb, which may be opened for reading only.
+enum Handle {
+    ReadWrite(redb::Database),
+    ReadOnly(ReadOnlyDatabase),
+}
+
+impl Handle {
+    fn begin_read(&self) -> Result<ReadTransaction, TransactionError> {
+        match self {
+            Self::ReadWrite(database) => database.begin_read(),
+            Self::ReadOnly(database) => database.begin_read(),
+        }
+    }
+}
+
+/// The error of a change to a file that is open for reading only.
+fn read_only() -> redb::Error {
+    redb::Error::Io(io::ErrorKind::ReadOnlyFilesystem.into())
 }
 
 #[derive(Default)]
@@ -43,6 +67,15 @@ impl KeptTables {
 
 impl File {
     pub(crate) fn new(database: redb::Database, durability: Durability) -> Self {
+        Self::of(Handle::ReadWrite(database), durability)
+    }
+
+    /// A file whose changes all fail.
+    pub(crate) fn read_only(database: ReadOnlyDatabase) -> Self {
+        Self::of(Handle::ReadOnly(database), Durability::Immediate)
+    }
+
+    fn of(database: Handle, durability: Durability) -> Self {
         Self { kept: RwLock::default(), database, durability, unsynced: AtomicBool::new(false) }
     }
 
@@ -70,7 +103,12 @@ impl File {
 
     /// Returns all table names in order, spelled as at creation.
     pub(crate) fn table_names(&self) -> Result<Vec<String>, redb::Error> {
-        let catalog = self.database.begin_read()?.open_table(layout::CATALOG)?;
+        let catalog = match self.database.begin_read()?.open_table(layout::CATALOG) {
+            Ok(catalog) => catalog,
+            // Of a database that is new, and open for reading only.
+            Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
+            Err(error) => return Err(error.into()),
+        };
         catalog.iter()?.map(|entry| Ok(entry?.1.value().to_owned())).collect()
     }
 
@@ -84,6 +122,9 @@ impl File {
         ) {
             (Ok(catalog), Ok(clock)) => (catalog, clock),
             (Err(TableError::TableDoesNotExist(_)), _) => {
+                if matches!(self.database, Handle::ReadOnly(_)) {
+                    return Ok((BTreeSet::new(), 0));
+                }
                 let changes = self.begin()?;
                 changes.redb.open_table(layout::CATALOG)?;
                 changes.redb.open_table(layout::CLOCK)?;
@@ -101,9 +142,10 @@ impl File {
 
     /// Begins the only transaction that runs.
     pub(crate) fn begin(&self) -> Result<FileTransaction<'_>, redb::Error> {
+        let Handle::ReadWrite(database) = &self.database else { return Err(read_only()) };
         self.kept_mut().change();
         let running = Running(self);
-        Ok(FileTransaction { redb: self.database.begin_write()?, running })
+        Ok(FileTransaction { redb: database.begin_write()?, running })
     }
 
     /// Whether answered writes are not on the disk yet.
@@ -120,7 +162,10 @@ impl File {
     pub(crate) fn compact(&mut self) -> Result<(), redb::Error> {
         self.sync()?;
         self.kept_mut().tables.clear();
-        self.database.compact()?;
+        match &mut self.database {
+            Handle::ReadWrite(database) => database.compact()?,
+            Handle::ReadOnly(_) => return Err(read_only()),
+        };
         Ok(())
     }
 

@@ -6,7 +6,7 @@
 //! store continues as soon as the disk works again.
 //!
 //! Invariant: this process is the only one that has the file open, and one writer at a time changes
-//! it.
+//! it. Only files that are opened for reading may be open more than once, and nothing changes them.
 //!
 //! In memory, a write waits until the pages that are being read from its table are complete, and reads wait for
 //! writes. A page reads at most [`MAX_SCANNED_ROWS`] rows.
@@ -81,6 +81,8 @@ struct Inner {
     queue: CommitQueue,
     /// The database file; `None` in memory.
     path: Option<PathBuf>,
+    /// Whether every write is refused.
+    read_only: bool,
 }
 
 impl Inner {
@@ -146,6 +148,46 @@ impl EmbeddedStore {
             }
         };
         Ok(Self::new(engine, syncer, Some(path)))
+    }
+
+    /// Opens a database file that exists for reading only: it may be on a file system that cannot be written. Several
+    /// stores, also of several processes, can read a file in this way at the same time, and none can write it
+    /// meanwhile. A write fails with [`Error::Unauthorized`](crate::Error::Unauthorized).
+    ///
+    /// After a crash, a file has to be recovered before it can be read. This call does so, and needs write permission
+    /// for it.
+    ///
+    /// # Errors
+    /// Returns [`OpenError`], whose text says what to do, when the file does not exist or cannot be opened.
+    ///
+    /// ```
+    /// use table_orm::Tables;
+    /// use table_orm::embedded::EmbeddedStore;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("race.redb");
+    /// # drop(EmbeddedStore::open(&path)?);
+    /// let tables = Tables::new(EmbeddedStore::open_read_only(&path)?);
+    /// assert!(tables.list().await?.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+        let path = path.as_ref().to_owned();
+        let open = move |path: &Path| open::read_only(path, FileOptions::default());
+        let opened = open(&path)?;
+        let owned = path.clone();
+        let reopen: Reopen = Box::new(move || open(&owned));
+        let inner = Inner {
+            _syncer: None,
+            engine: Arc::new(Engine::new(opened, Some(reopen))),
+            queue: CommitQueue::default(),
+            path: Some(path),
+            read_only: true,
+        };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Creates an empty store in memory, which lasts until its last clone is dropped.
@@ -230,7 +272,8 @@ impl EmbeddedStore {
 
     fn new(engine: Arc<Engine>, syncer: Option<Syncer>, path: Option<PathBuf>) -> Self {
         let queue = CommitQueue::default();
-        Self { inner: Arc::new(Inner { _syncer: syncer, engine, queue, path }) }
+        let read_only = false;
+        Self { inner: Arc::new(Inner { _syncer: syncer, engine, queue, path, read_only }) }
     }
 }
 

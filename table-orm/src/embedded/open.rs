@@ -55,8 +55,7 @@ pub enum OpenError {
     },
     /// The file is already open.
     #[error(
-        "`{}` is already open: stop the other process, or share clones of one store in this \
-         process",
+        "`{}` is already open, in another process or elsewhere in this one: close it there first",
         Printable(path.display())
     )]
     Locked {
@@ -82,6 +81,24 @@ pub enum OpenError {
         Printable(path.display())
     )]
     NotWritable {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The file does not exist, and was to be opened for reading only.
+    #[error("there is no file `{}`: use the path of a database file that exists", Printable(path.display()))]
+    Absent {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file was not closed, as after a crash, and cannot be written. It can be read once it is recovered.
+    #[error(
+        "`{}` was not closed, as after a crash, and recovering it needs write permission ({source}): \
+         open it once with write permission on the file and its directory, then it can be read without",
+        Printable(path.display())
+    )]
+    Unrecovered {
         /// The file.
         path: PathBuf,
         /// The system's error.
@@ -140,6 +157,41 @@ pub(crate) fn existing(
     caught(path, || {
         let database = builder(options).open(path).map_err(|error| database_error(path, error))?;
         start(path, database, options)
+    })
+}
+
+/// Opens a database file for reading only, which needs no write permission. One that was not closed after a crash is
+/// first opened for writing, because redb can recover it only then.
+pub(crate) fn read_only(
+    path: &Path,
+    options: FileOptions,
+) -> Result<(Database, DatabaseWriter), OpenError> {
+    if !path.exists() {
+        return Err(OpenError::Absent { path: path.to_owned() });
+    }
+    caught(path, || {
+        let database = match builder(options).open_read_only(path) {
+            Err(DatabaseError::RepairAborted) => {
+                recover(path, options)?;
+                builder(options).open_read_only(path)
+            }
+            opened => opened,
+        };
+        let database = database.map_err(|error| match database_error(path, error) {
+            // No write was tried.
+            OpenError::NotWritable { path, source } => OpenError::Io { path, source },
+            error => error,
+        })?;
+        check_owner(path, &database)?;
+        started(path, Database::File(File::read_only(database)))
+    })
+}
+
+fn recover(path: &Path, options: FileOptions) -> Result<(), OpenError> {
+    let opened = builder(options).open(path).map_err(|error| database_error(path, error));
+    opened.map(drop).map_err(|error| match error {
+        OpenError::NotWritable { path, source } => OpenError::Unrecovered { path, source },
+        error => error,
     })
 }
 

@@ -1,11 +1,11 @@
 //! A row of any shape.
 
-use crate::codec::Members;
+use crate::codec::{Members, UNTYPED};
 use crate::entity::{ReadRow, body, read_row};
 use crate::model::{DateTime, ETag, Edm, Metadata, PARTITION_KEY, ROW_KEY, TYPE_ANNOTATION};
 use crate::property::{Properties, PropertiesWriter, PropertyError, PropertyFault, RowFault};
 use bytes::Bytes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A row with its properties by name, for tools that do not know a table's entities.
 ///
@@ -82,7 +82,7 @@ impl DynamicEntity {
 }
 
 impl ReadRow for DynamicEntity {
-    const NAME: &'static str = "DynamicEntity";
+    const NAME: &'static str = UNTYPED;
     const METADATA: Metadata = Metadata::Minimal;
 
     fn read_row(_row: usize, members: Members<'_, '_>) -> Result<Self, RowFault> {
@@ -106,14 +106,22 @@ impl ReadRow for KeyedRow {
 
     fn read_row(_row: usize, members: Members<'_, '_>) -> Result<Self, RowFault> {
         let (mut missing, mut unknown) = (vec![ROW_KEY, PARTITION_KEY], None);
+        let (mut names, mut repeated) = (BTreeSet::new(), None);
         let row = read(members, |name| {
             missing.retain(|key| *key != name);
+            // Else it would be left to chance which of the two values counts.
+            if !names.insert(name.to_owned()) {
+                repeated = Some(name.to_owned());
+            }
             // Else a misspelt one would change the type of a value.
             let is_unknown = name.contains('@') && !name.ends_with(TYPE_ANNOTATION);
             if is_unknown {
                 unknown = Some(name.to_owned());
             }
         })?;
+        if let Some(name) = repeated {
+            return Err(RowFault::new(&name, PropertyFault::Duplicate));
+        }
         match (missing.pop(), unknown) {
             (Some(key), _) => Err(RowFault::new(key, PropertyFault::Missing)),
             (None, Some(name)) => {

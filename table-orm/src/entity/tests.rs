@@ -107,10 +107,7 @@ fn a_row_is_one_object_and_a_page_has_one_value() {
     assert_eq!(read_page::<DynamicEntity>(twice.as_bytes()).unwrap().len(), 1);
     assert_eq!(split_page(twice.as_bytes()).unwrap().len(), 1);
     let error = read_page::<DynamicEntity>(b"{\"value\":[]\x01}").unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        r"`DynamicEntity` cannot be read: expected `,` or `}`, found '\u{1}'"
-    );
+    assert_eq!(error.to_string(), r"the row cannot be read: expected `,` or `}`, found '\u{1}'");
 }
 
 /// A property that is skipped when its value is of another type.

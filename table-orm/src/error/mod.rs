@@ -51,7 +51,7 @@ use crate::query::TokenError;
 #[cfg(feature = "distributed")]
 use crate::queue::QueueError;
 use crate::store::{ErrorCode, StoredRow};
-use rejection::{ambiguous_help, no_table_help, same_key_help, too_large_help};
+use rejection::{ambiguous_help, no_table_help, same_key_help, too_large_help, unavailable_help};
 
 /// The error of a call.
 ///
@@ -142,7 +142,7 @@ pub enum Error {
     #[error("the table is being deleted: {0}; wait 40 seconds or more, then retry")]
     TableBeingDeleted(Box<Rejection>),
     /// The service gave no answer, or no usable one. A write may or may not have taken effect.
-    #[error("unavailable: {0}; a write may or may not have taken effect")]
+    #[error("unavailable: {0}{help}", help = unavailable_help(.0))]
     Unavailable(Box<Rejection>),
     /// The answer to a write was lost, and the stored rows do not show whether it took effect.
     /// [`StoreError::ambiguity`](crate::store::StoreError::ambiguity) says what is known. Read the rows before writing

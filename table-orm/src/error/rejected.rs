@@ -114,6 +114,14 @@ impl Error {
         self
     }
 
+    /// The same error, of a request that writes nothing.
+    pub(crate) fn of_read(mut self) -> Self {
+        if let Some(rejection) = self.rejection_mut() {
+            rejection.is_read = true;
+        }
+        self
+    }
+
     const fn rejection_mut(&mut self) -> Option<&mut Rejection> {
         rejection_of!(self)
     }
@@ -136,6 +144,8 @@ pub(crate) fn rejected(table: &str, cause: StoreError) -> Error {
         operation: None,
         is_other_table: false,
         is_repeatable: false,
+        // Without a table, it reads the list of tables, or how far the copy of an account is.
+        is_read: table.is_empty(),
         cause,
     })
 }
@@ -154,6 +164,7 @@ mod tests {
             operation: None,
             is_other_table: false,
             is_repeatable: false,
+            is_read: false,
             cause: StoreError { status, ..StoreError::new(code, "") },
         })
     }
@@ -173,6 +184,36 @@ mod tests {
         assert_eq!(deleted, "the table does not exist: in table `orders`: TableNotFound");
         let written = rejected(404, ErrorCode::TABLE_NOT_FOUND).to_string();
         assert!(written.ends_with("; create it with `create_table`"), "{written}");
+    }
+
+    #[test]
+    fn only_a_write_may_have_taken_effect() {
+        let error = || rejected(500, ErrorCode::INTERNAL_ERROR);
+        assert!(error().to_string().ends_with("; a write may or may not have taken effect"));
+        let read = error().of_read().to_string();
+        assert_eq!(
+            read,
+            "unavailable: `Order` in table `orders`, key \"p\" / \"r\": InternalError"
+        );
+    }
+
+    #[test]
+    fn a_row_of_any_shape_gets_no_advice_about_types() {
+        let untyped = |status, code| {
+            let mut error = rejected(status, code);
+            error.rejection_mut().unwrap().entity = "DynamicEntity";
+            error.to_string()
+        };
+        let texts = [
+            untyped(404, ErrorCode::TABLE_NOT_FOUND),
+            untyped(409, ErrorCode::ENTITY_ALREADY_EXISTS),
+            untyped(413, ErrorCode::REQUEST_BODY_TOO_LARGE),
+            untyped(400, ErrorCode::PROPERTY_VALUE_TOO_LARGE),
+        ];
+        for text in texts {
+            let words = ["DynamicEntity", "create_table", "save", "upsert", "insert_many", "#["];
+            assert!(!words.iter().any(|word| text.contains(word)), "{text}");
+        }
     }
 
     #[test]

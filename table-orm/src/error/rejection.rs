@@ -1,6 +1,6 @@
 //! A request that a store rejected.
 
-use crate::codec::{LARGE_ENTITY_HELP, LARGE_VALUE_HELP};
+use crate::codec::{LARGE_ENTITY_HELP, LARGE_VALUE_HELP, UNTYPED};
 use crate::model::Printable;
 use crate::store::{ErrorCode, StoreError};
 use std::fmt;
@@ -37,13 +37,22 @@ pub struct Rejection {
     pub(crate) is_other_table: bool,
     /// Whether the call that it ended is one that can be made again, whatever became of the write.
     pub(crate) is_repeatable: bool,
+    /// Whether the request writes nothing.
+    pub(crate) is_read: bool,
     /// What the store answered: code, status, message, request id.
     pub cause: StoreError,
 }
 
+impl Rejection {
+    /// Whether it is about a row of any shape, which has no type that could be changed.
+    fn is_untyped(&self) -> bool {
+        self.entity == UNTYPED
+    }
+}
+
 impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.entity.is_empty() {
+        if !self.entity.is_empty() && !self.is_untyped() {
             write!(f, "`{}` ", self.entity)?;
         }
         match self.table.as_str() {
@@ -79,10 +88,18 @@ pub(super) fn same_key_help(rejection: &Rejection) -> String {
              makes the key unique; or it is an old row of this entity, which `verify` finds"
         ),
         None if rejection.row_key.is_empty() => String::new(),
+        None if rejection.is_untyped() => {
+            "; a row of this key is stored: replace it, or choose another key".to_owned()
+        }
         None => "; an entity of this key is stored: load and `save` that one, or choose another \
                  key; `upsert` replaces it, and must not while keys migrate"
             .to_owned(),
     }
+}
+
+/// What a request may have done that got no usable answer.
+pub(super) const fn unavailable_help(rejection: &Rejection) -> &'static str {
+    if rejection.is_read { "" } else { "; a write may or may not have taken effect" }
 }
 
 /// What to do about a write of which nobody knows whether it took effect.
@@ -96,6 +113,9 @@ pub(super) const fn ambiguous_help(rejection: &Rejection) -> &'static str {
 
 /// The ways out of a limit.
 pub(super) fn too_large_help(rejection: &Rejection) -> String {
+    if rejection.is_untyped() {
+        return String::new();
+    }
     let help = match &rejection.cause.code {
         code if *code == ErrorCode::PROPERTY_VALUE_TOO_LARGE => LARGE_VALUE_HELP,
         code if *code == ErrorCode::ENTITY_TOO_LARGE => LARGE_ENTITY_HELP,
@@ -113,6 +133,7 @@ pub(super) fn no_table_help(rejection: &Rejection) -> &'static str {
     match rejection {
         // Of the operations on tables, only a deletion needs one.
         Rejection { entity: "", .. } => "",
+        rejection if rejection.is_untyped() => "; check its name, or create it",
         Rejection { is_other_table: true, .. } => {
             "; it is for rows that the type has outside its own table: create it with `Tables::create`, or all \
              tables of the type with `create_all_tables`"

@@ -56,6 +56,9 @@ pub enum TransferError {
         Printable(.0)
     )]
     Header(String),
+    /// The header of the CSV text has a column twice.
+    #[error("the header has the column `{}` twice; rename or remove one", Printable(.0))]
+    RepeatedColumn(String),
     /// A row of the CSV text does not fit the header.
     #[error("{0}")]
     Record(String),

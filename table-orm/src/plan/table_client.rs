@@ -148,7 +148,7 @@ impl TableClient {
 
     fn rejected_point(&self, query: &RowQuery, cause: StoreError) -> Error {
         let CanonicalKey { partition_key, row_key } = CanonicalKey::of(query.keys.clone());
-        self.in_table(&query.table).rejected(&partition_key, &row_key, None, cause)
+        self.in_table(&query.table).rejected(&partition_key, &row_key, None, cause).of_read()
     }
 
     /// Sends a point query, or returns the row as it was a short time ago, where the caller allows that. What
@@ -212,7 +212,9 @@ impl TableClient {
             _ => "",
         };
         let page = self.store().query(query).await;
-        page.map_err(|cause| self.in_table(&query.table).rejected(partition_key, "", None, cause))
+        page.map_err(|cause| {
+            self.in_table(&query.table).rejected(partition_key, "", None, cause).of_read()
+        })
     }
 
     /// Sends one write, or an entity group transaction, which writes all rows or no row. Returns the new
@@ -473,6 +475,7 @@ impl TableClient {
             operation,
             is_other_table: (self.context.is_other_table)(self.table.as_str()),
             is_repeatable: false,
+            is_read: false,
             cause,
         }))
     }

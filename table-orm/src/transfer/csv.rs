@@ -164,9 +164,9 @@ impl FromStr for Columns {
         };
         let columns: Option<Vec<_>> = columns.iter().map(column).collect();
         let columns = columns.ok_or_else(malformed)?;
-        let distinct: BTreeSet<_> = columns.iter().map(order).collect();
-        if distinct.len() < columns.len() {
-            return Err(malformed());
+        let mut distinct = BTreeSet::new();
+        if let Some((name, edm)) = columns.iter().find(|column| !distinct.insert(order(column))) {
+            return Err(TransferError::RepeatedColumn(format!("{name}:{edm}")));
         }
         Ok(Self { columns })
     }

@@ -12,7 +12,6 @@ use crate::repo::Repo;
 use crate::scan::{Scan, ScanPage, ScanStream, Untyped};
 use std::io::{self, Write};
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
-use tokio::task::yield_now;
 
 /// An export of the rows that a scan reads: of a whole table, unless [`scan`](Self::scan) chooses a part.
 ///
@@ -157,7 +156,6 @@ impl<R> Export<R> {
         let mut columns = Columns::default();
         while let Some(page) = pages.next().await? {
             columns.extend(&page.rows);
-            yield_now().await;
         }
         Ok(columns)
     }
@@ -228,8 +226,6 @@ impl ExportPages {
     /// [`Error::Scan`](crate::Error::Scan) if the options of the scan do not fit together; a row
     /// without a column; an unreadable row; any error of the store.
     pub async fn next(&mut self) -> Result<Option<ExportPage>> {
-        // Pages of a local file are read ahead of the text, so nothing else would let a task beside it run.
-        yield_now().await;
         let Some(ScanPage { rows, last, .. }) = self.pages.next().await? else { return Ok(None) };
         let mut text = std::mem::take(&mut self.header);
         let mut partitions = 0;

@@ -62,6 +62,9 @@ pub struct Imported {
     pub rows: u64,
     /// The rows that were refused.
     pub refused: u64,
+    /// The partitions of the rows that were read. The rows of a partition are expected one after the other, as
+    /// an export writes them; partitions that come again count again.
+    pub partitions: u64,
     /// The line of the text, from 1, up to which each row was written or refused; 0 before the first.
     pub line: u64,
 }
@@ -186,7 +189,13 @@ impl<'a, D: Destination> Import<'a, D> {
             if self.is_csv { Format::Csv(header(&mut lines).await?) } else { Format::JsonLines };
         let after = self.after;
         let imported = Imported { line: after, ..Imported::default() };
-        let mut run = ImportRun { import: self, imported, block: Block::default(), last: after };
+        let mut run = ImportRun {
+            import: self,
+            imported,
+            block: Block::default(),
+            last: after,
+            partition: None,
+        };
         loop {
             let line = lines.next().await;
             if !matches!(line, Ok(Some(_))) {
@@ -201,7 +210,11 @@ impl<'a, D: Destination> Import<'a, D> {
                 Ok((D::read(row)?, text.len()))
             });
             match read {
-                Ok((value, bytes)) => run.block.push(number, D::key(&value), value, bytes),
+                Ok((value, bytes)) => {
+                    let key = D::key(&value);
+                    run.count_partition(&key.partition_key);
+                    run.block.push(number, key, value, bytes);
+                }
                 Err(error) => {
                     run.write().await?;
                     run.refuse(RefusedRow { line: number, key: None, error })?;
@@ -231,9 +244,18 @@ struct ImportRun<'a, D: Destination> {
     block: Block<D::Value>,
     /// The last line of the rows that were read.
     last: u64,
+    /// The partition of the last row that was read.
+    partition: Option<String>,
 }
 
 impl<D: Destination> ImportRun<'_, D> {
+    fn count_partition(&mut self, key: &str) {
+        if self.partition.as_deref() != Some(key) {
+            self.partition = Some(key.to_owned());
+            self.imported.partitions += 1;
+        }
+    }
+
     /// Writes what waits.
     async fn write(&mut self) -> Result<()> {
         let Block { values, lines, .. } = std::mem::take(&mut self.block);

@@ -2,6 +2,7 @@
 
 use super::body::{self, BodyError};
 use super::cut::Cuts;
+use super::head_time::{HeadTimeStream, Turns};
 use crate::error::ServiceError;
 use crate::message::{Answer, Client, Request, Response};
 use crate::service::{Admission, TableService};
@@ -18,13 +19,14 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio_io_timeout::TimeoutStream;
 
-/// How long the headers of a request may take, and how long an idle connection stays open. Clients
-/// keep connections for less.
-const HEADERS_TIME: Duration = Duration::from_secs(120);
+/// How long an idle connection stays open. Clients keep connections for less.
+const IDLE_TIME: Duration = Duration::from_secs(120);
+/// How long the line and the headers of a request may take once its first byte is here.
+const HEAD_TIME: Duration = Duration::from_secs(30);
 /// How long a client may read nothing of an answer that waits for it.
 const READS_TIME: Duration = Duration::from_secs(60);
-/// The most bytes of a request's line and headers.
-const MAX_HEADERS_BYTES: usize = 64 * 1024;
+/// The most bytes of a request's line and headers. hyper may have read more when it looks, so they are counted again.
+const MAX_HEAD_BYTES: usize = 64 * 1024;
 
 /// The connection is to be closed without an answer.
 #[derive(Debug, thiserror::Error)]
@@ -40,16 +42,24 @@ pub(super) async fn serve(
     service: Arc<TableService>,
     mut stop: watch::Receiver<bool>,
 ) {
+    let turns = Turns::default();
+    let stream = HeadTimeStream::new(stream, HEAD_TIME, turns.clone());
     let handler = service_fn(move |request| {
-        let (cuts, answer) = (Arc::clone(&cuts), answer(Arc::clone(&service), client, request));
-        async move { answer.await.map(|answer| answer.map(|body| cuts.body(body))) }
+        let (cuts, turns) = (Arc::clone(&cuts), turns.clone());
+        turns.next();
+        let answer = answer(Arc::clone(&service), client, request);
+        async move {
+            let answer = answer.await;
+            turns.next();
+            answer.map(|answer| answer.map(|body| cuts.body(body)))
+        }
     });
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(READS_TIME));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADERS_TIME)
-        .max_buf_size(MAX_HEADERS_BYTES)
+        .header_read_timeout(IDLE_TIME)
+        .max_buf_size(MAX_HEAD_BYTES)
         .half_close(true)
         .serve_connection(TokioIo::new(Box::pin(stream)), handler);
     tokio::pin!(connection);
@@ -81,6 +91,9 @@ async fn answer(
     if is_ambiguous(&request) {
         return Ok(closing(TableService::refuse(&request, &ServiceError::INVALID_HEADER_VALUE)));
     }
+    if head_bytes(&request) > MAX_HEAD_BYTES {
+        return Ok(closing(TableService::refuse(&request, &ServiceError::HEAD_TOO_LARGE)));
+    }
     // Who has no valid credentials cannot fill the memory.
     let admission = service.admit(&request).await;
     let read = match &admission {
@@ -103,6 +116,15 @@ async fn answer(
         Answer::Response(response) => Ok(written(response)),
         Answer::Close => Err(Closed),
     }
+}
+
+/// The length of the line and the headers of a request.
+fn head_bytes(request: &Request) -> usize {
+    let line = request.method.as_str().len() + request.target.len() + " HTTP/1.1\r\n ".len();
+    let header = |(name, value): (&HeaderName, &HeaderValue)| {
+        name.as_str().len() + value.len() + ": \r\n".len()
+    };
+    line + request.headers.iter().map(header).sum::<usize>()
 }
 
 /// Whether two readers could see different requests: one host, and one length of the body, are
@@ -177,11 +199,96 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_connection_that_says_nothing_is_closed() {
-        for bytes in [&b"GET /acc/Tab"[..], b"GET /acc/Tables HTTP/1.1\r\nHost: h\r\n\r\n"] {
+        for bytes in [&b""[..], b"GET /acc/Tables HTTP/1.1\r\nHost: h\r\n\r\n"] {
             let (answer, seconds) = rest(connected(bytes).await).await;
             assert!(answer.matches("HTTP/1.1").count() <= 1, "{answer}");
             assert!((119..=121).contains(&seconds), "{seconds}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn headers_that_do_not_end_hold_a_connection_for_half_a_minute() {
+        let request = "GET /acc/Tables HTTP/1.1\r\nHost: h\r\n\r\n";
+        let begun = "GET /acc/Tables HTTP/1.1\r\nHost: h\r\n";
+        // Of the first request, of the next one, and of one that came with the one before.
+        for text in [begun.to_owned(), "GET /acc/Tab".to_owned()] {
+            let (answer, seconds) = rest(connected(text.as_bytes()).await).await;
+            assert_eq!(answer, "");
+            assert!((29..=31).contains(&seconds), "{seconds}");
+        }
+        let mut client = connected(request.as_bytes()).await;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        client.write_all(begun.as_bytes()).await.unwrap();
+        let (answer, seconds) = rest(client).await;
+        assert_eq!(answer.matches("HTTP/1.1").count(), 1, "{answer}");
+        assert!((29..=31).contains(&seconds), "{seconds}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn headers_that_come_a_byte_at_a_time_have_no_longer() {
+        let mut client = connected(b"GET /acc/Tables HTTP/1.1\r\nHost: h\r\nA: ").await;
+        let start = Instant::now();
+        let bytes = async {
+            while client.write_all(b"a").await.is_ok() {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(600), bytes).await.expect("it is cut off");
+        let seconds = start.elapsed().as_secs();
+        assert!((29..=32).contains(&seconds), "{seconds}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_answer_is_not_a_slow_request() {
+        let head = "POST /acc/Tables HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\n";
+        let mut client = connected(head.as_bytes()).await;
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        client.write_all(b"slow").await.unwrap();
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        client.write_all(head.as_bytes()).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        client.write_all(b"slow").await.unwrap();
+        let (answer, _) = rest(client).await;
+        assert_eq!(answer.matches("HTTP/1.1 4").count(), 2, "{answer}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn headers_have_as_many_bytes_as_the_documentation_says() {
+        let answered = async |bytes: usize| {
+            let start = "GET /acc/Tables HTTP/1.1\r\nHost: h\r\nConnection: close\r\n";
+            let (mut text, mut number) = (start.to_owned(), 0);
+            while text.len() + 2 < bytes {
+                let name = format!("X-{number:02}: ");
+                let value = (bytes - text.len() - 2).saturating_sub(name.len() + 2).clamp(1, 1000);
+                text.push_str(&format!("{name}{}\r\n", "a".repeat(value)));
+                number += 1;
+            }
+            let mut client = connected(b"").await;
+            // What is refused need not be read to its end.
+            let _ = client.write_all(format!("{text}\r\n").as_bytes()).await;
+            rest(client).await.0
+        };
+        let within = answered(MAX_HEAD_BYTES - 100).await;
+        assert!(
+            within.starts_with("HTTP/1.1 401 ") || within.starts_with("HTTP/1.1 403 "),
+            "{within}"
+        );
+        for bytes in [MAX_HEAD_BYTES + 100, 80 * 1024, 99 * 1000] {
+            let over = answered(bytes).await;
+            assert!(over.starts_with("HTTP/1.1 431 "), "{bytes}: {over:.100}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_has_at_most_a_hundred_headers() {
+        let answered = async |headers: usize| {
+            let more: String = (2..headers).map(|number| format!("X-{number}: a\r\n")).collect();
+            let text =
+                format!("GET /acc/Tables HTTP/1.1\r\nHost: h\r\nConnection: close\r\n{more}\r\n");
+            rest(connected(text.as_bytes()).await).await.0
+        };
+        assert!(!answered(100).await.starts_with("HTTP/1.1 431 "));
+        assert!(answered(101).await.starts_with("HTTP/1.1 431 "));
     }
 
     #[tokio::test(start_paused = true)]

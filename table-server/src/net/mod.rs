@@ -3,6 +3,7 @@
 mod body;
 mod connection;
 mod cut;
+mod head_time;
 mod listener;
 mod tls;
 

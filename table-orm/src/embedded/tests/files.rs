@@ -136,6 +136,60 @@ fn a_file_can_be_open_only_once() {
     open(&path).unwrap();
 }
 
+#[tokio::test]
+async fn a_file_that_is_only_read_can_be_read_by_many_and_is_not_changed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("people.redb");
+    let absent = EmbeddedStore::open_read_only(&path).unwrap_err();
+    assert!(matches!(absent, OpenError::Absent { .. }) && !path.exists(), "{absent:?}");
+    let people = Fixture::with(open(&path).unwrap()).await;
+    people.insert("p", "r", r#"{"A":1}"#).await;
+    let (table, row) = (people.table.clone(), people.get("p", "r").await);
+    drop(people);
+
+    let content = std::fs::read(&path).unwrap();
+    let reader =
+        || Fixture { store: EmbeddedStore::open_read_only(&path).unwrap(), table: table.clone() };
+    let readers = [reader(), reader()];
+    for people in &readers {
+        assert_eq!(people.store.list_tables().await.unwrap(), std::slice::from_ref(&table));
+        assert_eq!(people.get("p", "r").await, row);
+        assert_eq!(people.keys(people.query(partition("p"))).await.0.len(), 1);
+        let refused = people.store.create_table(&TableName::new("Other").unwrap()).await;
+        let refused = refused.unwrap_err();
+        assert!(refused.is_unauthorized() && refused.message.contains("reading"), "{refused}");
+        assert!(people.write("p", "r", Action::Delete(IfMatch::Any)).await.is_err());
+        assert!(people.store.compact().await.is_err());
+        assert_eq!(people.get("p", "r").await, row);
+    }
+    let locked = open(&path).unwrap_err();
+    assert!(matches!(locked, OpenError::Locked { .. }), "{locked:?}");
+    drop(readers);
+    assert!(std::fs::read(&path).unwrap() == content);
+
+    let empty = directory.path().join("bare.redb");
+    drop(redb::Database::create(&empty).unwrap());
+    let store = EmbeddedStore::open_read_only(&empty).unwrap();
+    assert_eq!(store.list_tables().await.unwrap(), []);
+}
+
+#[test]
+fn a_file_that_a_crash_left_open_is_recovered_to_be_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("people.redb");
+    let mut child = child(&path);
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut lines = lines.map(Result::unwrap).filter(|line| line.starts_with("written "));
+    lines.nth(10).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let store = EmbeddedStore::open_read_only(&path).unwrap();
+    let people = Fixture { store, table: TableName::new("People").unwrap() };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let (keys, _) = runtime.block_on(people.keys(people.query(partition("p"))));
+    assert!(keys.len() >= 22, "{} rows", keys.len());
+}
+
 /// Runs [`child_process_writes_until_it_is_killed`] in a process of its own.
 fn child(path: &Path) -> Child {
     let module = module_path!().split_once("::").unwrap().1;

@@ -172,6 +172,7 @@ impl Guards {
                 operation: None,
                 is_other_table: false,
                 is_repeatable: false,
+                is_read: false,
                 cause,
             }),
         }

@@ -312,6 +312,7 @@ async fn a_write_without_evidence_is_ambiguous_with_all_that_is_known() {
         operation: None,
         is_other_table: false,
         is_repeatable: false,
+        is_read: false,
         cause: error,
     };
     let error = Error::rejected(rejection);

@@ -8,7 +8,7 @@ use crate::scan::engine::{Position, QueuedPage, Shared, work};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::runtime::Handle;
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, yield_now};
 
 /// A running scan.
 ///
@@ -40,6 +40,10 @@ impl<T: Send + 'static> ScanRun<T> {
 
     /// The next page, for a consumer that is done with all earlier ones.
     pub async fn next(&mut self) -> Result<Option<QueuedPage<T>>> {
+        // Pages of a local file are read ahead of the consumer, so nothing else would let a task beside it run.
+        if self.phase == RunPhase::Started {
+            yield_now().await;
+        }
         while !self.taken.is_empty() {
             self.settle().await?;
         }

@@ -113,6 +113,7 @@ fn error<T>(shared: &Shared<T>, request: &RowQuery, cause: StoreError) -> Error 
         operation: None,
         is_other_table: false,
         is_repeatable: false,
+        is_read: true,
         cause,
     })
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::Error;
 use crate::query::{Comparison, Filter};
+use futures_util::FutureExt as _;
 
 fn numbered(rows: usize, page_rows: usize) -> FakeService {
     service((0..rows).map(|row| (format!("{row:05}"), String::new())), page_rows)
@@ -24,6 +25,16 @@ fn a_few_rows_of_a_large_table_cost_one_request() {
         assert!(matches!(run(scan().one()), Err(Error::RowCount(found)) if found.found == 2));
         assert_eq!(service.figures().requests, 4);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_scan_whose_pages_were_read_ahead_lets_others_run() {
+    let service = numbered(50, 5);
+    let mut pages = scan(&service).page_stream();
+    pages.next().await.unwrap().unwrap();
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert!(pages.next().now_or_never().is_none(), "the next page is there");
+    assert!(pages.next().await.unwrap().is_some());
 }
 
 #[test]
