@@ -122,6 +122,14 @@ async fn a_token_of_other_queries_is_a_typed_error_and_sends_nothing() {
         let error = other.resume(token.clone()).next().await.unwrap_err();
         assert!(matches!(error, Error::Token(TokenError::OtherQuery)), "{error}");
     }
+    // The token counts the rows of one query that were read.
+    let each = |rows| events.list_many(Event::partitions(1)).take_each(rows).pages(3);
+    let of_three = each(3).next().await.unwrap().unwrap().next.unwrap();
+    record.take();
+    for other in [each(5), pages(1)] {
+        let error = other.resume(of_three.clone()).next().await.unwrap_err();
+        assert!(matches!(error, Error::Token(TokenError::OtherQuery)), "{error}");
+    }
     let mut other = pages(1).resume(single);
     assert!(other.plan().steps.is_empty());
     assert!(matches!(other.next().await, Err(Error::Token(TokenError::OtherQuery))));

@@ -126,6 +126,8 @@ async fn rows_newest_first_and_eventual_rows_have_their_ranges_too() {
     let bibs: Vec<_> =
         passes.list_many(gate).collect().await.unwrap().iter().map(|pass| pass.bib).collect();
     assert_eq!(bibs, [10, 11]);
+    let gate = passes.list_many(Pass::by_gate_in(1, at(10)..at(12))).collect().await.unwrap();
+    assert_eq!(gate, [pass(10), pass(11)]);
 }
 
 #[tokio::test]

@@ -188,12 +188,13 @@ fn all_shards(partition: &Key<'_>) -> TokenStream {
     doc(format!("{shards} `{text}` that share a load, to be read by `Repo::list_many`."))
 }
 
-/// `E::by_x_in(range, ..)` for each row whose key starts with the instant that spreads the partitions.
+/// `E::by_x_in(range, ..)` for each row whose key starts with the instant that spreads its partitions.
 fn ranges_of_time(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
-    let spread = model.partition.parts.iter().find(|part| part.encoder == Encoder::Spread);
-    let Some(at) = spread.and_then(Part::field) else { return Vec::new() };
-    let is_at = |part: &&Part<'_>| part.field().is_some_and(|own| own.name == at.name);
-    let rows = model.rows().take(model.own_rows()).filter_map(|(row, key)| {
+    let rows = model.rows().enumerate().filter_map(|(index, (row, key))| {
+        let partition = model.partition_of(index);
+        let spread = partition.parts.iter().find(|part| part.encoder == Encoder::Spread);
+        let at = spread.and_then(Part::field)?;
+        let is_at = |part: &&Part<'_>| part.field().is_some_and(|own| own.name == at.name);
         let ranges = format_ident!("{}_in", key.parts.first().filter(is_at)?.ident.unraw());
         let method = format_ident!("{}_in", row.name.unraw());
         let docs = doc(format!(
@@ -206,7 +207,7 @@ fn ranges_of_time(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
         let value = quote!(#row_key.#ranges(_orm::Clone::clone(&#range)));
         let of = types.row_in(&name, state(model, key, 0));
         let made = (quote!(_orm::Range<#of>), value);
-        for_each_shard(model, types, &model.partition, (docs, &method), made)
+        for_each_shard(model, types, partition, (docs, &method), made)
     });
     rows.collect()
 }

@@ -68,6 +68,11 @@ impl Kinds {
         all
     }
 
+    /// Whether one of the types declares a property of that name.
+    pub fn declare_property(&self, name: &str) -> bool {
+        self.types.iter().any(|(_, known)| known.declares_property(name))
+    }
+
     /// The components of the keys of the types.
     pub fn components(&self) -> Components {
         let mut components = Components::default();

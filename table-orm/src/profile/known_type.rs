@@ -4,7 +4,7 @@
 
 use super::report::RowRole;
 use crate::codec::RowContext;
-use crate::entity::{EventualTemplate, GuardTemplate, RowTemplate, TableEntity, canonical};
+use crate::entity::{EventualTemplate, GuardTemplate, RowTemplate, Schema, TableEntity, canonical};
 use crate::key::{Escape, KeyTemplate, TextTemplate};
 use crate::model::{ACROSS_GUARD, TableName, reserved_start};
 
@@ -21,6 +21,14 @@ pub(crate) struct KnownType {
     pub partition: TextTemplate,
     /// Its rows, guards, and rows in other partitions.
     pub rows: Vec<KnownRow>,
+    pub properties: Vec<KnownProperty>,
+}
+
+/// A property that a type declares; of a series without the numbers, which follow the name.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownProperty {
+    pub name: String,
+    pub is_series: bool,
 }
 
 /// The rows of one template.
@@ -47,6 +55,10 @@ impl KnownType {
         let rows = E::ROWS.iter().enumerate().map(|(index, row)| KnownRow::home(row, role(index)));
         let all = rows.chain(E::GUARDS.iter().map(KnownRow::guard));
         let all = all.chain(E::EVENTUAL.iter().map(KnownRow::eventual));
+        let properties = Schema::of::<E>()
+            .properties
+            .into_iter()
+            .map(|own| KnownProperty { name: own.name.to_owned(), is_series: own.slots.is_some() });
         Self {
             name: E::NAME.to_owned(),
             home: E::TABLE.to_owned(),
@@ -54,7 +66,18 @@ impl KnownType {
             escape: E::ESCAPE,
             partition: E::PARTITION_KEY.into(),
             rows: all.map(|row| row.of(E::TABLE)).collect(),
+            properties: properties.collect(),
         }
+    }
+
+    /// Whether it declares a property of that name.
+    pub fn declares_property(&self, name: &str) -> bool {
+        self.properties.iter().any(|own| {
+            let slot = name.strip_prefix(&own.name);
+            slot.is_some_and(|slot| {
+                slot.is_empty() || own.is_series && slot.starts_with(|c: char| c.is_ascii_digit())
+            })
+        })
     }
 
     /// Whether the type declares rows or guards for a table of that name.

@@ -64,4 +64,4 @@ pub use report::{
     PropertyProfile, RowRole, SizeBucket, SizeProfile, WriteOrder,
 };
 
-pub(crate) use known_type::{KnownRow, KnownType, RowPlace};
+pub(crate) use known_type::{KnownProperty, KnownRow, KnownType, RowPlace};

@@ -62,8 +62,12 @@ impl Properties {
         self.by_name.len()
     }
 
-    /// The result, by the rows of each kind: the properties with most bytes first.
-    pub fn finish(self, rows_of_kind: &[u64]) -> Vec<PropertyProfile> {
+    /// The result, by the rows of each kind and what types declare: the properties with most bytes first.
+    pub fn finish(
+        self,
+        rows_of_kind: &[u64],
+        is_declared: impl Fn(&str) -> bool,
+    ) -> Vec<PropertyProfile> {
         let profile = |(name, tally): (String, PropertyTally)| {
             let kinds = tally.by_kind.iter().zip(rows_of_kind);
             let of_rows = kinds.filter(|(has, _)| **has > 0).map(|(_, rows)| rows).sum();
@@ -73,7 +77,18 @@ impl Properties {
             let values = tally.values.count();
             let constant = values.is_one().then_some(tally.first);
             let (rows, bytes, largest) = (tally.rows, tally.bytes, tally.largest);
-            PropertyProfile { name, rows, of_rows, bytes, largest, types, values, constant }
+            let is_declared = is_declared(&name);
+            PropertyProfile {
+                name,
+                is_declared,
+                rows,
+                of_rows,
+                bytes,
+                largest,
+                types,
+                values,
+                constant,
+            }
         };
         let mut profiles: Vec<_> = self.by_name.into_iter().map(profile).collect();
         profiles.sort_by(|one, next| next.bytes.cmp(&one.bytes).then(one.name.cmp(&next.name)));

@@ -240,6 +240,9 @@ pub struct SizeBucket {
 pub struct PropertyProfile {
     /// The name.
     pub name: String,
+    /// Whether a type that the profile knows declares it.
+    #[serde(default)]
+    pub is_declared: bool,
     /// The rows that have it.
     pub rows: u64,
     /// All rows of the kinds that it occurs in.

@@ -33,7 +33,8 @@ pub(super) fn advice(report: &ProfileReport, newest: Option<DateTime>) -> Vec<Ad
         large_entities(report),
         large_property(report),
         long_names(report).filter(|_| report.is_whole),
-        rare_properties(report),
+        rare_properties(report, false),
+        rare_properties(report, true),
         constant_properties(report).filter(|_| report.is_whole),
         full_copies(report).filter(|_| report.is_whole),
     ];
@@ -256,15 +257,28 @@ fn long_names(report: &ProfileReport) -> Option<Advice> {
     )
 }
 
-fn rare_properties(report: &ProfileReport) -> Option<Advice> {
+/// Those that a type declares are no mistake, and those that none declares may be one.
+fn rare_properties(report: &ProfileReport, are_declared: bool) -> Option<Advice> {
     let is_rare = |property: &&PropertyProfile| {
-        property.of_rows >= MANY && !is_share(property.rows, property.of_rows, 1)
+        property.is_declared == are_declared
+            && property.of_rows >= MANY
+            && !is_share(property.rows, property.of_rows, 1)
     };
     let rare: Vec<_> = report.properties.iter().filter(is_rare).collect();
     let shown = |one: &&PropertyProfile| {
         format!("`{}` in {} of {}", one.name, grouped(one.rows), grouped(one.of_rows))
     };
     let finding = format!("Few rows have these properties: {}.", list(&rare, shown)?);
+    if are_declared {
+        return new(
+            AdviceKind::RareProperties,
+            finding,
+            "A type declares them, so that may be right. To find the entities that have one, add an index row with \
+             it: a row with a component of type `Option` exists only with a value.",
+            "Rule: only keys are indexed; a filter on another property reads all rows of the range (Design for \
+             querying).",
+        );
+    }
     new(
         AdviceKind::RareProperties,
         finding,

@@ -109,7 +109,9 @@ impl Tally {
             oldest: self.written.map(|(oldest, _)| oldest.to_string()),
             newest: self.written.map(|(_, newest)| newest.to_string()),
             partitions,
-            properties: self.properties.finish(&self.kinds.rows()),
+            properties: self
+                .properties
+                .finish(&self.kinds.rows(), |name| self.kinds.declare_property(name)),
             kinds: self.kinds.finish(),
             row_keys: self.row_keys.count(),
             components: self.components.finish(),

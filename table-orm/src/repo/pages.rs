@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::model::{Continuation, MAX_PAGE_ROWS};
 use crate::plan::{Plan, Step, TableClient};
 use crate::property::PropertyError;
-use crate::query::{PagePlace, PageStart, PageToken, RowQuery, fingerprint};
+use crate::query::{PagePlace, PageStart, PageToken, RowQuery, fingerprint, fingerprint_of_many};
 use crate::store::Page;
 use bytes::Bytes;
 use futures_core::Stream;
@@ -194,12 +194,17 @@ impl<T> Pages<T> {
         self
     }
 
-    /// The hash that binds a token to the query; the error of an invalid one, which ends the pages.
+    /// The hash that binds a token to the query and its limit, whose rows the token counts; the error of an invalid
+    /// one, which ends the pages.
     pub(super) fn fingerprint(&mut self) -> Result<u64> {
-        match self.query.take_if(|query| query.is_err()) {
-            Some(error) => error.map(|query| fingerprint(&query)),
-            None => Ok(self.query.iter().flatten().map(fingerprint).next().unwrap_or_default()),
-        }
+        let query = match self.query.take_if(|query| query.is_err()) {
+            Some(error) => error.map(|query| fingerprint(&query))?,
+            None => self.query.iter().flatten().map(fingerprint).next().unwrap_or_default(),
+        };
+        Ok(match self.limit {
+            None => query,
+            Some(rows) => fingerprint_of_many([query, rows as u64]),
+        })
     }
 
     /// Whether no page follows.

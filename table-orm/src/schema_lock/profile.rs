@@ -7,7 +7,7 @@
 use super::text::{ENTITY, Entity, Item, parse};
 use crate::key::{TextTemplate, TextTemplateFault};
 use crate::model::{Bucket, Period, TableName};
-use crate::profile::{KnownRow, KnownType, Profile, RowPlace, RowRole};
+use crate::profile::{KnownProperty, KnownRow, KnownType, Profile, RowPlace, RowRole};
 
 /// Why a profile cannot know a type of a lock. Nothing was read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -186,12 +186,17 @@ fn known_type(entity: &Entity) -> Result<KnownType, LockedTypeError> {
         RowRole::Eventual => 2,
         _ => 0,
     });
+    let properties = entity.items("property").map(|item| KnownProperty {
+        name: item.name.clone(),
+        is_series: item.get("slots").is_some(),
+    });
     Ok(KnownType {
         name: entity.name.clone(),
         kind: keys.get("kind").map(str::to_owned),
         escape: keys.escape(),
         partition: template(entity, keys)?,
         rows,
+        properties: properties.collect(),
         home: table,
     })
 }

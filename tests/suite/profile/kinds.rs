@@ -2,7 +2,7 @@
 
 use super::*;
 use table_orm::profile::AdviceKind;
-use table_orm::{DynamicEntity, Tables};
+use table_orm::{DynamicEntity, TableName, Tables};
 
 /// A team of the same table.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -194,4 +194,40 @@ async fn full_copies_of_large_entities_are_named_and_partial_ones_are_not() {
     let part = full.profile(because()).scan(|scan| scan.prefix("race"));
     assert!(!has(&part.await.unwrap()));
     assert!(!has(&partial.profile(because()).await.unwrap()));
+}
+
+/// A type with a property that few entities have.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "parcels", partition = "{depot}", row = "{number:08}")]
+struct Parcel {
+    depot: String,
+    number: u32,
+    damage: Option<String>,
+    #[table(series)]
+    stops: Vec<u16>,
+}
+
+#[tokio::test]
+async fn a_rare_property_that_a_type_declares_is_not_called_misspelled() {
+    let tables = Tables::in_memory().unwrap();
+    let parcels = tables.repo::<Parcel>();
+    parcels.create_table().await.unwrap();
+    let parcel = |number| Parcel {
+        depot: "Leith".into(),
+        number,
+        damage: (number == 7).then(|| "torn".into()),
+        stops: if number == 8 { vec![1] } else { Vec::new() },
+    };
+    parcels.insert_many((0..1200).map(parcel)).await.all().unwrap();
+    let rare = |report: &ProfileReport| {
+        let rare = report.advice.iter().filter(|one| one.kind == AdviceKind::RareProperties);
+        Vec::from_iter(rare.map(ToString::to_string))
+    };
+    let known = rare(&parcels.profile(because()).await.unwrap());
+    let [known] = &known[..] else { panic!("{known:?}") };
+    assert!(known.contains("`Damage` in 1 of 1,200"), "{known}");
+    assert!(known.contains("`Stops") && !known.contains("misspelled"), "{known}");
+    let table = tables.table(TableName::new("parcels").unwrap());
+    let unknown = rare(&table.profile(because()).await.unwrap());
+    assert!(unknown.len() == 1 && unknown[0].contains("misspelled"), "{unknown:?}");
 }
