@@ -1,6 +1,6 @@
 //! New keys for stored orders, while two versions of an app write them.
 
-use table_orm::migrate::Form;
+use table_orm::migrate::StoredForm;
 use table_orm::{ScanPermit, TableEntity, Tables};
 
 #[derive(Clone, TableEntity)]
@@ -37,7 +37,7 @@ async fn main() -> table_orm::Result<()> {
     let tables = Tables::in_memory()?;
     tables.repo::<OrderV1>().create_table().await?;
     // Version 1 inserts the old form, version 2 the new one. Both find each order in either form.
-    let version1 = tables.migrating::<Order>()?.inserting(Form::Old);
+    let version1 = tables.migrating::<Order>()?.inserting(StoredForm::Old);
     let version2 = tables.migrating::<Order>()?;
     version2.create_table_if_not_exists().await?;
     for n in 24_001..=24_003 {

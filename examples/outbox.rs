@@ -36,7 +36,7 @@ async fn main() -> table_orm::Result<()> {
     orders.force_delete(&order).await?;
 
     let outbox = orders.outbox();
-    println!("{} events wait", outbox.waiting(&acme).await?.events);
+    println!("{} events wait", outbox.backlog(&acme).await?.events);
     // As a job, every few seconds, in any number of processes.
     let permit = ScanPermit::because("mails about orders");
     let report = outbox.dispatch(permit, send_mail).await;

@@ -41,7 +41,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // An entity stays in the table of its time.
     let mut moved = readings.insert_loaded(&reading(401)).await?;
     moved.at = now;
-    if let Err(table_orm::Error::OtherPeriod(other)) = readings.save(&mut moved).await {
+    if let Err(table_orm::Error::PeriodMismatch(other)) = readings.save(&mut moved).await {
         println!("{} takes no reading of {}", other.table, other.period);
     }
 

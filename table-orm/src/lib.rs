@@ -223,9 +223,9 @@ pub mod fuzzing;
 pub mod guide;
 
 pub use entity::{
-    DynamicEntity, EntityKeys, Invalid, KeyMismatch, Loaded, Sum, TableEntity, TableUnion,
+    DynamicEntity, EntityKeys, InvalidEntity, KeyMismatch, Loaded, Sum, TableEntity, TableUnion,
 };
-pub use error::{Error, ErrorKind, Holder, IncompleteEntity, Rejection, Result, RowCount};
+pub use error::{Error, ErrorKind, IncompleteEntity, Rejection, Result, RowCount, UniqueHolder};
 pub use key::KeyPart;
 pub use model::{ETag, TableName};
 pub use plan::Within;

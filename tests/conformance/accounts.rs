@@ -8,7 +8,7 @@ use support::azurite::Azurite;
 use table_orm::accounts::{Accounts, AccountsError};
 use table_orm::azure::AzureStore;
 use table_orm::embedded::EmbeddedStore;
-use table_orm::layer::{Retry, Strategy};
+use table_orm::layer::{Retry, RetryStrategy};
 use table_orm::query::{KeyRange, RowQuery};
 use table_orm::store::{ErrorCode, Store};
 use table_orm::{DynamicEntity, Error, ScanPermit, TableName, Tables};
@@ -89,7 +89,8 @@ async fn grow(stores: [Arc<dyn Store>; 3]) {
     tokio::time::advance(GRACE).await;
     tokio::time::resume();
 
-    let patient = Retry::new(Strategy::Fixed { retries: 100, wait: Duration::from_millis(100) });
+    let patient =
+        Retry::new(RetryStrategy::Fixed { retries: 100, wait: Duration::from_millis(100) });
     let during = Tables::new(three.clone()).layer(patient).unwrap().table(table.clone());
     for partition in &partitions {
         assert!(during.get(partition, "001").await.unwrap().is_some(), "{partition}");

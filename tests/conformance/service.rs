@@ -11,7 +11,7 @@ use std::time::Duration;
 use table_orm::azure::{
     AzureStore, ConnectError, ConnectOptions, Credential, SharedKey, TokenCredential,
 };
-use table_orm::layer::{Retry, Strategy};
+use table_orm::layer::{Retry, RetryStrategy};
 use table_orm::model::Metadata;
 use table_orm::query::{Comparison, Filter, KeyRange, RowQuery, Span};
 use table_orm::store::{Action, Batch, ErrorCode, IfMatch, Operation, Store, StoreError};
@@ -163,7 +163,7 @@ async fn a_continuation_that_repeats_for_ever_ends_every_read() {
         no_progress(workers.count().await);
         no_progress(tables.list().await);
         let before = stub.requests().len();
-        let patient = Strategy::Fixed { retries: 3, wait: Duration::from_millis(1) };
+        let patient = RetryStrategy::Fixed { retries: 3, wait: Duration::from_millis(1) };
         let retried = tables.layer(Retry::new(patient)).unwrap();
         no_progress(retried.table(people()).list("p", ..).collect().await);
         assert_eq!(stub.requests().len() - before, 5);
@@ -173,7 +173,7 @@ async fn a_continuation_that_repeats_for_ever_ends_every_read() {
 async fn a_continuation_that_repeats_once_is_asked_for_again() {
     let next = |row: &str| continued(page(&[row]), "1!8!cA==");
     let stub = Stub::start([next("a"), next("b"), page(&["b"])]).await;
-    let retry = Retry::new(Strategy::Fixed { retries: 1, wait: Duration::from_millis(1) });
+    let retry = Retry::new(RetryStrategy::Fixed { retries: 1, wait: Duration::from_millis(1) });
     let tables = Tables::new(store(&stub)).layer(retry).unwrap();
     let rows = tables.table(people()).list("p", ..).collect().await.unwrap();
     assert_eq!(rows.iter().map(|row| &*row.row_key).collect::<Vec<_>>(), ["a", "b"]);
@@ -201,7 +201,7 @@ async fn an_endless_answer_is_not_read_to_its_end() {
     }
     // A write may have taken effect, so it is ambiguous.
     let stub = Stub::always(Answer::Endless { status: 500 }).await;
-    let retry = Retry::new(Strategy::Fixed { retries: 2, wait: Duration::from_millis(1) });
+    let retry = Retry::new(RetryStrategy::Fixed { retries: 2, wait: Duration::from_millis(1) });
     let tables = Tables::new(store(&stub)).layer(retry).unwrap();
     let inserted = tables.table(people()).insert(&DynamicEntity::new("p", "r")).await;
     assert!(matches!(inserted, Err(Error::Ambiguous(_))), "{inserted:?}");

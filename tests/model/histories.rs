@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use table_orm::TableName;
 use table_orm::embedded::EmbeddedStore;
-use table_orm::layer::{Faults, Layer as _, Retry, Strategy};
+use table_orm::layer::{Faults, Layer as _, Retry, RetryStrategy};
 use table_orm::store::Store;
 
 async fn run(seed: u64) -> usize {
@@ -14,7 +14,7 @@ async fn run(seed: u64) -> usize {
     let flaky = Faults::mixed(seed).late(0.05).store(Arc::new(embedded)).unwrap();
     // Every third seed retries only briefly, so that calls end in the middle.
     let retry = match seed % 3 {
-        0 => Retry::new(Strategy::Fixed { retries: 2, wait: Duration::from_millis(300) })
+        0 => Retry::new(RetryStrategy::Fixed { retries: 2, wait: Duration::from_millis(300) })
             .attempt_timeout(Duration::from_millis(1500)),
         _ => Retry::interactive().attempt_timeout(Duration::from_secs(3)),
     };

@@ -13,7 +13,7 @@ use support::history::Recorder;
 use support::linear::Did;
 use support::{dose, draw};
 use table_orm::embedded::EmbeddedStore;
-use table_orm::layer::{FaultStore, Faults, Retry, Strategy};
+use table_orm::layer::{FaultStore, Faults, Retry, RetryStrategy};
 use table_orm::model::Edm;
 use table_orm::store::Store;
 use table_orm::{DynamicEntity, Error, Loaded, Repo, ScanPermit, TableEntity, TableName, Tables};
@@ -173,7 +173,7 @@ async fn run(seed: u64) -> (FaultStore, usize) {
     let flaky = Faults::mixed(seed).late(0.05).store(embedded).unwrap();
     // Every third seed retries only briefly, so that calls end in the middle.
     let retry = match seed % 3 {
-        0 => Retry::new(Strategy::Fixed { retries: 2, wait: Duration::from_millis(300) })
+        0 => Retry::new(RetryStrategy::Fixed { retries: 2, wait: Duration::from_millis(300) })
             .attempt_timeout(Duration::from_millis(1500)),
         _ => Retry::interactive().attempt_timeout(Duration::from_secs(3)),
     };

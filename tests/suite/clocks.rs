@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use support::dose;
 use table_orm::embedded::EmbeddedStore;
-use table_orm::layer::{FaultStore, Faults, Retry, Strategy};
+use table_orm::layer::{FaultStore, Faults, Retry, RetryStrategy};
 use table_orm::model::{DateTime, Metadata};
 use table_orm::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest, StoredRow};
 use table_orm::{EntityKeys as _, Error, Repo, TableEntity, TableName, Tables};
@@ -150,7 +150,7 @@ async fn check<E: Counter>(ahead: i64, seed: u64) -> Ended {
         let faults = Faults::seeded(seed).lost_replies(0.3).errors_after(0.1).lost_requests(0.1);
         let flaky: FaultStore = faults.store(Arc::clone(&service) as Arc<dyn Store>).unwrap();
         let wait = Duration::from_millis(300);
-        let retry = Retry::new(Strategy::Fixed { retries: 3, wait }).seed(seed);
+        let retry = Retry::new(RetryStrategy::Fixed { retries: 3, wait }).seed(seed);
         Tables::new(flaky).layer(retry).unwrap().repo::<E>()
     };
     let first = writer(client(seed << 1), 100);

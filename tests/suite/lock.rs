@@ -376,10 +376,13 @@ fn a_table_and_a_kind_stay() {
 fn keys_stay() {
     let canonical = ["template of row by_bib", "`5 digits` is now `6 digits`", "new table"];
     refused(wider_bib::lock, Reads::Some, &canonical);
-    let others =
-        ["`SEX:{sex}__{bib:05}` is now `S:{sex}__{bib:05}`", "place of row by_age", "retire"];
+    let others = [
+        "`SEX:{sex}__{bib:05}` is now `S:{sex}__{bib:05}`",
+        "place of row by_age",
+        "drop_eventual_row",
+    ];
     refused(other_keys::lock, Reads::Some, &others);
-    refused(oldest_first::lock, Reads::Some, &["keys of row by_day", "retire"]);
+    refused(oldest_first::lock, Reads::Some, &["keys of row by_day", "drop_eventual_row"]);
     // The names of rows are not stored.
     refused(renamed_and_reversed::lock, Reads::Some, &["keys of row by_day"]);
     refused(

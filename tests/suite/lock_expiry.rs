@@ -156,7 +156,7 @@ fn stored_entities_do_not_begin_to_expire_unless_the_file_says_so() {
 #[test]
 fn the_rows_that_find_expired_entities_come_and_go_with_what_has_to_be_done() {
     let folder = locked(first::lock);
-    accepted(&folder, without_index::lock, &["no row expiry any more", "`retire`"]);
+    accepted(&folder, without_index::lock, &["no row expiry any more", "`drop_eventual_row`"]);
     let folder = locked(without_index::lock);
     accepted(&folder, first::lock, &["new row expiry", "`backfill`"]);
 }

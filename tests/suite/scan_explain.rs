@@ -1,6 +1,6 @@
 //! What a scan would find, counted by keys alone.
 
-use table_orm::repo::Explained;
+use table_orm::repo::Explanation;
 use table_orm::{DynamicEntity, ScanPermit, TableEntity, Tables};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -34,7 +34,7 @@ fn permit() -> ScanPermit {
     ScanPermit::because("test")
 }
 
-fn rows(explained: &Explained) -> (u64, u64) {
+fn rows(explained: &Explanation) -> (u64, u64) {
     (explained.in_range, explained.matching)
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use support::recorder::{recorded, recorded_in};
 use support::{dose, on_virtual_time};
 use table_orm::embedded::EmbeddedStore;
-use table_orm::layer::{FaultStore, Faults, Retry, Strategy as Wait};
+use table_orm::layer::{FaultStore, Faults, Retry, RetryStrategy as Wait};
 use table_orm::model::Edm;
 use table_orm::repo::{MAX_BLOCK, SequenceError, TransactionError};
 use table_orm::store::Store;

@@ -10,7 +10,7 @@ use support::recorder::recorded;
 use support::stops::restless;
 use support::{dose, draw};
 use table_orm::embedded::EmbeddedStore;
-use table_orm::layer::{Faults, Retry, Strategy};
+use table_orm::layer::{Faults, Retry, RetryStrategy};
 use table_orm::repo::{SumError, SumProblem, WrongSum};
 use table_orm::store::Store;
 use table_orm::{DynamicEntity, Error, Repo, Sum, TableEntity, Tables};
@@ -286,7 +286,7 @@ async fn totals_are_exact_whatever_fails() {
         let below = orders_in(&Tables::new(Arc::clone(&store))).await;
         let faults = Faults::seeded(seed).throttled(0.03).errors_after(0.05).lost_requests(0.03);
         let flaky = faults.lost_replies(0.08).late(0.05).slow(0.2).store(store).unwrap();
-        let wait = Strategy::Fixed { retries: 3, wait: Duration::from_millis(300) };
+        let wait = RetryStrategy::Fixed { retries: 3, wait: Duration::from_millis(300) };
         let retry = Retry::new(wait).attempt_timeout(Duration::from_millis(1500)).seed(seed);
         let retry = if seed % 2 == 0 { retry.write_id("WriteId") } else { retry };
         let writers = (0..6).map(|writer| {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 use support::recorder::{recorded, recorded_around};
 use table_orm::embedded::EmbeddedStore;
-use table_orm::layer::{Retry, Strategy};
+use table_orm::layer::{Retry, RetryStrategy};
 use table_orm::plan::Step;
 use table_orm::repo::TransactionError;
 use table_orm::store::{Batch, Middleware, Store, StoreAnswer, StoreError, StoreRequest};
@@ -628,7 +628,7 @@ async fn a_lost_answer_is_found_out_and_the_function_is_not_called_again() {
     let store = Arc::new(EmbeddedStore::in_memory().unwrap());
     stored(&Tables::new(Arc::clone(&store))).await;
     let loses = || LosesAnswer(Arc::clone(&store), AtomicBool::new(true));
-    let retry = Retry::new(Strategy::Fixed { retries: 2, wait: Duration::from_millis(10) });
+    let retry = Retry::new(RetryStrategy::Fixed { retries: 2, wait: Duration::from_millis(10) });
     let tables = Tables::new(loses()).layer(retry.write_id("WriteId")).unwrap();
     assert_eq!(add_comment(&tables).await.unwrap(), 1);
     let stored: Loaded<Issue> = tables.repo::<Issue>().reload(&issue(1)).await.unwrap();
@@ -640,7 +640,7 @@ async fn a_lost_answer_is_found_out_and_the_function_is_not_called_again() {
     assert_eq!(comments(&tables).await, 2);
 
     let tables = Tables::new(loses()).layer(
-        Retry::new(Strategy::Fixed { retries: 2, wait: Duration::from_millis(10) })
+        Retry::new(RetryStrategy::Fixed { retries: 2, wait: Duration::from_millis(10) })
             .write_id("WriteId"),
     );
     let issues = tables.unwrap().repo::<Issue>();

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use table_orm::embedded::{EmbeddedStore, OpenError};
-use table_orm::layer::{FaultStore, Faults, LayerError, Retry, Strategy};
+use table_orm::layer::{FaultStore, Faults, LayerError, Retry, RetryStrategy};
 use table_orm::{Error, TableName, Tables};
 use timeline::{SLOT, Timeline};
 use tokio::time::{Instant, sleep_until};
@@ -114,7 +114,7 @@ async fn live_through(seed: u64, out: &mut impl Write) -> Result<(Timeline, Outc
         .store(Arc::new(service.clone()))?;
     flaky.disable();
     let meter = Meter::around(Arc::new(flaky.clone()));
-    let strategy = Strategy::Exponential {
+    let strategy = RetryStrategy::Exponential {
         retries: 8,
         base: Duration::from_millis(100),
         min: Duration::from_millis(20),

@@ -4,7 +4,7 @@ use crate::customer::CustomerByEmail;
 use crate::order::OrderByDay;
 use crate::shop::Shop;
 use std::time::Duration;
-use table_orm::eventual::Registered;
+use table_orm::eventual::TableRegister;
 use table_orm::repo::Finding;
 use table_orm::{Repo, Result, ScanPermit, TableEntity};
 
@@ -18,7 +18,10 @@ pub async fn settle(shop: &Shop) -> Result<u64> {
     Ok(customers + settled(&shop.orders, &shop.orders_due).await?)
 }
 
-async fn settled<E: TableEntity + 'static>(repo: &Repo<E>, register: &Registered) -> Result<u64> {
+async fn settled<E: TableEntity + 'static>(
+    repo: &Repo<E>,
+    register: &TableRegister,
+) -> Result<u64> {
     // No other process of this shop writes. Otherwise leave their writes to them for a while, by the grace
     // that is set without this.
     let report = repo.settle(register).grace(Duration::ZERO).await;

@@ -3,7 +3,7 @@
 use crate::customer::Customer;
 use crate::invoice::{Billed, Invoice};
 use crate::order::Order;
-use table_orm::eventual::Registered;
+use table_orm::eventual::TableRegister;
 use table_orm::repo::Sequence;
 use table_orm::{Error, Repo, Result, TableEntity, Tables};
 use time::Date;
@@ -22,9 +22,9 @@ pub struct Shop {
     /// In one partition.
     pub invoices: Repo<Invoice>,
     /// Names the customers that an ended process was writing.
-    pub customers_due: Registered,
+    pub customers_due: TableRegister,
     /// Names the customers whose orders an ended process was writing, and those with events.
-    pub orders_due: Registered,
+    pub orders_due: TableRegister,
     customer_ids: Sequence,
     order_numbers: Sequence,
     invoice_numbers: Sequence,

@@ -3,7 +3,7 @@
 use crate::order::Order;
 use std::sync::Arc;
 use std::time::Duration;
-use table_orm::eventual::Registered;
+use table_orm::eventual::TableRegister;
 use table_orm::outbox::{DispatchReport, SendTo};
 use table_orm::queue::{MAX_RECEIVED, QueueError, Queues};
 use table_orm::{Repo, Result};
@@ -25,7 +25,7 @@ impl Warehouse {
 
     /// Sends all events of orders to the queue: those of the customers that the register names. A shop runs this
     /// every few seconds.
-    pub async fn hand_on(&self, orders: &Repo<Order>, register: &Registered) -> DispatchReport {
+    pub async fn hand_on(&self, orders: &Repo<Order>, register: &TableRegister) -> DispatchReport {
         orders.outbox().dispatch(register, SendTo::new(self.0.clone(), QUEUE)).await
     }
 

@@ -8,7 +8,7 @@ use crate::manifest::replace;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::{fs, io};
-use table_orm::transfer::Imported;
+use table_orm::transfer::ImportReport;
 
 /// Which import it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub(super) struct Position {
 
 impl Position {
     /// The position after more was imported after this one.
-    pub fn and(self, done: Imported) -> Self {
+    pub fn and(self, done: ImportReport) -> Self {
         let (rows, refused) = (self.rows + done.rows, self.refused + done.refused);
         Self { line: done.line.max(self.line), rows, refused }
     }

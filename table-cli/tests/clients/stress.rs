@@ -128,7 +128,7 @@ fn a_server_that_throttles_is_found_out_over_http() {
     let stress = [&["stress", &account][..], &options, &times].concat();
     let report: Value = serde_json::from_str(&printed(folder.path(), &stress)).unwrap();
     assert!((30.0..55.0).contains(&sustained(&report, 0)), "{report}");
-    assert!(report["phases"][0]["first_refusal"]["at"].as_f64().is_some(), "{report}");
+    assert!(report["phases"][0]["first_throttled"]["at"].as_f64().is_some(), "{report}");
     assert_eq!(printed(folder.path(), &["count", &account]), "", "its table is deleted");
 }
 

@@ -43,7 +43,7 @@ mod tables;
 mod tests;
 
 pub use error::AccountsError;
-pub use growing::Growth;
+pub use growing::GrowReport;
 
 use crate::model::{DateTime, ETag, MAX_TRANSACTION_OPERATIONS, Metadata, TableName};
 use crate::query::{RowQuery, Span};
@@ -63,7 +63,7 @@ type Answer<T> = Result<T, StoreError>;
 /// Several storage accounts as one [`Store`]. Clones are the same store.
 ///
 /// The accounts keep their order for good: the first is account 0. Layers around an account, such as
-/// a [`Rate`](crate::layer::Rate), limit that account; layers around `Accounts` limit all together.
+/// a [`RateLimit`](crate::layer::RateLimit), limit that account; layers around `Accounts` limit all together.
 ///
 /// | Made by | Where a row is |
 /// |---|---|
@@ -164,7 +164,7 @@ impl Accounts {
     /// # Errors
     /// The accounts do not grow: [`AccountsError::Fixed`]. A request failed: [`AccountsError::Store`]; call
     /// again.
-    pub async fn grow(&self) -> Result<Growth, AccountsError> {
+    pub async fn grow(&self) -> Result<GrowReport, AccountsError> {
         match &self.places {
             Places::Fixed(_) => Err(AccountsError::Fixed),
             Places::Growing(growing) => growing.grow().await,

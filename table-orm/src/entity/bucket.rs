@@ -68,7 +68,7 @@ pub trait Bucketed: TableEntity {}
      insert it with its new time, then delete the old one"
 )]
 #[non_exhaustive]
-pub struct OtherPeriod {
+pub struct PeriodMismatch {
     /// The entity's type name.
     pub entity: &'static str,
     /// The table of the call.
@@ -84,7 +84,7 @@ pub struct OtherPeriod {
 pub(crate) fn check_period<E: TableEntity>(
     entity: &E,
     table: &TableName,
-) -> Result<(), OtherPeriod> {
+) -> Result<(), PeriodMismatch> {
     let Some(bucketing) = E::BUCKET else { return Ok(()) };
     // Where the time cannot be stored, the row's key or property says so.
     let Some(period) = bucketing.period_of(entity) else { return Ok(()) };
@@ -94,5 +94,5 @@ pub(crate) fn check_period<E: TableEntity>(
         return Ok(());
     }
     let (table, field) = (table.clone(), bucketing.field);
-    Err(OtherPeriod { entity: E::NAME, table, field, period })
+    Err(PeriodMismatch { entity: E::NAME, table, field, period })
 }

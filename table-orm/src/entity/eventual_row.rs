@@ -7,7 +7,7 @@
 use super::query::canonical;
 use super::rows::{body, element_key, elements, encode, partition_key};
 use super::template::{eventual_at, first_eventual, has_own_table, template_at};
-use super::{CopyKind, EventualTemplate, Invalid, TableEntity};
+use super::{CopyKind, EventualTemplate, InvalidEntity, TableEntity};
 use crate::key::{KeyError, KeyText, StoredKeys};
 use crate::model::{HOME_TABLE, TableName};
 use crate::property::{PropertiesWriter, PropertyError};
@@ -37,8 +37,8 @@ pub struct EventualRow {
 /// may be absent. The entity is in the table of its type.
 ///
 /// # Errors
-/// When the service would reject a key or a property: [`Invalid`].
-pub fn eventual_rows<E: TableEntity>(entity: &E) -> Result<Vec<EventualRow>, Invalid> {
+/// When the service would reject a key or a property: [`InvalidEntity`].
+pub fn eventual_rows<E: TableEntity>(entity: &E) -> Result<Vec<EventualRow>, InvalidEntity> {
     rows_of(entity, None)
 }
 
@@ -46,7 +46,7 @@ pub fn eventual_rows<E: TableEntity>(entity: &E) -> Result<Vec<EventualRow>, Inv
 pub(crate) fn eventual_rows_from<E: TableEntity>(
     home: &TableName,
     entity: &E,
-) -> Result<Vec<EventualRow>, Invalid> {
+) -> Result<Vec<EventualRow>, InvalidEntity> {
     let is_its_own = home.as_str().eq_ignore_ascii_case(E::TABLE);
     rows_of(entity, (!is_its_own).then_some(home))
 }
@@ -65,7 +65,7 @@ pub(crate) fn is_of_table<E: TableEntity>(
 fn rows_of<E: TableEntity>(
     entity: &E,
     home: Option<&TableName>,
-) -> Result<Vec<EventualRow>, Invalid> {
+) -> Result<Vec<EventualRow>, InvalidEntity> {
     // Without the name, and with it.
     let mut full = [None, None];
     let mut rows = Vec::new();

@@ -4,7 +4,7 @@
 //! be written back never comes from such a row, so that no write goes to a row that was not read.
 
 use super::eventual_row::keys_of_rows;
-use super::own_rows::{Moved, OwnRowError, OwnRows};
+use super::own_rows::{MovedRow, OwnRowError, OwnRows};
 use super::read::read_own;
 use super::rows::partition_key;
 use super::template::template_at;
@@ -68,7 +68,7 @@ pub(crate) enum ReadBackError {
     /// The row is under another key than its properties make.
     KeyMismatch(Box<KeyMismatch>),
     /// The row was moved to another key.
-    Moved(Box<Moved>),
+    Moved(Box<MovedRow>),
 }
 
 impl From<OwnRowError> for ReadBackError {

@@ -1,6 +1,6 @@
 //! An entity with what `save` needs: its stored row and its version.
 
-use super::{Invalid, ReadBackError, TableEntity};
+use super::{InvalidEntity, ReadBackError, TableEntity};
 use crate::entity::{EntityRows, Row, read_entity, read_row};
 use crate::model::ETag;
 use crate::property::PropertyError;
@@ -43,7 +43,7 @@ impl<E: TableEntity> Loaded<E> {
     }
 
     /// The rows that were stored when it was loaded.
-    pub(crate) fn stored_rows(&self) -> Result<EntityRows, Invalid> {
+    pub(crate) fn stored_rows(&self) -> Result<EntityRows, InvalidEntity> {
         EntityRows::of_stored(&self.as_stored()?)
     }
 

@@ -38,7 +38,7 @@ pub use crate::codec::{Alias, Members};
 #[doc(hidden)]
 pub use borrowed::BorrowedText;
 pub use borrowed::{BorrowedFrom, BorrowedRow};
-pub use bucket::{Bucketed, Bucketing, OtherPeriod};
+pub use bucket::{Bucketed, Bucketing, PeriodMismatch};
 pub use dynamic::DynamicEntity;
 #[doc(hidden)]
 pub use elements::Elements;
@@ -50,7 +50,7 @@ pub use expiry::{ExpiryTime, expiry_shard};
 pub use key_mismatch::KeyMismatch;
 pub use keys::{EntityKey, EntityKeys, EntityPartition};
 pub use loaded::{AsLoaded, Loaded};
-pub use own_rows::Moved;
+pub use own_rows::MovedRow;
 #[doc(hidden)]
 pub use projection::{ChunksOf, Field, FromKeys, SeriesOf, Stores};
 pub use query::{CanonicalKeyOf, CompleteKey, Query, Row, RowOf, UnionScope, WholePartition};
@@ -58,7 +58,7 @@ pub use raw_row::RawRow;
 pub use read::{FromRow, ReadRow, WholeRows};
 pub(crate) use row_head::EventualHead;
 pub use row_head::RowHead;
-pub use rows::{EntityRow, EntityRows, Invalid};
+pub use rows::{EntityRow, EntityRows, InvalidEntity};
 pub use schema::{PeriodsSchema, PropertySchema, QueryMethod, RowSchema, Schema, UniqueSchema};
 pub use sum::Sum;
 pub use sum_schema::{Counts, SumSchema};

@@ -22,7 +22,7 @@ use std::borrow::Cow;
     place(to)
 )]
 #[non_exhaustive]
-pub struct Moved {
+pub struct MovedRow {
     /// The entity's type name.
     pub entity: &'static str,
     /// The stored PartitionKey.
@@ -47,7 +47,7 @@ fn place(to: &str) -> String {
 #[derive(Debug)]
 pub(crate) enum OwnRowError {
     Property(PropertyError),
-    Moved(Box<Moved>),
+    Moved(Box<MovedRow>),
 }
 
 impl From<PropertyError> for OwnRowError {

@@ -1,6 +1,6 @@
 //! Stored rows back into values: one row, or a page of them.
 
-use super::own_rows::{Moved, OwnRowError, OwnRows, Ownership};
+use super::own_rows::{MovedRow, OwnRowError, OwnRows, Ownership};
 use super::row_head::{EventualHead, RowHead};
 use crate::codec::{Alias, Json, Members, NameCache, RowContext};
 use crate::entity::{Query, Row, RowOf, TableEntity};
@@ -271,7 +271,12 @@ pub(crate) fn read_own<'a, T: ReadRow>(
         Ownership::OtherType => Ok(None),
         Ownership::Moved(to) => {
             let RowHead { partition_key, row_key } = read_row(own.index, json)?;
-            Err(OwnRowError::Moved(Box::new(Moved { entity: T::NAME, partition_key, row_key, to })))
+            Err(OwnRowError::Moved(Box::new(MovedRow {
+                entity: T::NAME,
+                partition_key,
+                row_key,
+                to,
+            })))
         }
     }
 }

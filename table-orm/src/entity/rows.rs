@@ -3,7 +3,7 @@
 use super::elements::{Excess, TooManyElements, most_elements, too_many_elements};
 use super::template::template_at;
 use crate::codec::{KEYS_FRAME, write_keys};
-use crate::entity::{CopyKind, GuardTemplate, OtherPeriod, Row, TableEntity, check_period};
+use crate::entity::{CopyKind, GuardTemplate, PeriodMismatch, Row, TableEntity, check_period};
 use crate::key::{KeyError, KeyFault, KeyText};
 use crate::model::{KIND, MAX_TRANSACTION_OPERATIONS, TableName, order, reserved_start};
 use crate::property::{PropertiesWriter, PropertyError, PropertyFault};
@@ -14,7 +14,7 @@ use std::ops::Range;
 /// A value that the service would reject. Nothing was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Invalid {
+pub enum InvalidEntity {
     /// A key cannot hold a value.
     #[error(transparent)]
     Key(#[from] KeyError),
@@ -26,7 +26,7 @@ pub enum Invalid {
     TooManyElements(#[from] TooManyElements),
     /// The entity belongs in the table of another period.
     #[error(transparent)]
-    OtherPeriod(#[from] OtherPeriod),
+    PeriodMismatch(#[from] PeriodMismatch),
 }
 
 /// One row of an entity.
@@ -57,8 +57,8 @@ impl EntityRows {
     ///
     /// # Errors
     /// When the service would reject a key or a property, or one transaction cannot write a row for each
-    /// element of a field: [`Invalid`].
-    pub fn of<E: TableEntity>(entity: &E) -> Result<Self, Invalid> {
+    /// element of a field: [`InvalidEntity`].
+    pub fn of<E: TableEntity>(entity: &E) -> Result<Self, InvalidEntity> {
         let rows = Self::with_elements(entity)?;
         if rows.rows.len() > MAX_TRANSACTION_OPERATIONS {
             let indices = rows.rows.iter().map(|row| row.index);
@@ -71,8 +71,11 @@ impl EntityRows {
     ///
     /// # Errors
     /// As [`of`](Self::of). When the entity belongs in the table of another period:
-    /// [`Invalid::OtherPeriod`].
-    pub(crate) fn of_in<E: TableEntity>(entity: &E, table: &TableName) -> Result<Self, Invalid> {
+    /// [`InvalidEntity::PeriodMismatch`].
+    pub(crate) fn of_in<E: TableEntity>(
+        entity: &E,
+        table: &TableName,
+    ) -> Result<Self, InvalidEntity> {
         check_period(entity, table)?;
         Self::of(entity)
     }
@@ -80,7 +83,7 @@ impl EntityRows {
     /// The rows of an entity that was read. Where there are more than a transaction can have written,
     /// another program stored the elements, or the type got a row for them later: the rows for the most
     /// elements are left out.
-    pub(crate) fn of_stored<E: TableEntity>(entity: &E) -> Result<Self, Invalid> {
+    pub(crate) fn of_stored<E: TableEntity>(entity: &E) -> Result<Self, InvalidEntity> {
         let mut rows = Self::with_elements(entity)?;
         while rows.rows.len() > MAX_TRANSACTION_OPERATIONS {
             let indices = rows.rows.iter().map(|row| row.index);
@@ -92,7 +95,7 @@ impl EntityRows {
 
     /// The rows of the entity. Of those for the elements of a field, at most one more than a transaction
     /// can write.
-    fn with_elements<E: TableEntity>(entity: &E) -> Result<Self, Invalid> {
+    fn with_elements<E: TableEntity>(entity: &E) -> Result<Self, InvalidEntity> {
         let partition_key = partition_key(entity)?;
         let mut full = None;
         let mut rows: Vec<EntityRow> = Vec::with_capacity(E::ROWS.len() + E::GUARDS.len());
@@ -126,7 +129,7 @@ impl EntityRows {
     }
 
     /// The guard rows, each with the key of the canonical row alone.
-    fn add_guards<E: TableEntity>(&mut self, entity: &E) -> Result<(), Invalid> {
+    fn add_guards<E: TableEntity>(&mut self, entity: &E) -> Result<(), InvalidEntity> {
         for index in guards::<E>(|guard| !guard.across) {
             let Some(row_key) = row_key(entity, index)? else { continue };
             let mut rows = self.rows.iter();

@@ -11,7 +11,7 @@ use super::rows::body;
 use super::sum::Sum;
 use super::summed_type::differences;
 use super::total::{START, TOTAL, Total, TotalRow};
-use super::{Invalid, RowHead, SummedType, TableEntity};
+use super::{InvalidEntity, RowHead, SummedType, TableEntity};
 use crate::key::{Escape, KeyError, KeyReader, KeyText, Plain};
 use crate::property::{PropertiesWriter, PropertyError};
 use bytes::Bytes;
@@ -75,7 +75,7 @@ impl<E> Sum<E> {
 pub(crate) fn changed_copies<E: TableEntity>(
     before: Option<&Bytes>,
     after: Option<&Bytes>,
-) -> Result<Vec<Total>, Invalid> {
+) -> Result<Vec<Total>, InvalidEntity> {
     let changed = differences(SummedType::of::<E>().iter(), [before, after])?;
     let sums = E::sums();
     let is_copied =
@@ -87,7 +87,7 @@ pub(crate) fn changed_copies<E: TableEntity>(
 /// total with copies.
 pub(crate) fn copy_of_total<E: TableEntity>(
     row: &[u8],
-) -> Result<Option<(String, String, Bytes)>, Invalid> {
+) -> Result<Option<(String, String, Bytes)>, InvalidEntity> {
     if !has_sum_copies::<E>() {
         return Ok(None);
     }

@@ -64,7 +64,7 @@ impl Error {
             | Self::TooLarge(_)
             | Self::TooManyElements(_)
             | Self::PartitionChanged { .. }
-            | Self::OtherPeriod(_)
+            | Self::PeriodMismatch(_)
             | Self::IncompleteEntity(_)
             | Self::OtherKey { .. }
             | Self::Transaction(_)

@@ -27,7 +27,7 @@ pub use incomplete_entity::IncompleteEntity;
 pub use kind::ErrorKind;
 pub use large_value::LargeValueError;
 pub use migration::MigrationError;
-pub use rejection::{Holder, Rejection};
+pub use rejection::{Rejection, UniqueHolder};
 pub use row_count::RowCount;
 pub use scan::ScanError;
 pub use sequence::SequenceError;
@@ -41,7 +41,8 @@ pub(crate) use rejected::rejected;
 pub(crate) use settle::COPY_OF_TOTAL;
 
 use crate::entity::{
-    Invalid, KeyMismatch, Moved, OtherPeriod, OwnRowError, ReadBackError, TooManyElements,
+    InvalidEntity, KeyMismatch, MovedRow, OwnRowError, PeriodMismatch, ReadBackError,
+    TooManyElements,
 };
 use crate::key::KeyError;
 use crate::layer::LayerError;
@@ -107,7 +108,7 @@ pub enum Error {
         /// PartitionKey.
         key: String,
         /// The entity that has the value, where it is known: with `across`.
-        holder: Option<Box<Holder>>,
+        holder: Option<Box<UniqueHolder>>,
         /// What the store answered.
         rejection: Box<Rejection>,
     },
@@ -220,7 +221,7 @@ pub enum Error {
     /// A later version of the app gave the entity another key, and left a mark under this one. Lists
     /// leave such a row out. Deploy the version that moved it.
     #[error(transparent)]
-    Moved(Box<Moved>),
+    Moved(Box<MovedRow>),
     /// No transaction can write these entities together. Nothing was sent.
     #[error(transparent)]
     Transaction(#[from] TransactionError),
@@ -258,7 +259,7 @@ pub enum Error {
     /// An entity belongs in the table of another period, or a `save` changed its time so that it does.
     /// Nothing was written.
     #[error(transparent)]
-    OtherPeriod(OtherPeriod),
+    PeriodMismatch(PeriodMismatch),
     /// A page size is zero or over 1000. Nothing was sent.
     #[error("a page cannot have {0} rows; use 1 to 1000")]
     PageSize(usize),
@@ -307,13 +308,13 @@ impl From<OwnRowError> for Error {
     }
 }
 
-impl From<Invalid> for Error {
-    fn from(invalid: Invalid) -> Self {
+impl From<InvalidEntity> for Error {
+    fn from(invalid: InvalidEntity) -> Self {
         match invalid {
-            Invalid::Key(error) => Self::Key(error),
-            Invalid::Property(error) => Self::Property(error),
-            Invalid::TooManyElements(error) => Self::TooManyElements(error),
-            Invalid::OtherPeriod(error) => Self::OtherPeriod(error),
+            InvalidEntity::Key(error) => Self::Key(error),
+            InvalidEntity::Property(error) => Self::Property(error),
+            InvalidEntity::TooManyElements(error) => Self::TooManyElements(error),
+            InvalidEntity::PeriodMismatch(error) => Self::PeriodMismatch(error),
         }
     }
 }
@@ -332,7 +333,7 @@ impl Error {
             | Self::PartitionChanged { .. }
             | Self::OtherKey { .. }
             | Self::TooManyElements(_)
-            | Self::OtherPeriod(_)
+            | Self::PeriodMismatch(_)
             | Self::IncompleteEntity(_)
             | Self::KeyMismatch(_)
             | Self::Migration(_)

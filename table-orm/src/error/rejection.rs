@@ -8,7 +8,7 @@ use std::fmt;
 /// The keys of the entity that has a value which is unique over all partitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Holder {
+pub struct UniqueHolder {
     /// Its table.
     pub table: String,
     /// Its PartitionKey.

@@ -1,6 +1,6 @@
 //! Rows in other partitions, by their keys.
 
-use crate::entity::{EventualRow, Invalid, TableEntity, eventual_at, eventual_rows_from};
+use crate::entity::{EventualRow, InvalidEntity, TableEntity, eventual_at, eventual_rows_from};
 use crate::model::TableName;
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub(crate) struct EventualRows(pub BTreeMap<EventualKey, EventualContent>);
 
 impl EventualRows {
     /// The `eventual` rows of an entity in the table `home`.
-    pub fn of<E: TableEntity>(home: &TableName, entity: &E) -> Result<Self, Invalid> {
+    pub fn of<E: TableEntity>(home: &TableName, entity: &E) -> Result<Self, InvalidEntity> {
         let row = |row: EventualRow| {
             let EventualRow { index, partition_key, row_key, body, .. } = row;
             let template = eventual_at::<E>(index)?;

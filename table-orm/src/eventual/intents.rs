@@ -19,7 +19,7 @@ use super::tickets_first::Prepared;
 use super::unique::{Guards, Reservation, TICKET};
 use super::unique_value::{UniqueValue, unique_values};
 use crate::entity::{
-    EVENTS, EntityRow, Invalid, Loaded, RowHead, TableEntity, canonical, changed_copies,
+    EVENTS, EntityRow, InvalidEntity, Loaded, RowHead, TableEntity, canonical, changed_copies,
     copied_total, has_sum_copies, reaches_across, read_row,
 };
 use crate::error::{Error, Result};
@@ -68,7 +68,10 @@ struct OtherPartitions {
 }
 
 impl OtherPartitions {
-    fn of<E: TableEntity>(client: &TableClient, row: Option<&EntityRow>) -> Result<Self, Invalid> {
+    fn of<E: TableEntity>(
+        client: &TableClient,
+        row: Option<&EntityRow>,
+    ) -> Result<Self, InvalidEntity> {
         let Some(row) = row else { return Ok(Self::default()) };
         let entity = read_row::<E>(canonical::<E>(), &row.body)?;
         let rows = EventualRows::of(&client.table, &entity)?;
@@ -89,7 +92,7 @@ impl Intents {
         partition_key: &str,
         old: Option<&EntityRow>,
         new: Option<&EntityRow>,
-    ) -> Result<(), Invalid> {
+    ) -> Result<(), InvalidEntity> {
         if let (Some(_), Some(old), Some(new)) = (E::OUTBOX, old, new)
             && old.row_key != new.row_key
         {
@@ -146,7 +149,7 @@ impl Intents {
         partition_key: &str,
         old: Option<&EntityRow>,
         new: Option<&EntityRow>,
-    ) -> Result<(), Invalid> {
+    ) -> Result<(), InvalidEntity> {
         if !has_sum_copies::<E>() {
             return Ok(());
         }
@@ -191,7 +194,7 @@ impl Intents {
         client: &TableClient,
         loaded: &Loaded<E>,
         new: Option<&EntityRow>,
-    ) -> Result<(), Invalid> {
+    ) -> Result<(), InvalidEntity> {
         if !reaches_across::<E>() && E::OUTBOX.is_none() && E::OVERFLOW.is_empty() {
             return Ok(());
         }

@@ -37,7 +37,6 @@ mod left_ticket;
 mod new_row_name;
 mod pending;
 mod planned;
-mod registered;
 mod row_owner;
 mod scope;
 mod settle;
@@ -45,6 +44,7 @@ mod settle_group;
 mod settled;
 mod sum_copies;
 mod sweep;
+mod table_register;
 #[cfg(test)]
 #[cfg(feature = "embedded")]
 pub(crate) mod tests;
@@ -58,11 +58,11 @@ mod write;
 mod written;
 
 pub use crate::error::{SettleError, SettleFailure};
-pub use registered::Registered;
 pub use scope::PartitionScope;
 pub use settled::Settled;
 pub use sweep::{SETTLE_GRACE, SettleProgress, SettleReport};
-pub use written::{ReportSettled, Reporting, Written};
+pub use table_register::TableRegister;
+pub use written::{ReportSettled, ReportSettledFuture, Written};
 
 pub(crate) use bulk_intents::Gathered;
 pub(crate) use delete::{delete_batch, delete_loaded};

@@ -1,6 +1,6 @@
 //! The partitions in which a call looks for what is to be settled, or handed on.
 
-use super::registered::Registered;
+use super::table_register::TableRegister;
 use crate::entity::{RowOf, TableEntity, WholePartition};
 use crate::key::KeyError;
 use crate::model::TableName;
@@ -36,7 +36,7 @@ where
     }
 }
 
-impl<E: TableEntity> PartitionScope<E> for &Registered {
+impl<E: TableEntity> PartitionScope<E> for &TableRegister {
     fn scope(self) -> Scope {
         Scope::Register(self.table().clone())
     }

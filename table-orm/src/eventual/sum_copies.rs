@@ -3,7 +3,7 @@
 //! Invariant: a transaction that changes a total with a copy changes the row of the total that its intent names.
 
 use super::eventual_rows::{EventualContent, EventualKey, EventualRows};
-use crate::entity::{Invalid, TableEntity, Total, copies_partition, copy_of_total};
+use crate::entity::{InvalidEntity, TableEntity, Total, copies_partition, copy_of_total};
 use crate::error::COPY_OF_TOTAL;
 use crate::key::KeyError;
 use crate::model::TableName;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub(super) fn copy_of<E: TableEntity>(
     home: &TableName,
     row: &[u8],
-) -> Result<Option<EventualRows>, Invalid> {
+) -> Result<Option<EventualRows>, InvalidEntity> {
     let copy = copy_of_total::<E>(row)?.map(|(partition_key, row_key, body)| {
         let key = EventualKey { table: home.clone(), partition_key, row_key };
         EventualRows(BTreeMap::from([(key, EventualContent { row: COPY_OF_TOTAL, body })]))

@@ -60,22 +60,22 @@ where
     C: IntoFuture<Output = Result<T, X>, IntoFuture: Unpin>,
 {
     type Output = Result<Written<T>, X>;
-    type IntoFuture = Reporting<C::IntoFuture>;
+    type IntoFuture = ReportSettledFuture<C::IntoFuture>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Reporting { running: self.call.into_future(), settled: self.settled }
+        ReportSettledFuture { running: self.call.into_future(), settled: self.settled }
     }
 }
 
 /// A running write that reports whether it settled.
 #[must_use = "futures do nothing unless awaited"]
 #[derive(Debug)]
-pub struct Reporting<F> {
+pub struct ReportSettledFuture<F> {
     running: F,
     settled: Settled,
 }
 
-impl<F, T, X> Future for Reporting<F>
+impl<F, T, X> Future for ReportSettledFuture<F>
 where
     F: Future<Output = Result<T, X>> + Unpin,
 {

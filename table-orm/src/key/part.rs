@@ -72,7 +72,7 @@ pub enum Lower {}
 /// let ann = Customer { tenant: "acme".into(), id: Capitals(Uuid::from_u128(0xA1)) };
 /// assert_eq!(EntityRows::of(&ann)?.rows[0].row_key, "CUST|000000000000000000000000000000A1");
 /// assert_eq!(Capitals::decode("000000000000000000000000000000a1"), Err(KeyFault::Malformed));
-/// # Ok::<(), table_orm::Invalid>(())
+/// # Ok::<(), table_orm::InvalidEntity>(())
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be part of a key as `{X}`",

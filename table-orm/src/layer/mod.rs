@@ -6,14 +6,14 @@
 //! | [`Limit`] | limits how many requests run at once, to a number or by how long they take |
 //! | [`Measure`] | counts what the calls of each access pattern need, and how long they take |
 //! | `Observe` | emits spans for `tracing` and counters for `metrics` (features of those names) |
-//! | [`Rate`] | limits how many entities a second are read and written; warms up, slows down when throttled, reports hot partitions |
+//! | [`RateLimit`] | limits how many entities a second are read and written; warms up, slows down when throttled, reports hot partitions |
 //! | [`ReadFrom`] | reads from the copy of the account in another region |
 //! | [`Retry`] | retries after transient faults, and finds out whether a write whose answer was lost took effect |
 //! | `Throttle` | rejects what exceeds a rate, as the service does (feature `testing`) |
 //!
-//! The tables of an account have `Limit`, `Rate`, `Retry` and `Observe`: [`TablesBuilder`](crate::TablesBuilder).
+//! The tables of an account have `Limit`, `RateLimit`, `Retry` and `Observe`: [`TablesBuilder`](crate::TablesBuilder).
 //! [`Tables::layer`](crate::Tables::layer) adds one above the others: a request goes through the layer
-//! added last first. A layer that must see every single request, such as [`Rate`], is added before
+//! added last first. A layer that must see every single request, such as [`RateLimit`], is added before
 //! `Retry`. A layer of your own implements [`Middleware`](crate::store::Middleware).
 //!
 //! Timers are tokio's: calls through a layer need a tokio runtime with its time driver.
@@ -50,9 +50,9 @@ pub use measurements::MeasuredPattern;
 pub use observe::Observe;
 pub use pattern::as_pattern;
 pub(crate) use pattern::in_this_call;
-pub use rate::{HotPartition, Rate};
+pub use rate::{HotPartition, RateLimit};
 pub use read_from::ReadFrom;
-pub use retry::{Retry, Strategy};
+pub use retry::{Retry, RetryStrategy};
 #[cfg(any(test, feature = "testing"))]
 pub use throttle::Throttle;
 #[cfg(all(test, any(feature = "distributed", feature = "embedded")))]

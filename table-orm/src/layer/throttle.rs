@@ -1,8 +1,8 @@
 //! Rejects requests above a rate, as the service does.
 //!
-//! Entities are counted as [`Rate`](super::Rate) counts them: a transaction counts its operations, a
+//! Entities are counted as [`RateLimit`](super::RateLimit) counts them: a transaction counts its operations, a
 //! query the rows that it looks at, and each request at least one for each KiB of its rows. A page's count
-//! is known only afterwards, so later requests pay for it. Unlike `Rate`, which waits, this layer plays the
+//! is known only afterwards, so later requests pay for it. Unlike `RateLimit`, which waits, this layer plays the
 //! service: it answers 503 `ServerBusy`, and the request has no effect.
 
 use super::rate::{MAX_RATE, units, units_read};

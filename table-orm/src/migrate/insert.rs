@@ -5,13 +5,13 @@
 
 use super::entity_expiry::is_alive_at;
 use super::events::send_named;
-use super::form::Form;
 use super::marker::Marker;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
 use super::old_place::{AtOld, as_old, canonical_key, check_conversion};
 use super::stays::has_one_form;
+use super::stored_form::StoredForm;
 use crate::entity::{EntityRows, is_alive};
 use crate::error::{Error, Result};
 use crate::plan::{Attempts, CanonicalKey, RetryLimits, insert_all};
@@ -43,8 +43,8 @@ impl<E: Migrates> Migrating<E> {
             return self.insert_rows(rows).await;
         }
         match self.form {
-            Form::Old => self.insert_old(entity, rows).await,
-            Form::New => self.insert_new(entity, rows).await,
+            StoredForm::Old => self.insert_old(entity, rows).await,
+            StoredForm::New => self.insert_new(entity, rows).await,
         }
     }
 

@@ -3,7 +3,7 @@
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::pages::MigratingPages;
-use crate::entity::{FromRow, Invalid, Query, Row, RowOf, keys_of};
+use crate::entity::{FromRow, InvalidEntity, Query, Row, RowOf, keys_of};
 use crate::error::{Error, Result};
 use crate::query::{Filter, IntoCondition, KeyRange};
 use crate::repo::RowStream;
@@ -25,7 +25,7 @@ const STREAM_PAGE: usize = 1000;
 #[must_use = "nothing is sent until this is awaited, or one of the last methods is called"]
 pub struct MigratingList<E: Migrates, R> {
     client: Migrating<E>,
-    query: Result<(KeyRange, Option<Filter>), Invalid>,
+    query: Result<(KeyRange, Option<Filter>), InvalidEntity>,
     limit: Option<usize>,
     row: PhantomData<fn() -> R>,
 }
@@ -94,7 +94,7 @@ impl<E: Migrates> Migrating<E> {
         Q: Query,
         Q::Row: RowOf<E>,
     {
-        let query = keys_of(query).map(|keys| (keys, None)).map_err(Invalid::from);
+        let query = keys_of(query).map(|keys| (keys, None)).map_err(InvalidEntity::from);
         MigratingList { client: self.clone(), query, limit: None, row: PhantomData }
     }
 
@@ -120,7 +120,8 @@ impl<E: Migrates, R: Row> MigratingList<E, R> {
     /// # Errors
     /// The last method fails when the filter cannot hold a value.
     pub fn filter<I: IntoCondition>(mut self, condition: impl FnOnce(R::Columns) -> I) -> Self {
-        let condition = condition(R::COLUMNS).into_condition().of(E::NAME).map_err(Invalid::from);
+        let condition =
+            condition(R::COLUMNS).into_condition().of(E::NAME).map_err(InvalidEntity::from);
         self.query = self.query.and_then(|(keys, filter)| {
             let condition = condition?;
             Ok((keys, Some(filter.into_iter().fold(condition, |all, filter| filter.and(all)))))

@@ -1,6 +1,6 @@
 //! The calls that read the entity of one new key, whatever its form.
 
-use super::held::{Held, Stored};
+use super::loaded::{MigratingLoaded, Stored};
 use super::located::Located;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
@@ -36,30 +36,38 @@ impl<E: Migrates> Migrating<E> {
     /// As [`get`](Self::get); [`Unlanded`](crate::migrate::MigrationError::Unlanded) when the store does not answer the
     /// end of such a move, and [`RowTaken`](crate::migrate::MigrationError::RowTaken) when another row is in its way;
     /// where that is an index row, only of a type with `outbox`.
-    pub async fn load<Q>(&self, key: Q) -> Result<Option<Held<E>>>
+    pub async fn load<Q>(&self, key: Q) -> Result<Option<MigratingLoaded<E>>>
     where
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
         self.hold(&CanonicalKey::of(keys_of(key)?)).await
     }
 
-    pub(super) async fn hold(&self, key: &CanonicalKey) -> Result<Option<Held<E>>> {
+    pub(super) async fn hold(&self, key: &CanonicalKey) -> Result<Option<MigratingLoaded<E>>> {
         let mut attempts = self.attempts();
         loop {
             return Ok(Some(match self.locate_alive(key).await? {
                 Located::New(loaded) => {
                     let entity = (*loaded).clone();
-                    Held { entity, key: key.clone(), stored: Stored::New(Box::new(loaded)) }
+                    MigratingLoaded {
+                        entity,
+                        key: key.clone(),
+                        stored: Stored::New(Box::new(loaded)),
+                    }
                 }
                 Located::Old(old) => {
                     let entity = old.entity.clone();
-                    Held { entity, key: key.clone(), stored: Stored::Old(old) }
+                    MigratingLoaded { entity, key: key.clone(), stored: Stored::Old(old) }
                 }
                 Located::Parcel(parcel) => {
                     match self.finish_or_wait(&parcel, &mut attempts).await {
                         Err(taken) if may_be_written::<E>(&taken) => {
                             let entity = parcel.entity.clone();
-                            Held { entity, key: key.clone(), stored: Stored::Parcel(parcel) }
+                            MigratingLoaded {
+                                entity,
+                                key: key.clone(),
+                                stored: Stored::Parcel(parcel),
+                            }
                         }
                         landed => {
                             landed?;

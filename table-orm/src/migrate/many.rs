@@ -6,14 +6,14 @@
 //! - An entity is inserted in its new form only after a marker is under its old key.
 
 use super::events::send_named;
-use super::form::Form;
-use super::held::{Held, Stored};
+use super::loaded::{MigratingLoaded, Stored};
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
 use super::old_place::{as_old, canonical_key, check_conversion};
 use super::parcel::deletion;
 use super::stays::has_one_form;
+use super::stored_form::StoredForm;
 use crate::entity::{EntityRows, canonical};
 use crate::error::{Error, Result};
 use crate::plan::{MeasuredBatch, delete_all, insert_all};
@@ -63,7 +63,7 @@ type Steps = Vec<Step>;
 #[derive(Debug, Clone)]
 struct Step {
     /// In which table it is.
-    form: Form,
+    form: StoredForm,
     batch: Batch,
 }
 
@@ -156,8 +156,8 @@ impl<E: Migrates> Migrating<E> {
     /// The report has the error of each entity that was not deleted: those of [`delete`](Self::delete).
     pub async fn delete_many(
         &self,
-        entities: impl IntoIterator<Item = Held<E>>,
-    ) -> ManyReport<Held<E>> {
+        entities: impl IntoIterator<Item = MigratingLoaded<E>>,
+    ) -> ManyReport<MigratingLoaded<E>> {
         let prepared = entities.into_iter().map(|held| (Self::steps_of_delete(&held), held));
         let entities = prepared.collect();
         self.write_many(entities, |client, held| Box::pin(client.delete(held.clone()))).await
@@ -167,35 +167,35 @@ impl<E: Migrates> Migrating<E> {
         let rows = EntityRows::of(entity)?;
         let new = canonical_key(&rows);
         let insert = |form, rows| Step { form, batch: insert_all(rows) };
-        if self.form == Form::Old && !has_one_form::<E>(&new) {
+        if self.form == StoredForm::Old && !has_one_form::<E>(&new) {
             let (_, old_rows) = as_old(entity, &rows)?;
-            return Ok(vec![insert(Form::Old, old_rows)]);
+            return Ok(vec![insert(StoredForm::Old, old_rows)]);
         }
         check_conversion(entity, &rows)?;
         // Where no old key has the values, or it is the same, there is one form.
-        let Some(key) = old_key::<E>(&new) else { return Ok(vec![insert(Form::New, rows)]) };
+        let Some(key) = old_key::<E>(&new) else { return Ok(vec![insert(StoredForm::New, rows)]) };
         let (batch, together) = self.insert_marker(&key, &rows)?;
         if together {
-            return Ok(vec![Step { form: Form::New, batch }]);
+            return Ok(vec![Step { form: StoredForm::New, batch }]);
         }
-        Ok(vec![Step { form: Form::Old, batch }, insert(Form::New, rows)])
+        Ok(vec![Step { form: StoredForm::Old, batch }, insert(StoredForm::New, rows)])
     }
 
-    fn steps_of_delete(held: &Held<E>) -> Result<Steps> {
+    fn steps_of_delete(held: &MigratingLoaded<E>) -> Result<Steps> {
         Ok(match &held.stored {
             Stored::New(loaded) => {
                 let version = IfMatch::ETag(loaded.etag().clone());
                 let batch = delete_all(loaded.stored_rows()?, canonical::<E>(), &version);
-                vec![Step { form: Form::New, batch }]
+                vec![Step { form: StoredForm::New, batch }]
             }
             Stored::Old(old) => {
                 let version = IfMatch::ETag(old.etag.clone());
                 let rows = old.old_rows.clone();
                 let batch = delete_all(rows, canonical::<E::Old>(), &version);
-                vec![Step { form: Form::Old, batch }]
+                vec![Step { form: StoredForm::Old, batch }]
             }
             Stored::Parcel(parcel) => {
-                vec![Step { form: Form::New, batch: deletion(&parcel.place) }]
+                vec![Step { form: StoredForm::New, batch: deletion(&parcel.place) }]
             }
             Stored::Moved => Steps::new(),
         })
@@ -225,8 +225,8 @@ impl<E: Migrates> Migrating<E> {
         let (mut full, mut open) = (Vec::new(), BTreeMap::<_, Shared<T>>::new());
         for (steps, entity) in entities {
             let client = |form| match form {
-                Form::Old => &self.old.client,
-                Form::New => &self.new.client,
+                StoredForm::Old => &self.old.client,
+                StoredForm::New => &self.new.client,
             };
             let measured: Vec<_> =
                 steps.iter().map(|step| client(step.form).measure(step.batch.clone())).collect();
@@ -237,7 +237,7 @@ impl<E: Migrates> Migrating<E> {
             let sizes: Vec<_> = measured.iter().map(size).collect();
             let place: Vec<_> = steps
                 .iter()
-                .map(|step| (step.form == Form::Old, step.batch.partition_key.clone()))
+                .map(|step| (step.form == StoredForm::Old, step.batch.partition_key.clone()))
                 .collect();
             if place.is_empty() {
                 full.push(Shared { entities: vec![entity], steps, sizes });
@@ -312,8 +312,8 @@ impl<E: Migrates> Migrating<E> {
         let last = steps.len();
         for (at, Step { form, batch }) in steps.into_iter().enumerate() {
             let client = match form {
-                Form::Old => &self.old.client,
-                Form::New => &self.new.client,
+                StoredForm::Old => &self.old.client,
+                StoredForm::New => &self.new.client,
             };
             match send_named(client, batch, None).await {
                 Ok(_) => {}

@@ -2,7 +2,7 @@
 //!
 //! Invariant: an entity in its old form is changed under the version that was read.
 
-use super::held::{Held, Stored};
+use super::loaded::{MigratingLoaded, Stored};
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::save::{is_lost, is_there};
@@ -98,7 +98,7 @@ impl<E: Migrates> MigratingMerge<E> {
         self
     }
 
-    /// Requires that the stored entity still has that version: [`Held::etag`]. The entity must exist then, also with
+    /// Requires that the stored entity still has that version: [`MigratingLoaded::etag`]. The entity must exist then, also with
     /// [`or_insert`](Self::or_insert). A move gives it another version.
     ///
     /// # Errors
@@ -174,7 +174,7 @@ impl<E: Migrates> MigratingMerge<E> {
     }
 
     /// Returns the error of a save that lost to another writer.
-    async fn save(&self, held: &mut Held<E>) -> Result<Option<Error>> {
+    async fn save(&self, held: &mut MigratingLoaded<E>) -> Result<Option<Error>> {
         match self.client.save(held).await {
             Ok(()) => Ok(None),
             Err(lost) if is_lost(&lost) => Ok(Some(lost)),

@@ -2,9 +2,9 @@
 
 use super::check::check;
 use super::check_sums::check_sums;
-use super::form::Form;
 use super::migrates::Migrates;
 use super::stays::same_table;
+use super::stored_form::StoredForm;
 use crate::error::{MigrationError, Result};
 use crate::model::TableName;
 use crate::plan::Connection;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 pub struct Migrating<E: Migrates> {
     pub(crate) new: Repo<E>,
     pub(super) old: Repo<E::Old>,
-    pub(super) form: Form,
+    pub(super) form: StoredForm,
 }
 
 impl<E: Migrates> Clone for Migrating<E> {
@@ -66,12 +66,12 @@ impl<E: Migrates> Migrating<E> {
             new.client.expiry.evict.extend(old.client.expiry.evict.iter().cloned());
             old.client.expiry.evict.extend(evicted);
         }
-        Ok(Self { new, old, form: Form::New })
+        Ok(Self { new, old, form: StoredForm::New })
     }
 
-    /// The same client, which inserts that form. [`Form::New`] unless set.
+    /// The same client, which inserts that form. [`StoredForm::New`] unless set.
     #[must_use]
-    pub fn inserting(self, form: Form) -> Self {
+    pub fn inserting(self, form: StoredForm) -> Self {
         Self { form, ..self }
     }
 

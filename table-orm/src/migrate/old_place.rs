@@ -5,7 +5,8 @@ use super::entity_expiry::expires;
 use super::marker::Marker;
 use super::migrates::Migrates;
 use crate::entity::{
-    EntityRow, EntityRows, Invalid, Loaded, Moved, ReadBackError, TableEntity, canonical, read_row,
+    EntityRow, EntityRows, InvalidEntity, Loaded, MovedRow, ReadBackError, TableEntity, canonical,
+    read_row,
 };
 use crate::error::{Error, MigrationError, Result};
 use crate::model::ETag;
@@ -60,7 +61,7 @@ impl<O: TableEntity> AtOld<O> {
 }
 
 /// The marker of a row that was moved.
-fn known(moved: &Moved) -> Result<Marker, MigrationError> {
+fn known(moved: &MovedRow) -> Result<Marker, MigrationError> {
     Marker::parse(&moved.to).ok_or_else(|| MigrationError::UnknownMove {
         entity: moved.entity,
         partition_key: moved.partition_key.clone(),
@@ -140,7 +141,7 @@ pub(super) fn as_old<E: Migrates>(entity: &E, rows: &EntityRows) -> Result<(E::O
 }
 
 /// Whether the old form holds all of an entity with these rows: it is the same one after both conversions.
-pub(crate) fn is_held<E: Migrates>(entity: &E, rows: &EntityRows) -> Result<bool, Invalid> {
+pub(crate) fn is_held<E: Migrates>(entity: &E, rows: &EntityRows) -> Result<bool, InvalidEntity> {
     let again = EntityRows::of(&E::from(E::Old::from(entity.clone())))?;
     let are_same = |(one, other): (&EntityRow, &EntityRow)| {
         one.row_key == other.row_key && have_same_values(&one.body, &other.body)

@@ -12,7 +12,7 @@ use super::old_key::old_partitions;
 use super::old_place::{AtOld, OldEntity};
 use super::readings::Readings;
 use super::sorted::sorts_alike;
-use crate::entity::{FromRow, Invalid, Row, RowOf, canonical, canonical_rows};
+use crate::entity::{FromRow, InvalidEntity, Row, RowOf, canonical, canonical_rows};
 use crate::error::{Error, MigrationError, Result};
 use crate::model::{Continuation, EdmType, MAX_PAGE_ROWS, MOVED_TO, Metadata, order};
 use crate::plan::CanonicalKey;
@@ -66,7 +66,7 @@ impl<E: Migrates, R> fmt::Debug for MigratingPages<E, R> {
 impl<E: Migrates, R: Row> MigratingPages<E, R> {
     pub(super) fn new(
         client: Migrating<E>,
-        query: Result<(KeyRange, Option<Filter>), Invalid>,
+        query: Result<(KeyRange, Option<Filter>), InvalidEntity>,
         limit: Option<usize>,
         size: usize,
     ) -> Self {

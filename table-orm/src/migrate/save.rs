@@ -1,11 +1,11 @@
 //! Writes of loaded entities, in either form.
 
-use super::form::Form;
-use super::held::{Held, Stored};
+use super::loaded::{MigratingLoaded, Stored};
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
 use super::old_place::{AtOld, OldEntity, as_old, canonical_key, shown};
+use super::stored_form::StoredForm;
 use crate::entity::{CanonicalKeyOf, CompleteKey, EntityRows, Loaded, keys_of};
 use crate::error::{Error, MigrationError, Result};
 use crate::model::ETag;
@@ -24,7 +24,7 @@ impl<E: Migrates> Migrating<E> {
     ///   need it.
     ///
     /// Nothing is written in these cases.
-    pub async fn save(&self, held: &mut Held<E>) -> Result<()> {
+    pub async fn save(&self, held: &mut MigratingLoaded<E>) -> Result<()> {
         let rows = EntityRows::of(&held.entity)?;
         let key = canonical_key(&rows);
         if key != held.key {
@@ -39,14 +39,14 @@ impl<E: Migrates> Migrating<E> {
                 held.entity = (*saved).clone();
                 held.stored = Stored::New(Box::new(saved));
             }
-            (Stored::Old(old), Form::Old) => {
+            (Stored::Old(old), StoredForm::Old) => {
                 let (entity, _) = as_old(&held.entity, &rows)?;
                 let mut loaded = old.loaded(&self.old.client)?;
                 *loaded = entity;
                 let saved = self.old.save(loaded).await?;
                 held.stored = Stored::Old(Box::new(OldEntity::of(&saved)?));
             }
-            (Stored::Old(old), Form::New) => {
+            (Stored::Old(old), StoredForm::New) => {
                 let etag = self.move_to(old, &rows).await?;
                 held.moved(&rows, etag)?;
             }
@@ -64,7 +64,7 @@ impl<E: Migrates> Migrating<E> {
     /// # Errors
     /// [`Error::Conflict`] when another client, or a mover, has written it since, and [`Error::NotFound`] when it is
     /// gone. Nothing is deleted then.
-    pub async fn delete(&self, held: Held<E>) -> Result<()> {
+    pub async fn delete(&self, held: MigratingLoaded<E>) -> Result<()> {
         match held.stored {
             Stored::New(loaded) => self.new.delete(*loaded).await,
             Stored::Old(old) => self.old.delete(old.loaded(&self.old.client)?).await,
@@ -80,7 +80,11 @@ impl<E: Migrates> Migrating<E> {
     /// # Errors
     /// [`Error::NotFound`] when there is no entity of that key, and [`Error::Conflict`] when every attempt lost to
     /// another writer.
-    pub async fn update<Q>(&self, key: Q, mut change: impl FnMut(&mut E) + Send) -> Result<Held<E>>
+    pub async fn update<Q>(
+        &self,
+        key: Q,
+        mut change: impl FnMut(&mut E) + Send,
+    ) -> Result<MigratingLoaded<E>>
     where
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
@@ -147,7 +151,7 @@ impl<E: Migrates> Migrating<E> {
     }
 }
 
-impl<E: Migrates> Held<E> {
+impl<E: Migrates> MigratingLoaded<E> {
     /// It has these rows now; the canonical one has that version, where it is known.
     fn moved(&mut self, rows: &EntityRows, etag: Option<ETag>) -> Result<()> {
         self.stored = match etag.zip(rows.canonical()) {

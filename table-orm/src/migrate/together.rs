@@ -9,15 +9,15 @@
 //!   in its new form, or a marker. By then, every client that runs knows both forms.
 
 use super::events::send_named;
-use super::form::Form;
-use super::held::{Held, Stored};
 use super::insert::{Next, stands_at};
+use super::loaded::{MigratingLoaded, Stored};
 use super::marker::Marker;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
 use super::old_place::{AtOld, OldEntity, as_old, canonical_key, check_conversion, shown};
 use super::stays::has_one_form;
+use super::stored_form::StoredForm;
 use crate::entity::{EntityRows, Loaded, TableEntity};
 use crate::error::{Error, MigrationError, Result, TransactionError};
 use crate::model::ETag;
@@ -36,10 +36,10 @@ pub(super) enum What {
 }
 
 /// A loaded entity, or a reference to one.
-pub(super) type AnyHeld<'a, E> = Box<dyn BorrowMut<Held<E>> + Send + Sync + 'a>;
+pub(super) type AnyHeld<'a, E> = Box<dyn BorrowMut<MigratingLoaded<E>> + Send + Sync + 'a>;
 
-fn borrowed<'h, E>(held: &'h AnyHeld<'_, E>) -> &'h Held<E> {
-    Borrow::<Held<E>>::borrow(&**held)
+fn borrowed<'h, E>(held: &'h AnyHeld<'_, E>) -> &'h MigratingLoaded<E> {
+    Borrow::<MigratingLoaded<E>>::borrow(&**held)
 }
 
 /// What a transaction does with one entity.
@@ -93,17 +93,19 @@ fn writes<'l, T: TableEntity + 'static>(
 }
 
 impl<E: Migrates> Change<'_, E> {
-    pub fn held(&self) -> Option<(What, &Held<E>)> {
+    pub fn held(&self) -> Option<(What, &MigratingLoaded<E>)> {
         match self {
             Self::Insert(_) => None,
             Self::Held(what, held) => Some((*what, borrowed(held))),
         }
     }
 
-    fn held_mut(&mut self) -> Option<(What, &mut Held<E>)> {
+    fn held_mut(&mut self) -> Option<(What, &mut MigratingLoaded<E>)> {
         match self {
             Self::Insert(_) => None,
-            Self::Held(what, held) => Some((*what, BorrowMut::<Held<E>>::borrow_mut(&mut **held))),
+            Self::Held(what, held) => {
+                Some((*what, BorrowMut::<MigratingLoaded<E>>::borrow_mut(&mut **held)))
+            }
         }
     }
 
@@ -147,9 +149,10 @@ impl<E: Migrates> Together<'_, E> {
         }
         let mut changes = self.changes.iter().zip(&keys).filter(|(_, key)| !has_one_form::<E>(key));
         let moving = changes.clone().count();
-        let has_begun = changes
-            .any(|(change, _)| change.held().is_some_and(|(_, held)| held.form() == Form::New));
-        if self.client.form == Form::Old && !has_begun && moving > 0 {
+        let has_begun = changes.any(|(change, _)| {
+            change.held().is_some_and(|(_, held)| held.form() == StoredForm::New)
+        });
+        if self.client.form == StoredForm::Old && !has_begun && moving > 0 {
             if moving < keys.len() {
                 return Err(MigrationError::OldPartitions { entity: E::NAME }.into());
             }
@@ -301,7 +304,11 @@ impl<E: Migrates> Migrating<E> {
     ///
     /// # Errors
     /// [`Error::Conflict`] when it has changed since, or the version of its new row is not known.
-    async fn move_held(&self, held: &mut Held<E>, old: &OldEntity<E>) -> Result<Box<Loaded<E>>> {
+    async fn move_held(
+        &self,
+        held: &mut MigratingLoaded<E>,
+        old: &OldEntity<E>,
+    ) -> Result<Box<Loaded<E>>> {
         let moved = self.move_as_read(old).await;
         let etag = moved.map_err(|error| unprepared::<E>(&held.key, error))?;
         let Some((etag, row)) = etag.zip(old.rows.canonical()) else {

@@ -1,6 +1,6 @@
 //! A transaction whose writes are known before it is sent.
 
-use super::held::Held;
+use super::loaded::MigratingLoaded;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::together::{Change, Together, What};
@@ -96,22 +96,26 @@ impl<'a, E: Migrates> MigratingTransaction<'a, E> {
 
     /// Saves a loaded entity, or `&mut` of one, if nobody has written it since. An entity behind `&mut` can be saved
     /// again after the commit.
-    pub fn save(self, held: impl BorrowMut<Held<E>> + Send + Sync + 'a) -> Self {
+    pub fn save(self, held: impl BorrowMut<MigratingLoaded<E>> + Send + Sync + 'a) -> Self {
         self.with(What::Save, held)
     }
 
     /// Deletes a loaded entity if nobody has written it since.
-    pub fn delete(self, held: Held<E>) -> Self {
+    pub fn delete(self, held: MigratingLoaded<E>) -> Self {
         self.with(What::Delete, held)
     }
 
     /// Requires that a loaded entity, or `&mut` of one, is unchanged. It gets a new version, as in
     /// [`Transaction::require`](crate::repo::Transaction::require), and an entity in its old form moves.
-    pub fn require(self, held: impl BorrowMut<Held<E>> + Send + Sync + 'a) -> Self {
+    pub fn require(self, held: impl BorrowMut<MigratingLoaded<E>> + Send + Sync + 'a) -> Self {
         self.with(What::Require, held)
     }
 
-    fn with(mut self, what: What, held: impl BorrowMut<Held<E>> + Send + Sync + 'a) -> Self {
+    fn with(
+        mut self,
+        what: What,
+        held: impl BorrowMut<MigratingLoaded<E>> + Send + Sync + 'a,
+    ) -> Self {
         self.changes.push(Change::Held(what, Box::new(held)));
         self
     }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: it takes effect only if every entity that was read through it is still as it was read.
 
-use super::held::Held;
+use super::loaded::MigratingLoaded;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
@@ -134,7 +134,7 @@ struct State<E: Migrates> {
 
 struct Reading<E> {
     key: CanonicalKey,
-    held: Option<Held<E>>,
+    held: Option<MigratingLoaded<E>>,
 }
 
 /// A reading that is not so any more.
@@ -146,7 +146,7 @@ struct Stale {
 
 impl<E> Reading<E> {
     fn stale(&self) -> Stale {
-        let etag = self.held.as_ref().and_then(Held::etag).cloned();
+        let etag = self.held.as_ref().and_then(MigratingLoaded::etag).cloned();
         Stale { key: self.key.clone(), etag }
     }
 }
@@ -166,14 +166,14 @@ impl<E: Migrates> MigratingScope<E> {
     ///
     /// # Errors
     /// As [`Migrating::load`], and when the entity is of another partition.
-    pub async fn load<Q>(&self, key: Q) -> Result<Option<Held<E>>>
+    pub async fn load<Q>(&self, key: Q) -> Result<Option<MigratingLoaded<E>>>
     where
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
         self.load_at(CanonicalKey::of(keys_of(key)?)).await
     }
 
-    pub(super) async fn load_at(&self, key: CanonicalKey) -> Result<Option<Held<E>>> {
+    pub(super) async fn load_at(&self, key: CanonicalKey) -> Result<Option<MigratingLoaded<E>>> {
         let (client, expected) = {
             let state = self.state();
             (state.client.clone(), state.partition_key.clone())
@@ -186,7 +186,9 @@ impl<E: Migrates> MigratingScope<E> {
         }
         let held = client.hold(&key).await?;
         let State { reads, changed, .. } = &mut *self.state();
-        let version = |held: &Option<Held<E>>| held.as_ref().and_then(Held::etag).cloned();
+        let version = |held: &Option<MigratingLoaded<E>>| {
+            held.as_ref().and_then(MigratingLoaded::etag).cloned()
+        };
         match reads.iter().find(|read| read.key == key) {
             None => reads.push(Reading { key, held: held.clone() }),
             Some(read) if version(&read.held) != version(&held) => *changed = Some(key),
@@ -203,7 +205,7 @@ impl<E: Migrates> MigratingScope<E> {
     where
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
-        Ok(self.load(key).await?.map(Held::into_inner))
+        Ok(self.load(key).await?.map(MigratingLoaded::into_inner))
     }
 
     /// Adds an insert.
@@ -212,16 +214,16 @@ impl<E: Migrates> MigratingScope<E> {
     }
 
     /// Adds a save.
-    pub fn save(&self, held: Held<E>) {
+    pub fn save(&self, held: MigratingLoaded<E>) {
         self.add(What::Save, held);
     }
 
     /// Adds a delete.
-    pub fn delete(&self, held: Held<E>) {
+    pub fn delete(&self, held: MigratingLoaded<E>) {
         self.add(What::Delete, held);
     }
 
-    fn add(&self, what: What, held: Held<E>) {
+    fn add(&self, what: What, held: MigratingLoaded<E>) {
         self.state().changes.push(Change::Held(what, Box::new(held)));
     }
 
@@ -292,7 +294,7 @@ fn refusal<E: Migrates>(
     reads.iter().find_map(|read| {
         let of_key =
             || changes.iter().zip(&keys).filter(|(_, key)| key.as_ref() == Some(&read.key));
-        let etag = read.held.as_ref().and_then(Held::etag);
+        let etag = read.held.as_ref().and_then(MigratingLoaded::etag);
         let mut written = of_key().filter_map(|(change, _)| change.held());
         if let Some((_, other)) = written.find(|(_, held)| held.etag() != etag) {
             let stale = Stale { etag: other.etag().cloned(), ..read.stale() };

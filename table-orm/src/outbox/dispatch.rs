@@ -65,7 +65,7 @@ impl<E: TableEntity> Outbox<E> {
     /// let report = orders.outbox().dispatch(acme(), busy).await;
     /// assert_eq!((report.progress.handed_on, report.failures.len()), (0, 1));
     /// // The event is still there.
-    /// assert_eq!(orders.outbox().waiting(acme()).await?.events, 1);
+    /// assert_eq!(orders.outbox().backlog(acme()).await?.events, 1);
     /// # Ok(())
     /// # }
     /// ```

@@ -12,6 +12,7 @@
 //! - An event is removed only after a handler took it, by the process that has the lease.
 //! - Where the table has a register, it names each partition with events (`named`).
 
+mod backlog;
 mod dispatch;
 mod event;
 mod handler;
@@ -26,10 +27,10 @@ mod send_to;
 mod settings;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;
-mod waiting;
 
 pub use crate::entity::{Change, EventValues};
 pub use crate::error::{DispatchError, DispatchFailure, HandlerError};
+pub use backlog::Backlog;
 pub use dispatch::Dispatch;
 pub use event::Event;
 pub use handler::Handler;
@@ -39,7 +40,6 @@ pub use report::{DispatchProgress, DispatchReport};
 #[cfg(feature = "distributed")]
 pub use send_to::SendTo;
 pub use settings::{OUTBOX_LEASE, OUTBOX_PARALLELISM, REMOVED_AT_ONCE};
-pub use waiting::Waiting;
 
 use crate::entity::TableEntity;
 use crate::migrate::{Migrates, Migrating};

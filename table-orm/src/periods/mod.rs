@@ -20,7 +20,7 @@ mod transaction;
 mod write;
 mod writer;
 
-pub use crate::entity::{Bucketed, Bucketing, OtherPeriod};
+pub use crate::entity::{Bucketed, Bucketing, PeriodMismatch};
 pub use crate::model::{Bucket, Moment, Period, TimeRange};
 pub use bulk::{BUFFERED, PeriodsBulk};
 #[doc(hidden)]
@@ -102,7 +102,7 @@ impl<E: Bucketed> Periods<E> {
     ///
     /// Every call of a [`Repo`] works on that table, such as `get`, `load`, `update`, `scan`, `verify` and
     /// `backfill`. A write of an entity of another period fails with
-    /// [`Error::OtherPeriod`](crate::Error::OtherPeriod).
+    /// [`Error::PeriodMismatch`](crate::Error::PeriodMismatch).
     ///
     /// An instant outside the years 1601 to 9999 has no period. The repository is that of the first period then,
     /// which has no entity.

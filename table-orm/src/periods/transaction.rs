@@ -10,7 +10,7 @@ impl<E: Bucketed> Periods<E> {
     /// [`Tables::transaction`](crate::Tables::transaction) does in the table of a type with one.
     ///
     /// All entities are of that period: one transaction is one request to one table. An entity of another period
-    /// fails with [`Error::OtherPeriod`], and nothing is sent.
+    /// fails with [`Error::PeriodMismatch`], and nothing is sent.
     ///
     /// ```
     /// # use table_orm::{Error, TableEntity, Tables};
@@ -26,7 +26,7 @@ impl<E: Bucketed> Periods<E> {
     /// let roof = || readings.transaction(now, Reading::partition("roof"));
     /// roof().insert(&at(0)).insert(&at(1)).commit().await?;
     /// let two_months = roof().insert(&at(2)).insert(&at(60)).commit().await;
-    /// assert!(matches!(two_months, Err(Error::OtherPeriod(_))));
+    /// assert!(matches!(two_months, Err(Error::PeriodMismatch(_))));
     /// # Ok(())
     /// # }
     /// ```

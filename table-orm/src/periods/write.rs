@@ -46,7 +46,7 @@ impl<E: Bucketed> Periods<E> {
     /// Saves a loaded entity in the table where it is stored, as [`Repo::save`] does.
     ///
     /// # Errors
-    /// [`Error::OtherPeriod`](crate::Error::OtherPeriod) when the time was changed to that of another period.
+    /// [`Error::PeriodMismatch`](crate::Error::PeriodMismatch) when the time was changed to that of another period.
     /// Nothing is written then: insert the entity with its new time, and delete the old one.
     ///
     /// ```
@@ -64,7 +64,7 @@ impl<E: Bucketed> Periods<E> {
     /// readings.save(&mut reading).await?;
     /// let old = reading.clone();
     /// reading.at += Duration::days(60);
-    /// assert!(matches!(readings.save(&mut reading).await, Err(Error::OtherPeriod(_))));
+    /// assert!(matches!(readings.save(&mut reading).await, Err(Error::PeriodMismatch(_))));
     ///
     /// readings.insert(&reading).await?;
     /// readings.delete(old).await?;

@@ -76,7 +76,7 @@ pub struct RowQuery {
     pub continuation: Option<Continuation>,
     /// How much the rows say about their properties' types.
     pub metadata: Metadata,
-    /// Whether the caller paces itself by the refusals of the service, as a scan does:
+    /// Whether the caller paces itself by the 503s of the service, as a scan does:
     /// [layers](crate::layer) hand it throttling at once, and hold none of its requests back.
     pub self_paced: bool,
     /// What the read is for.

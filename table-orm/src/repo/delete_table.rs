@@ -51,7 +51,7 @@ pub struct DeleteTable<E> {
 impl<E: TableEntity> DeleteTable<E> {
     /// Leaves the rows of the type in other tables. They then belong to no entity: queries return them, and a guard
     /// that is left blocks nobody from taking its value. Delete these tables too, or the rows by
-    /// [`retire`](Repo::retire).
+    /// [`drop_eventual_row`](Repo::drop_eventual_row).
     pub const fn leave_rows_in_other_tables(mut self) -> Self {
         self.leaves_rows_in_other_tables = true;
         self

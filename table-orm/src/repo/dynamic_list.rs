@@ -3,7 +3,7 @@
 use super::get::reading;
 use super::listing::{Listing, last_methods};
 use super::pages::{PageReader, Pages};
-use crate::entity::{DynamicEntity, Invalid, OwnRows, ReadRow as _, RowHead};
+use crate::entity::{DynamicEntity, InvalidEntity, OwnRows, ReadRow as _, RowHead};
 use crate::error::Result;
 use crate::model::SYSTEM_PROPERTIES;
 use crate::property::PropertyError;
@@ -57,7 +57,7 @@ impl DynamicList {
     /// ```
     pub fn filter(self, filter: Filter) -> Self {
         let entity = self.listing.client.context.entity;
-        let filter = Condition::from(filter).of(entity).map_err(Invalid::from);
+        let filter = Condition::from(filter).of(entity).map_err(InvalidEntity::from);
         Self { listing: self.listing.filter(filter) }
     }
 

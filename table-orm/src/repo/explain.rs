@@ -14,7 +14,7 @@ use std::fmt;
 /// [`UnionList::explain`], [`Scan::explain`](crate::scan::Scan::explain).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Explained {
+pub struct Explanation {
     /// The rows in the range, of whatever type. The service reads all of them.
     pub in_range: u64,
     /// The rows that the query returns.
@@ -26,7 +26,7 @@ pub struct Explained {
     pub transactions_unfiltered: u64,
 }
 
-impl Explained {
+impl Explanation {
     /// Returns the share of the rows in the range that match, from 0 to 1: the density of the query. 1 for a
     /// range without rows.
     #[must_use]
@@ -35,7 +35,7 @@ impl Explained {
     }
 }
 
-impl fmt::Display for Explained {
+impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { in_range, matching, transactions, transactions_unfiltered } = self;
         let share = match in_range {
@@ -101,7 +101,7 @@ impl<R: Row, C, T> List<R, C, T> {
     ///
     /// # Errors
     /// When a key or filter cannot hold one of the values, or the store rejects a request.
-    pub async fn explain(&self) -> Result<Explained>
+    pub async fn explain(&self) -> Result<Explanation>
     where
         R: 'static,
     {
@@ -116,7 +116,7 @@ impl<R: Row, C, T> List<R, C, T> {
             true => Some(counted(&client, &own, RowQuery { filter: None, ..query }).await?),
         };
         let range = whole.as_ref().unwrap_or(&matching);
-        Ok(Explained {
+        Ok(Explanation {
             in_range: range.rows,
             matching: matching.own,
             transactions: matching.pages,
@@ -153,7 +153,7 @@ impl<U: TableUnion> UnionList<U> {
     ///
     /// # Errors
     /// When a key cannot hold one of the values, or the store rejects a request.
-    pub async fn explain(&self) -> Result<Explained> {
+    pub async fn explain(&self) -> Result<Explanation> {
         let listing = self.clone().keys_only();
         let now = listing.client.alive(OwnRows::ANY).now;
         let mut counted = Counted::default();
@@ -163,7 +163,7 @@ impl<U: TableUnion> UnionList<U> {
             counted.rows += split_page(&page)?.len() as u64;
             counted.own += canonical_rows::<U>(now, &page)?.0.len() as u64;
         }
-        Ok(Explained {
+        Ok(Explanation {
             in_range: counted.rows,
             matching: counted.own,
             transactions: counted.pages,

@@ -1,6 +1,6 @@
 //! Why writes cannot be sent.
 
-use crate::entity::Invalid;
+use crate::entity::InvalidEntity;
 use crate::error::{Error, TransactionError};
 use crate::key::KeyError;
 use crate::property::PropertyError;
@@ -8,7 +8,7 @@ use crate::property::PropertyError;
 /// Why writes cannot be sent. Unlike an [`Error`], it can be cloned: a plan returns it too.
 #[derive(Debug, Clone)]
 pub(super) enum Fault {
-    Invalid(Invalid),
+    Invalid(InvalidEntity),
     PartitionChanged { entity: &'static str, from: String, to: String },
     Rule(TransactionError),
 }
@@ -25,8 +25,8 @@ impl From<Fault> for Error {
     }
 }
 
-impl From<Invalid> for Fault {
-    fn from(invalid: Invalid) -> Self {
+impl From<InvalidEntity> for Fault {
+    fn from(invalid: InvalidEntity) -> Self {
         Self::Invalid(invalid)
     }
 }

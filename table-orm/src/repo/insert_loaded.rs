@@ -1,7 +1,7 @@
 //! Inserts of an entity that is changed afterwards.
 
 use super::Repo;
-use crate::entity::{EntityRows, Invalid, Loaded, TableEntity};
+use crate::entity::{EntityRows, InvalidEntity, Loaded, TableEntity};
 use crate::error::Result;
 use crate::eventual::{Intents, Settling, settling_methods};
 use crate::plan::{CanonicalKey, Plan, TableClient, insert_all};
@@ -51,7 +51,7 @@ impl<E: TableEntity> Repo<E> {
 #[derive(Debug)]
 pub struct InsertLoaded<E> {
     client: TableClient,
-    rows: Result<(EntityRows, Intents), Invalid>,
+    rows: Result<(EntityRows, Intents), InvalidEntity>,
     settling: Settling,
     entity: PhantomData<fn() -> E>,
 }

@@ -5,8 +5,8 @@ use super::get::reading;
 use super::listing::{Listing, last_methods};
 use super::pages::{PageReader, Pages};
 use crate::entity::{
-    FromRow, Invalid, OwnRows, Query, Row, RowHead, RowOf, SkipUnreadable, TableEntity, keys_of,
-    read_rows,
+    FromRow, InvalidEntity, OwnRows, Query, Row, RowHead, RowOf, SkipUnreadable, TableEntity,
+    keys_of, read_rows,
 };
 use crate::error::Result;
 use crate::key::KeyError;
@@ -56,7 +56,7 @@ impl<E: TableEntity> Repo<E> {
     /// Reads the rows of kind `R` with these keys.
     pub(crate) fn list_keys<R: Row, C>(&self, keys: Result<KeyRange, KeyError>) -> List<R, C, E> {
         let query = keys.map(|keys| self.client.query_of::<R>(keys));
-        let listing = Listing::new(self.client.clone(), query.map_err(Invalid::from));
+        let listing = Listing::new(self.client.clone(), query.map_err(InvalidEntity::from));
         List { listing, read: PhantomData }
     }
 }
@@ -138,7 +138,8 @@ impl<R: Row, C, T> List<R, C, T> {
     /// ```
     pub fn filter<I: IntoCondition>(self, condition: impl FnOnce(R::Columns) -> I) -> Self {
         let entity = self.listing.client.context.entity;
-        let condition = condition(R::COLUMNS).into_condition().of(entity).map_err(Invalid::from);
+        let condition =
+            condition(R::COLUMNS).into_condition().of(entity).map_err(InvalidEntity::from);
         self.with(|listing| listing.filter(condition))
     }
 
@@ -327,7 +328,7 @@ impl<R: Row, C, T> List<R, C, T> {
 /// What a query reads, for those who read it in another way.
 pub(crate) struct ListParts {
     pub client: TableClient,
-    pub query: Result<RowQuery, Invalid>,
+    pub query: Result<RowQuery, InvalidEntity>,
     pub limit: Option<usize>,
     pub skip: Option<SkipUnreadable>,
 }

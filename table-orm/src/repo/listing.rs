@@ -3,7 +3,7 @@
 //! Invariant: a query sends the requests that its plan shows.
 
 use super::pages::{PageReader, Pages};
-use crate::entity::{Invalid, SkipUnreadable};
+use crate::entity::{InvalidEntity, SkipUnreadable};
 use crate::error::{Error, RowCount};
 use crate::plan::TableClient;
 use crate::property::PropertyError;
@@ -13,7 +13,7 @@ use crate::query::{Filter, RowQuery};
 #[derive(Debug, Clone)]
 pub(super) struct Listing {
     pub client: TableClient,
-    pub query: Result<RowQuery, Invalid>,
+    pub query: Result<RowQuery, InvalidEntity>,
     pub limit: Option<usize>,
     pub skip: Option<SkipUnreadable>,
     /// Whether only the primary location may answer.
@@ -21,12 +21,12 @@ pub(super) struct Listing {
 }
 
 impl Listing {
-    pub const fn new(client: TableClient, query: Result<RowQuery, Invalid>) -> Self {
+    pub const fn new(client: TableClient, query: Result<RowQuery, InvalidEntity>) -> Self {
         Self { client, query, limit: None, skip: None, from_primary: false }
     }
 
     /// Keeps the rows that meet this condition and the earlier ones.
-    pub fn filter(mut self, condition: Result<Filter, Invalid>) -> Self {
+    pub fn filter(mut self, condition: Result<Filter, InvalidEntity>) -> Self {
         self.query = self.query.and_then(|query| Ok(query.and(condition?)));
         self
     }

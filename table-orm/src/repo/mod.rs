@@ -64,7 +64,7 @@ pub use delete_partition::DeletePartition;
 pub use delete_table::DeleteTable;
 pub(crate) use delete_table::is_gone;
 pub use dynamic_list::DynamicList;
-pub use explain::Explained;
+pub use explain::Explanation;
 pub use get::{Get, GetMany, MAX_PARALLEL_GETS};
 pub use insert_loaded::InsertLoaded;
 pub use large::Upload;
@@ -80,6 +80,7 @@ pub use load_unique::LoadUnique;
 pub use loaded_set::LoadedSet;
 pub use maintenance::{Backfill, BackfillProgress, BackfillReport};
 pub(crate) use maintenance::{CanonicalPages, Deletes};
+pub use maintenance::{DropEventualRow, DropEventualRowReport};
 pub use maintenance::{
     DropRow, DropRowProgress, DropRowReport, FormerRow, FormerRowError, KeptReason, KeptRow,
     MAX_KEPT_ROWS,
@@ -89,7 +90,6 @@ pub use maintenance::{
 };
 pub(crate) use maintenance::{FormerMarks, FormerProperties};
 pub use maintenance::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
-pub use maintenance::{Retire, RetiredRows};
 pub use maintenance::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
 pub use many_pages::ManyPages;
 pub use mapped::MappedList;

@@ -5,7 +5,7 @@ use crate::entity::TableEntity;
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::Result;
-use crate::eventual::Registered;
+use crate::eventual::TableRegister;
 use crate::model::TableName;
 use futures_core::future::BoxFuture;
 
@@ -76,7 +76,7 @@ impl<E: TableEntity> Register<E> {
         self
     }
 
-    async fn run(self) -> Result<Registered> {
+    async fn run(self) -> Result<TableRegister> {
         let Self { repo, table, exists } = self;
         let home = repo.table();
         let table = match table {
@@ -87,12 +87,12 @@ impl<E: TableEntity> Register<E> {
             create_table_if_not_exists(&repo.client.in_table(&table)).await?;
         }
         repo.client.connection.registers.set(home, &table);
-        Ok(Registered { table })
+        Ok(TableRegister { table })
     }
 }
 
 impl<E: TableEntity + 'static> IntoFuture for Register<E> {
-    type Output = Result<Registered>;
+    type Output = Result<TableRegister>;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {

@@ -5,8 +5,8 @@ use super::listing::{Listing, last_methods};
 use super::maintenance::verify::VersionedRow;
 use super::pages::{PageReader, Pages};
 use crate::entity::{
-    Invalid, MemberOf, OwnRows, Row, RowHead, SkipUnreadable, TableUnion, UnionScope, is_alive_in,
-    split_page,
+    InvalidEntity, MemberOf, OwnRows, Row, RowHead, SkipUnreadable, TableUnion, UnionScope,
+    is_alive_in, split_page,
 };
 use crate::error::Result;
 use crate::model::{DateTime, Metadata, TableName};
@@ -86,7 +86,7 @@ impl<U: TableUnion> UnionList<U> {
                 false => client.query(keys),
             })
             .map(|query| RowQuery { metadata, ..query })
-            .map_err(Invalid::from);
+            .map_err(InvalidEntity::from);
         Self { listing: Listing::new(client, query), union: PhantomData }
     }
 

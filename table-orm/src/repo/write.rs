@@ -2,7 +2,9 @@
 
 use super::Repo;
 use super::over_stored::{OnExisting, over_stored};
-use crate::entity::{EntityRows, Invalid, Loaded, Row, TableEntity, merges_blind, writes_blind};
+use crate::entity::{
+    EntityRows, InvalidEntity, Loaded, Row, TableEntity, merges_blind, writes_blind,
+};
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::Result;
@@ -258,7 +260,7 @@ impl<E: TableEntity> Repo<E> {
         self.write(change)
     }
 
-    fn write<T>(&self, change: Result<Change, Invalid>) -> Write<E, T> {
+    fn write<T>(&self, change: Result<Change, InvalidEntity>) -> Write<E, T> {
         let (client, limits) = (self.client.clone(), RetryLimits::default());
         Write { client, change, limits, settling: Settling::default(), entity: PhantomData }
     }
@@ -290,7 +292,7 @@ impl<E: TableEntity> Repo<E> {
 #[derive(Debug)]
 pub struct Write<E, T = ETag> {
     client: TableClient,
-    change: Result<Change, Invalid>,
+    change: Result<Change, InvalidEntity>,
     limits: RetryLimits,
     settling: Settling,
     entity: PhantomData<fn() -> (E, T)>,

@@ -35,7 +35,7 @@ const MOVE: &str =
 const MOVED: &str = "deploy it once `verify_migrated` is complete";
 const UNCHECKED: &str = "check it with the others, or delete its lines once no row of it is stored";
 const NEW_ROW: &str = "keep it, and add a row of another name beside it, with `allow_duplicate` if only a literal or \
-                       a width differs: `backfill` that, move queries to it, then `drop_row` or `retire` this one";
+                       a width differs: `backfill` that, move queries to it, then `drop_row` or `drop_eventual_row` this one";
 const REWRITE: &str = "run `rewrite`: until then, `verify` reports the rows";
 const REPAIR: &str = "run `verify`, then `repair`, before queries read what it lacks from this row";
 const KEEP_VALUES: &str = "read it into the new field with `alias`, keep the field, or keep the values in \
@@ -202,9 +202,9 @@ fn gone(item: &Item, new: &Entity) -> Option<Verdict> {
         "row" if item.get("place") == Some("in the partition") => fine(
             "run `drop_row` with this text of the lock: its rows stay, and no write changes them",
         ),
-        "row" => {
-            fine("run `retire` with the former type: its rows stay, and no write changes them")
-        }
+        "row" => fine(
+            "run `drop_eventual_row` with the former type: its rows stay, and no write changes them",
+        ),
         "unique" => fine(
             "guard rows stay; before its values are unique again, run `backfill`, `verify` and `repair`",
         ),

@@ -1,7 +1,7 @@
 //! Why a lock's check fails.
 
 use super::change::SchemaChange;
-use crate::entity::Invalid;
+use crate::entity::InvalidEntity;
 use std::path::PathBuf;
 use std::{fmt, io};
 
@@ -87,7 +87,7 @@ pub enum LockError {
         /// The type's name.
         entity: &'static str,
         /// The reason.
-        error: Box<Invalid>,
+        error: Box<InvalidEntity>,
     },
     /// The lock cannot be read or written.
     #[error("{} cannot be read or written: {error}", path.display())]

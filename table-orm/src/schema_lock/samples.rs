@@ -6,8 +6,8 @@ use super::error::LockError;
 use super::text::Item;
 use crate::codec::rename;
 use crate::entity::{
-    DynamicEntity, EntityRows, Invalid, OwnRows, Sum, TableEntity, Total, across_keys, canonical,
-    eventual_rows, first_eventual, index_of, name_of, read_own, read_row,
+    DynamicEntity, EntityRows, InvalidEntity, OwnRows, Sum, TableEntity, Total, across_keys,
+    canonical, eventual_rows, first_eventual, index_of, name_of, read_own, read_row,
 };
 use crate::model::Edm;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) const STORED: &str = "stored";
 
 const NEW_KEY: &str = "write them under a row of another name beside this one, `backfill` it, move queries \
-                       to it, then `drop_row` or `retire` this one; for the canonical row, use a new table";
+                       to it, then `drop_row` or `drop_eventual_row` this one; for the canonical row, use a new table";
 const NEW_VALUE: &str = "keep how the value is stored, or store it in a property of another name";
 const NEW_FIELD: &str =
     "if a value is missing, give its field a `default`, or an `alias` if it was renamed";
@@ -49,7 +49,7 @@ const ADDS: &str = "adds to ";
 pub(super) const TAKES: &str = "takes ";
 
 /// What an entity adds to each sum, and the values that it has of all partitions, as text.
-fn in_other_partitions<E: TableEntity>(entity: &E) -> Result<Vec<(String, String)>, Invalid> {
+fn in_other_partitions<E: TableEntity>(entity: &E) -> Result<Vec<(String, String)>, InvalidEntity> {
     let guards = across_keys(entity)?.into_iter();
     let guards = guards.map(|(guard, key)| (format!("{TAKES}{}", guard.name), format!("{key:?}")));
     Ok(additions(entity).into_iter().chain(guards).collect())
@@ -66,12 +66,12 @@ fn additions<E: TableEntity>(entity: &E) -> Vec<(String, String)> {
 }
 
 /// The error of a sample that cannot be stored.
-pub(super) fn invalid<E: TableEntity>(error: Invalid) -> LockError {
+pub(super) fn invalid<E: TableEntity>(error: InvalidEntity) -> LockError {
     LockError::Sample { entity: E::NAME, error: Box::new(error) }
 }
 
 /// The rows of an entity, in its own and other partitions, with the indices of their templates.
-fn rows<E: TableEntity>(entity: &E) -> Result<Vec<(usize, DynamicEntity)>, Invalid> {
+fn rows<E: TableEntity>(entity: &E) -> Result<Vec<(usize, DynamicEntity)>, InvalidEntity> {
     let own = EntityRows::of(entity)?.rows.into_iter().map(|row| (row.index, row.body));
     let others = eventual_rows(entity)?.into_iter().map(|row| (row.index, row.body));
     let read = |(index, body): (usize, bytes::Bytes)| Ok((index, read_row(0, &body)?));

@@ -8,7 +8,7 @@
 //! held. Then the rate that the store kept before is held, and after that a fifth less each time.
 
 use super::meter::{Counts, Meter};
-use super::report::{Ending, FirstRefusal, Phase, StepKind, StepOutcome, StressStep, Sustained};
+use super::report::{Ending, FirstThrottled, Phase, StepKind, StepOutcome, StressStep, Sustained};
 use super::settings::{OnStep, Search};
 use super::step::{Driven, Driver};
 use std::time::Duration;
@@ -80,7 +80,7 @@ impl Climb<'_> {
         let mut phase = Phase {
             partitions,
             steps: Vec::new(),
-            first_refusal: None,
+            first_throttled: None,
             first_error: None,
             sustained: None,
             ending: Ending::NoRate,
@@ -153,9 +153,9 @@ impl Climb<'_> {
         let seconds = if driven.is_stopped { driven.time } else { driven.time.max(time) };
         let seconds = seconds.as_secs_f64().max(f64::MIN_POSITIVE);
         let outcome = outcome(&driven, planned, time, &below);
-        if let (None, Some(refusal)) = (phase.first_refusal, below.first_refusal) {
-            let at = refusal.saturating_duration_since(self.started).as_secs_f64();
-            phase.first_refusal = Some(FirstRefusal { at, offered });
+        if let (None, Some(first)) = (phase.first_throttled, below.first_throttled) {
+            let at = first.saturating_duration_since(self.started).as_secs_f64();
+            phase.first_throttled = Some(FirstThrottled { at, offered });
         }
         if matches!(outcome, StepOutcome::Failed | StepOutcome::OwnErrors) {
             phase.first_error = phase.first_error.take().or(driven.first_error);
@@ -171,7 +171,7 @@ impl Climb<'_> {
             failed: driven.failed,
             unsent: driven.unsent,
             requests: below.requests,
-            refused: below.refused,
+            throttled: below.throttled,
             retries: below.requests.saturating_sub(above.requests),
             errors: below.errors,
             latency_us: driven.latency_us,
@@ -199,7 +199,7 @@ fn outcome(driven: &Driven, planned: f64, time: Duration, below: &Counts) -> Ste
     } else if are_many(driven.failed) {
         // A call that has no answer yet waits for the store.
         let own = driven.failed - driven.unanswered;
-        if below.refused > 0 {
+        if below.throttled > 0 {
             StepOutcome::Throttled
         } else if below.faults == 0 && are_many(own) {
             StepOutcome::OwnErrors

@@ -21,8 +21,8 @@ pub(super) struct Counts {
     /// Entities of up to 1 KiB in the requests that succeeded.
     pub entities: u64,
     /// Answered with 429 or 503.
-    pub refused: u64,
-    pub first_refusal: Option<Instant>,
+    pub throttled: u64,
+    pub first_throttled: Option<Instant>,
     /// All other errors, by code.
     pub errors: BTreeMap<String, u64>,
     /// Those of them that are no answer to what was sent: of the store or the network.
@@ -74,8 +74,8 @@ impl Middleware for Meter {
                 counts.bytes_down += wide(answer.bytes());
             }
             Err(error) if error.is_throttling() => {
-                counts.refused += 1;
-                counts.first_refusal.get_or_insert_with(Instant::now);
+                counts.throttled += 1;
+                counts.first_throttled.get_or_insert_with(Instant::now);
             }
             Err(error) => {
                 // With such a status the service rejects what was sent, except after a time of waiting.

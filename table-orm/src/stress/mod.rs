@@ -49,7 +49,7 @@ pub use calls::Call;
 pub use error::StressError;
 pub use mix::Mix;
 pub use report::{
-    Ending, FirstRefusal, Phase, Shards, StepKind, StepOutcome, StressBounds, StressReport,
+    Ending, FirstThrottled, Phase, Shards, StepKind, StepOutcome, StressBounds, StressReport,
     StressStep, StressTarget, Sustained, TargetScope, UnknownVerdict, Verdict,
 };
 pub use settings::Stress;

@@ -228,7 +228,7 @@ impl Run {
             patiently(|| make(call)).await.map_err(StressError::Call)?;
             let counts = self.below.take();
             entities += counts.entities;
-            requests += counts.requests - counts.refused;
+            requests += counts.requests - counts.throttled;
         }
         if requests == 0 {
             return Err(StressError::NoRequests { calls: FIRST_CALLS });

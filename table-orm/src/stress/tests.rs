@@ -77,7 +77,7 @@ fn many_partitions_reach_the_rate_of_the_account() {
     let report = on_virtual_time(short(100).partitions(4).run()).unwrap();
     assert_near(sustained(&report), 100.0);
     assert_near(report.sustained_in_all().unwrap().entities_per_second, 300.0);
-    assert!(report.phases.iter().all(|phase| phase.first_refusal.is_some()), "{report}");
+    assert!(report.phases.iter().all(|phase| phase.first_throttled.is_some()), "{report}");
     // The targets of the service are far above.
     assert!(report.verdicts.iter().all(|verdict| verdict.is_met == Some(false)), "{report}");
 }
@@ -238,7 +238,7 @@ fn a_slow_store_shows_as_latency_and_ends_the_ramp() {
     let stress = Stress::new(slow_store()).partitions(1).most_in_partition(1000).rows(100);
     let report = on_virtual_time(stress.in_flight(500).run()).unwrap();
     let phase = &report.phases[0];
-    assert!(phase.first_refusal.is_none() && phase.ending == Ending::Found, "{report}");
+    assert!(phase.first_throttled.is_none() && phase.ending == Ending::Found, "{report}");
     // Ten at a time, each 100 ms on average.
     let found = sustained(&report);
     assert!((90.0..115.0).contains(&found), "{report}");

@@ -5,7 +5,7 @@ use crate::blobs::Blobs;
 use crate::error::Result;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 use crate::layer::Observe;
-use crate::layer::{Layer, Limit, Rate, ReadFrom, Retry};
+use crate::layer::{Layer, Limit, RateLimit, ReadFrom, Retry};
 use crate::model::DateTime;
 use crate::plan::Connection;
 use crate::store::Store;
@@ -21,19 +21,19 @@ use std::sync::Arc;
 /// |---|---|
 /// | [`ReadFrom`] | the primary location alone |
 /// | [`Limit`] | at most 64 requests at once, and [fewer](Limit::adaptive) at a slow service |
-/// | [`Rate`] | 20,000 entities a second, 2,000 in one partition; slower when throttled |
+/// | [`RateLimit`] | 20,000 entities a second, 2,000 in one partition; slower when throttled |
 /// | [`Retry`] | [`Retry::interactive`] |
 /// | `Observe` | with the feature `tracing` or `metrics` |
 ///
 /// ```
 /// use table_orm::Tables;
 /// use table_orm::embedded::EmbeddedStore;
-/// use table_orm::layer::{Rate, Retry};
+/// use table_orm::layer::{RateLimit, Retry};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let store = EmbeddedStore::in_memory()?; // or `AzureStore::from_connection_string(..)`
 /// let tables = Tables::builder(store)
-///     .rate(Rate::default().per_account(5_000)) // one of four writers
+///     .rate(RateLimit::default().per_account(5_000)) // one of four writers
 ///     .retry(Retry::classic())
 ///     .build()?;
 /// # Ok(())
@@ -45,7 +45,7 @@ pub struct TablesBuilder {
     store: Arc<dyn Store>,
     read_from: ReadFrom,
     limit: Option<Limit>,
-    rate: Option<Rate>,
+    rate: Option<RateLimit>,
     retry: Option<Retry>,
     #[cfg(any(feature = "metrics", feature = "tracing"))]
     observe: Option<Observe>,
@@ -61,7 +61,7 @@ impl TablesBuilder {
             store,
             read_from: ReadFrom::PrimaryOnly,
             limit: Some(Limit::default().adaptive()),
-            rate: Some(Rate::default()),
+            rate: Some(RateLimit::default()),
             retry: Some(Retry::interactive()),
             #[cfg(any(feature = "metrics", feature = "tracing"))]
             observe: Some(Observe),
@@ -108,7 +108,7 @@ impl TablesBuilder {
     }
 
     /// Sets how many entities a second are read and written.
-    pub fn rate(mut self, rate: impl Into<Option<Rate>>) -> Self {
+    pub fn rate(mut self, rate: impl Into<Option<RateLimit>>) -> Self {
         self.rate = rate.into();
         self
     }

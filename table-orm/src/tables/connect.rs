@@ -150,12 +150,12 @@ impl Tables {
     ///
     /// ```
     /// use table_orm::Tables;
-    /// use table_orm::layer::{Limit, Rate, Retry};
+    /// use table_orm::layer::{Limit, RateLimit, Retry};
     ///
     /// # fn main() -> table_orm::Result<()> {
     /// let tables = Tables::in_memory()?
     ///     .layer(Limit::default())?
-    ///     .layer(Rate::default())?
+    ///     .layer(RateLimit::default())?
     ///     .layer(Retry::interactive())?;
     /// # Ok(())
     /// # }

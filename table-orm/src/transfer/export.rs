@@ -46,7 +46,7 @@ pub struct Export<R = Untyped> {
 /// What an export has written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Exported {
+pub struct ExportReport {
     /// The rows.
     pub rows: u64,
     /// The partitions that they are in.
@@ -181,7 +181,7 @@ impl<R> Export<R> {
     /// [`Error::Transfer`](crate::Error::Transfer) if the text cannot be written;
     /// [`Error::Scan`](crate::Error::Scan) if the options of the scan do not fit together; an
     /// unreadable row; any error of the store.
-    pub async fn write_to(self, output: impl Write) -> Result<Exported> {
+    pub async fn write_to(self, output: impl Write) -> Result<ExportReport> {
         self.write_to_async(Blocking(output)).await
     }
 
@@ -190,9 +190,9 @@ impl<R> Export<R> {
     ///
     /// # Errors
     /// As [`write_to`](Self::write_to).
-    pub async fn write_to_async(self, mut output: impl AsyncWrite + Unpin) -> Result<Exported> {
+    pub async fn write_to_async(self, mut output: impl AsyncWrite + Unpin) -> Result<ExportReport> {
         let mut pages = self.pages();
-        let mut exported = Exported::default();
+        let mut exported = ExportReport::default();
         let failed = |rows| move |source: io::Error| TransferError::Write { rows, source };
         while let Some(page) = pages.next().await? {
             output.write_all(page.text.as_bytes()).await.map_err(failed(exported.rows))?;

@@ -51,13 +51,13 @@ pub struct Import<'a, D> {
     parallelism: usize,
     after: u64,
     on_refused: Option<Box<dyn FnMut(RefusedRow) + Send + 'a>>,
-    on_progress: Option<Box<dyn FnMut(Imported) + Send + 'a>>,
+    on_progress: Option<Box<dyn FnMut(ImportReport) + Send + 'a>>,
 }
 
 /// What an import has done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Imported {
+pub struct ImportReport {
     /// The rows of the text that were written: entities, where it is an import of entities.
     pub rows: u64,
     /// The rows that were refused.
@@ -136,7 +136,7 @@ impl<'a, D: Destination> Import<'a, D> {
     }
 
     /// Leaves out the rows up to a line of the text, counted from 1. To continue an earlier import of the same
-    /// text, pass the last [`Imported::line`] of its [`on_progress`](Self::on_progress).
+    /// text, pass the last [`ImportReport::line`] of its [`on_progress`](Self::on_progress).
     ///
     /// ```
     /// # use table_orm::{TableName, Tables};
@@ -165,7 +165,7 @@ impl<'a, D: Destination> Import<'a, D> {
     }
 
     /// Calls `progress` now and then, after at most 10,000 rows, with what was done so far.
-    pub fn on_progress(mut self, progress: impl FnMut(Imported) + Send + 'a) -> Self {
+    pub fn on_progress(mut self, progress: impl FnMut(ImportReport) + Send + 'a) -> Self {
         self.on_progress = Some(Box::new(progress));
         self
     }
@@ -175,7 +175,7 @@ impl<'a, D: Destination> Import<'a, D> {
     /// # Errors
     /// [`Error::Transfer`] if the text cannot be read, has no valid header, or has a row that is refused
     /// and not taken by [`on_refused`](Self::on_refused). Any error of the store that is not of one row.
-    pub async fn read_from(self, input: impl BufRead) -> Result<Imported> {
+    pub async fn read_from(self, input: impl BufRead) -> Result<ImportReport> {
         self.read_from_async(Blocking(input)).await
     }
 
@@ -183,12 +183,12 @@ impl<'a, D: Destination> Import<'a, D> {
     ///
     /// # Errors
     /// As [`read_from`](Self::read_from).
-    pub async fn read_from_async(self, input: impl AsyncBufRead + Unpin) -> Result<Imported> {
+    pub async fn read_from_async(self, input: impl AsyncBufRead + Unpin) -> Result<ImportReport> {
         let mut lines = Lines::new(input, self.is_csv);
         let format =
             if self.is_csv { Format::Csv(header(&mut lines).await?) } else { Format::JsonLines };
         let after = self.after;
-        let imported = Imported { line: after, ..Imported::default() };
+        let imported = ImportReport { line: after, ..ImportReport::default() };
         let mut run = ImportRun {
             import: self,
             imported,
@@ -240,7 +240,7 @@ async fn header<R: AsyncBufRead + Unpin>(lines: &mut Lines<R>) -> Result<super::
 /// An import in progress.
 struct ImportRun<'a, D: Destination> {
     import: Import<'a, D>,
-    imported: Imported,
+    imported: ImportReport,
     block: Block<D::Value>,
     /// The last line of the rows that were read.
     last: u64,

@@ -49,5 +49,5 @@ mod tests;
 pub use crate::error::TransferError;
 pub use csv::Columns;
 pub use destination::Destination;
-pub use export::{Export, ExportPage, ExportPages, Exported};
-pub use import::{Import, Imported, RefusedRow};
+pub use export::{Export, ExportPage, ExportPages, ExportReport};
+pub use import::{Import, ImportReport, RefusedRow};

@@ -2,7 +2,7 @@ use crate::subject::{Subject, page_rows, row};
 use std::sync::Arc;
 use std::time::Duration;
 use support::{draw, history};
-use table_orm::layer::{Faults, Layer as _, Retry, Strategy};
+use table_orm::layer::{Faults, Layer as _, Retry, RetryStrategy};
 use table_orm::query::{RowQuery, Span};
 use table_orm::store::{Action, ErrorCode, Operation, Store};
 
@@ -31,7 +31,7 @@ fn behind_faults(subject: &Subject, seed: u64) -> Arc<dyn Store> {
         .empty_pages(0.2)
         .short_pages(0.5);
     let flaky = faults.late(0.05).store(Arc::clone(&subject.store)).unwrap();
-    let retry = Retry::new(Strategy::Fixed { retries: 4, wait: Duration::from_millis(10) });
+    let retry = Retry::new(RetryStrategy::Fixed { retries: 4, wait: Duration::from_millis(10) });
     retry.write_id("WriteId").around(Arc::new(flaky)).unwrap()
 }
 

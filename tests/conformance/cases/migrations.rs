@@ -2,7 +2,7 @@
 //! that a type has lost.
 
 use crate::subject::{Subject, fresh_name};
-use table_orm::migrate::{Form, Migrating};
+use table_orm::migrate::{Migrating, StoredForm};
 use table_orm::repo::FormerRow;
 use table_orm::{Error, Repo, ScanPermit, TableEntity, TableName};
 
@@ -60,7 +60,7 @@ fn clients(
         subject.tables().migrating_in::<Order>(old, new.clone()).unwrap()
     };
     let old = subject.tables().repo_in(subject.table.clone());
-    (old, connect().inserting(Form::Old), connect())
+    (old, connect().inserting(StoredForm::Old), connect())
 }
 
 pub async fn move_entities_to_other_partitions_of_another_table(subject: Subject) {
@@ -76,7 +76,7 @@ pub async fn move_entities_to_other_partitions_of_another_table(subject: Subject
     let mut held = version_2.load(key(24_001)).await.unwrap().unwrap();
     held.state = "open".into();
     version_2.save(&mut held).await.unwrap();
-    assert_eq!(held.form(), Form::New);
+    assert_eq!(held.form(), StoredForm::New);
     version_1.insert(&order(24_200, 3)).await.unwrap();
     version_2.insert(&order(24_201, 3)).await.unwrap();
     version_2.delete(version_2.load(key(24_002)).await.unwrap().unwrap()).await.unwrap();

@@ -54,7 +54,7 @@ pub async fn events_are_handed_on_in_the_order_of_the_writes(subject: Subject) {
     let outbox = orders(&subject).outbox();
     let report = outbox.dispatch(permit(), handler).await.all().unwrap();
     assert_eq!(report.busy, 0);
-    assert_eq!(outbox.waiting(permit()).await.unwrap().events, 0);
+    assert_eq!(outbox.backlog(permit()).await.unwrap().events, 0);
     let taken = taken.into_inner().unwrap();
     assert_eq!(taken.len(), 3 * (4 + 4 + 1));
     let numbers: Vec<_> = taken.iter().map(|event| event.number).collect();
@@ -112,6 +112,6 @@ pub async fn events_are_found_by_the_register(subject: Subject) {
     taken.sort();
     let events = [("acme", 1), ("acme", 2), ("acme", 3), ("bolt", 1)];
     assert_eq!(taken, events.map(|(customer, number)| (customer.to_owned(), number)));
-    assert_eq!(other.outbox().waiting(&register).await.unwrap().events, 0);
+    assert_eq!(other.outbox().backlog(&register).await.unwrap().events, 0);
     subject.store.delete_table(register.table()).await.unwrap();
 }

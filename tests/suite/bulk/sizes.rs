@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use support::dose;
 use table_orm::azure::protocol::{Dialect, TableService};
 use table_orm::embedded::EmbeddedStore;
-use table_orm::layer::{Retry, Strategy as Retries};
+use table_orm::layer::{Retry, RetryStrategy as Retries};
 use table_orm::model::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS};
 use table_orm::store::{Batch, Middleware, Operation, Store, StoreError};
 use table_orm::{ETag, TableEntity, TableName, Tables};

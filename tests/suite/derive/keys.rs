@@ -1,5 +1,8 @@
 //! Encoders, sparse rows, and which keys determine which.
 
+// Rows may have the same mark: https://github.com/rust-lang/rust-clippy/issues/13238.
+#![allow(clippy::duplicated_attributes)]
+
 use super::{exact, keys, repo, row_keys};
 use futures_util::TryStreamExt as _;
 use std::ops::Bound;

@@ -1,5 +1,8 @@
 //! Generated code collides with no name of the user's.
 
+// Rows may have the same mark: https://github.com/rust-lang/rust-clippy/issues/13238.
+#![allow(clippy::duplicated_attributes)]
+
 use super::{exact, read_back, row_keys};
 use std::fmt::Debug;
 use table_orm::key::KeyPart as Part;

@@ -305,7 +305,7 @@ fn a_limit_that_a_value_cannot_be_held_to_is_an_error() {
         (Limits { label: Some(Label("a".to_owned())), ..none() }, "max"),
     ] {
         match EntityRows::of(&entity) {
-            Err(table_orm::Invalid::Property(error)) => {
+            Err(table_orm::InvalidEntity::Property(error)) => {
                 assert_eq!(error.fault, PropertyFault::WrongLimit { limit });
             }
             other => panic!("{other:?}"),

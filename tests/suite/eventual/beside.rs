@@ -41,8 +41,8 @@ async fn eventual_rows_are_not_added_up() {
     let key = Visit::partition("ann").row().number(0);
     let moved = visits.update(key, |visit| visit.room = "attic".into()).report_settled();
     assert!(moved.await.unwrap().settled.get());
-    let retire = visits.retire::<VisitByRoom>(ScanPermit::because("test"));
-    assert_eq!(retire.await.all().unwrap(), 3);
+    let drop_rows = visits.drop_eventual_row::<VisitByRoom>(ScanPermit::because("test"));
+    assert_eq!(drop_rows.await.all().unwrap(), 3);
     let left = tables.table(rooms);
     for partition in ["hall__ann", "attic__ann"] {
         let rows = left.list(partition, ..).collect().await.unwrap();

@@ -155,10 +155,10 @@ async fn a_kind_of_row_that_is_retired_is_gone_and_no_other_row_is() {
     }
     let foreign = DynamicEntity::new("2026-11-23", "ORD:7__acme");
     shop.tables.table(shop.orders.table().clone()).insert(&foreign).await.unwrap();
-    let retire = || shop.orders.retire::<OrderByDate>(ScanPermit::because("test"));
-    assert_eq!(retire().plan().steps.len(), 2);
-    assert_eq!(retire().await.all().unwrap(), 253);
-    assert_eq!(retire().await.all().unwrap(), 0);
+    let drop_rows = || shop.orders.drop_eventual_row::<OrderByDate>(ScanPermit::because("test"));
+    assert_eq!(drop_rows().plan().steps.len(), 2);
+    assert_eq!(drop_rows().await.all().unwrap(), 253);
+    assert_eq!(drop_rows().await.all().unwrap(), 0);
     assert_eq!(shop.orders.list(Order::by_date("2026-11-23")).count().await.unwrap(), 0);
     assert_eq!(shop.orders.list(Order::by_courier("Ann")).count().await.unwrap(), 2);
     assert_eq!(shop.orders.list(Order::partition("acme")).count().await.unwrap(), 2);

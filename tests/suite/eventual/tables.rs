@@ -140,11 +140,11 @@ async fn a_row_in_a_table_of_its_own_follows_its_entity_in_any_table() {
 }
 
 #[tokio::test]
-async fn retire_deletes_the_rows_of_its_own_table_only() {
+async fn drop_eventual_row_deletes_the_rows_of_its_own_table_only() {
     let (tables, [_, us]) = regions().await;
     us.delete_table().leave_rows_in_other_tables().await.unwrap();
     let permit = ScanPermit::because("test");
-    assert_eq!(us.retire::<ParcelByDriver>(permit).await.all().unwrap(), 3);
+    assert_eq!(us.drop_eventual_row::<ParcelByDriver>(permit).await.all().unwrap(), 3);
     let left = drivers_rows(&tables).await;
     assert_eq!(left.len(), 3);
     assert!(left.iter().all(|(row_key, _)| row_key.starts_with("PAR:eu")), "{left:?}");

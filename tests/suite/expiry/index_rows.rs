@@ -1,5 +1,8 @@
 //! An index row of an expired entity is in nobody's way.
 
+// Rows may have the same mark: https://github.com/rust-lang/rust-clippy/issues/13238.
+#![allow(clippy::duplicated_attributes)]
+
 use super::{Clock, on, tables};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

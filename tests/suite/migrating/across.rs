@@ -1,7 +1,7 @@
 //! To another partition, in another table.
 
 use super::types::{Clients, Order, OrderV1, clients, order, order_key, permit};
-use table_orm::migrate::{Form, MigrationError};
+use table_orm::migrate::{MigrationError, StoredForm};
 use table_orm::{Error, ErrorKind, TableName};
 
 #[tokio::test]
@@ -10,7 +10,7 @@ async fn an_entity_is_found_and_written_in_either_form() {
     orders.insert(&order(7, 1).into()).await.unwrap();
     // In place, by a client that inserts the old form.
     let mut held = orders_1.load(order_key!(7_u32)).await.unwrap().unwrap();
-    assert_eq!(held.form(), Form::Old);
+    assert_eq!(held.form(), StoredForm::Old);
     held.cents = 2;
     orders_1.save(&mut held).await.unwrap();
     held.cents = 3;
@@ -22,7 +22,7 @@ async fn an_entity_is_found_and_written_in_either_form() {
     stale.cents = 9;
     held.cents = 4;
     orders_2.save(&mut held).await.unwrap();
-    assert_eq!(held.form(), Form::New);
+    assert_eq!(held.form(), StoredForm::New);
     held.cents = 5;
     held.state = "sent".into();
     orders_2.save(&mut held).await.unwrap();
@@ -30,7 +30,7 @@ async fn an_entity_is_found_and_written_in_either_form() {
         assert_eq!(client.get(order_key!(7_u32)).await.unwrap(), Some(held.clone().into_inner()));
         let changed = client.update(order_key!(7_u32), |order| order.cents += 1).await.unwrap();
         held = client.load(order_key!(7_u32)).await.unwrap().unwrap();
-        assert_eq!((held.form(), held.cents), (Form::New, changed.cents));
+        assert_eq!((held.form(), held.cents), (StoredForm::New, changed.cents));
     }
     // A client that does not know the new form.
     assert!(matches!(orders.get(&key).await, Err(Error::Moved(_))));
@@ -55,7 +55,7 @@ async fn an_old_key_never_holds_an_entity_again() {
     // It comes back in its new form, whoever inserts it.
     orders_1.insert(&order(7, 4)).await.unwrap();
     let held = orders_2.load(order_key!(7_u32)).await.unwrap().unwrap();
-    assert_eq!((held.form(), held.cents), (Form::New, 4));
+    assert_eq!((held.form(), held.cents), (StoredForm::New, 4));
     // An old entity that is deleted in place leaves nothing.
     orders_1.insert(&order(8, 1)).await.unwrap();
     let held = orders_2.load(order_key!(8_u32)).await.unwrap().unwrap();
@@ -70,12 +70,12 @@ async fn an_upsert_writes_what_is_there_in_its_form() {
         orders_1.upsert(&order(7, cents)).await.unwrap();
     }
     let held = orders_1.load(order_key!(7_u32)).await.unwrap().unwrap();
-    assert_eq!((held.form(), held.cents), (Form::Old, 2));
+    assert_eq!((held.form(), held.cents), (StoredForm::Old, 2));
     orders_2.upsert(&order(7, 3)).await.unwrap();
     orders_2.upsert(&order(8, 4)).await.unwrap();
     for (n, cents) in [(7_u32, 3), (8, 4)] {
         let held = orders_1.load(order_key!(n)).await.unwrap().unwrap();
-        assert_eq!((held.form(), held.cents), (Form::New, cents));
+        assert_eq!((held.form(), held.cents), (StoredForm::New, cents));
     }
 }
 
@@ -164,7 +164,7 @@ async fn a_conversion_that_changes_the_key_is_refused() {
     tables.repo::<LotV1>().create_table().await.unwrap();
     let lots = tables.migrating::<Lot>().unwrap();
     let lot = Lot { hall: "a".into(), n: 5 };
-    for client in [lots.clone().inserting(Form::Old), lots.clone()] {
+    for client in [lots.clone().inserting(StoredForm::Old), lots.clone()] {
         let error = client.insert(&lot).await.unwrap_err();
         assert!(matches!(error, Error::Migration(MigrationError::KeyDiffers { .. })), "{error}");
     }

@@ -4,7 +4,7 @@ use super::types::{
     Clients, Item, Order, OrderV1, clients, item, item_key, order, order_key, permit,
 };
 use table_orm::Error;
-use table_orm::migrate::Form;
+use table_orm::migrate::StoredForm;
 
 #[tokio::test]
 async fn entities_of_one_partition_move_in_few_transactions() {
@@ -71,7 +71,7 @@ async fn many_entities_are_inserted_in_the_form_of_the_client() {
     // Markers, then rows: 2 of each.
     assert_eq!(orders_2.insert_many((40..80).map(|n| order(n, 1))).await.all().unwrap(), 40);
     assert_eq!(store.take(), 2);
-    for (n, form) in [(7_u32, Form::Old), (47, Form::New)] {
+    for (n, form) in [(7_u32, StoredForm::Old), (47, StoredForm::New)] {
         assert_eq!(orders_2.load(order_key!(n)).await.unwrap().unwrap().form(), form);
     }
     assert!(orders.insert(&order(47, 2).into()).await.is_err());
@@ -106,7 +106,7 @@ async fn many_entities_are_upserted_and_deleted_in_either_form() {
     for n in 0..50_u32 {
         held.push(orders_2.load(order_key!(n)).await.unwrap().unwrap());
     }
-    assert_eq!(held.iter().filter(|held| held.form() == Form::New).count(), 20);
+    assert_eq!(held.iter().filter(|held| held.form() == StoredForm::New).count(), 20);
     assert!(held.iter().all(|held| held.cents == if held.n < 10 { 1 } else { 2 }));
     // One of each form is written meanwhile.
     for n in [3_u32, 33] {

@@ -3,7 +3,7 @@
 use super::types::{Counter, permit};
 use std::sync::Arc;
 use table_orm::embedded::EmbeddedStore;
-use table_orm::migrate::{Form, Migrating};
+use table_orm::migrate::{Migrating, StoredForm};
 use table_orm::{Error, Repo, TableEntity, Tables};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -66,7 +66,7 @@ async fn blog() -> Blog {
     let old = tables.repo::<ArticleV1>();
     old.create_table().await.unwrap();
     let version_2 = tables.migrating::<Article>().unwrap();
-    let version_1 = version_2.clone().inserting(Form::Old);
+    let version_1 = version_2.clone().inserting(StoredForm::Old);
     store.take();
     Blog { store, tables, old, version_1, version_2 }
 }
@@ -157,7 +157,7 @@ async fn an_entity_of_more_rows_than_a_transaction_takes_travels_within_its_part
     held.title = "new".into();
     blog.store.take();
     blog.version_2.save(&mut held).await.unwrap();
-    assert_eq!((blog.store.take(), held.form()), (3, Form::New));
+    assert_eq!((blog.store.take(), held.form()), (3, StoredForm::New));
     let all = || blog.version_1.list(Article::partition("B").by_label().label("007"));
     assert_eq!(numbers(&all().await.unwrap()), [1, 2, 3]);
     // Old rows, parcels, new rows.
@@ -292,7 +292,7 @@ async fn what_fits_a_transaction_only_without_its_event_goes_in_two_ways_that_fi
     let old = tables.repo::<PostV1>();
     old.create_table().await.unwrap();
     let version_2 = tables.migrating::<Post>().unwrap();
-    let version_1 = version_2.clone().inserting(Form::Old);
+    let version_1 = version_2.clone().inserting(StoredForm::Old);
     let post = |n, count: u32| Post {
         blog: "B".into(),
         n,

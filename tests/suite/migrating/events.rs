@@ -4,7 +4,7 @@ use super::types::{Counter, permit};
 use std::future::{Ready, ready};
 use std::sync::{Arc, Mutex};
 use table_orm::embedded::EmbeddedStore;
-use table_orm::migrate::Form;
+use table_orm::migrate::StoredForm;
 use table_orm::outbox::Event;
 use table_orm::{Result, TableEntity, Tables};
 
@@ -91,7 +91,7 @@ async fn each_write_adds_an_event_in_the_form_that_it_finds_and_a_move_adds_none
     let (of_old, of_new) = (old.register().await?, orders.register().await?);
     let order = |n| Order { shop: "a".into(), n, cents: 1 };
     old.insert(&order(1).into()).await?;
-    orders.clone().inserting(Form::Old).insert(&order(2)).await?;
+    orders.clone().inserting(StoredForm::Old).insert(&order(2)).await?;
     orders.insert(&order(3)).await?;
     let key = |n: u32| Order::partition("a").row().n(n);
     let mut held = orders.load(key(1)).await?.expect("it is stored");
@@ -99,7 +99,7 @@ async fn each_write_adds_an_event_in_the_form_that_it_finds_and_a_move_adds_none
     // Besides the three requests: the number of the next event.
     store.take();
     orders.save(&mut held).await?;
-    assert_eq!((held.form(), store.take()), (Form::New, 4));
+    assert_eq!((held.form(), store.take()), (StoredForm::New, 4));
     held.cents = 8;
     orders.save(&mut held).await?;
     assert_eq!(orders.migrate(&permit()).in_bulk().await.all()?, 1);

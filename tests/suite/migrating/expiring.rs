@@ -4,7 +4,7 @@ use super::types::{Counter, Loses, permit};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use table_orm::embedded::EmbeddedStore;
-use table_orm::migrate::{Form, Migrating, MigrationError};
+use table_orm::migrate::{Migrating, MigrationError, StoredForm};
 use table_orm::model::DateTime;
 use table_orm::{Error, Repo, TableEntity, Tables};
 use time::{Duration, OffsetDateTime};
@@ -98,9 +98,9 @@ async fn app() -> App {
     sessions.create_table().await.unwrap();
     let new = tables.migrating::<Link>().unwrap();
     new.create_table_if_not_exists().await.unwrap();
-    let versions = [new.clone().inserting(Form::Old), new];
+    let versions = [new.clone().inserting(StoredForm::Old), new];
     let new = tables.migrating::<Session>().unwrap();
-    let sessions_of = [new.clone().inserting(Form::Old), new];
+    let sessions_of = [new.clone().inserting(StoredForm::Old), new];
     store.take();
     App { now, loses, store, links, versions, sessions, sessions_of }
 }
@@ -256,7 +256,7 @@ async fn the_unique_value_of_an_expired_entity_is_free_in_either_form() {
         app.pass();
         (held.token, held.until) = ("wanted".into(), None);
         app.sessions_of[1].save(&mut held).await.unwrap();
-        assert_eq!(held.form(), Form::New);
+        assert_eq!(held.form(), StoredForm::New);
         assert!(app.sessions_of[1].verify_migrated(&permit()).await.unwrap().twice.is_empty());
         assert_eq!(taker.get(&key).await.unwrap().unwrap().token, "wanted");
     }

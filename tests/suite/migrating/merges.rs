@@ -3,7 +3,7 @@
 use super::types::{Clients, Counter, Order, OrderPatch, clients, order, order_key, permit};
 use std::sync::Arc;
 use table_orm::embedded::EmbeddedStore;
-use table_orm::migrate::{Form, Migrating, MigratingMerge};
+use table_orm::migrate::{Migrating, MigratingMerge, StoredForm};
 use table_orm::{Error, TableEntity, Tables};
 
 #[tokio::test]
@@ -12,10 +12,10 @@ async fn a_merge_sets_properties_in_either_form() {
     orders.insert(&order(7, 1).into()).await.unwrap();
     orders_1.merge(order_key!(7_u32), OrderPatch::default().cents(2)).await.unwrap();
     let held = orders_2.load(order_key!(7_u32)).await.unwrap().unwrap();
-    assert_eq!((held.form(), held.cents, held.state.as_str()), (Form::Old, 2, "new"));
+    assert_eq!((held.form(), held.cents, held.state.as_str()), (StoredForm::Old, 2, "new"));
     orders_2.merge(order_key!(7_u32), OrderPatch::default().cents(3)).await.unwrap();
     let held = orders_1.load(order_key!(7_u32)).await.unwrap().unwrap();
-    assert_eq!((held.form(), held.cents, held.state.as_str()), (Form::New, 3, "new"));
+    assert_eq!((held.form(), held.cents, held.state.as_str()), (StoredForm::New, 3, "new"));
     for (client, cents) in [(&orders_1, 4), (&orders_2, 5)] {
         client.merge(order_key!(7_u32), OrderPatch::default().cents(cents)).await.unwrap();
         assert_eq!(client.get(order_key!(7_u32)).await.unwrap(), Some(order(7, cents)));
@@ -63,7 +63,8 @@ async fn a_merge_can_ask_for_a_version_in_either_form() {
         let held = orders_2.load(order_key!(7_u32)).await.unwrap().unwrap();
         (held.etag().unwrap().clone(), held.form())
     };
-    for (client, form, cents) in [(&orders_1, Form::Old, 2), (&orders_2, Form::New, 3)] {
+    for (client, form, cents) in [(&orders_1, StoredForm::Old, 2), (&orders_2, StoredForm::New, 3)]
+    {
         let (before, _) = version().await;
         merge(client, before.clone(), cents).await.unwrap();
         assert_eq!(version().await.1, form);
@@ -135,10 +136,10 @@ async fn a_merge_inserts_what_is_in_neither_form() {
     old.create_table().await.unwrap();
     let new = tables.migrating::<Note>().unwrap();
     new.create_table_if_not_exists().await.unwrap();
-    let before = new.clone().inserting(Form::Old);
+    let before = new.clone().inserting(StoredForm::Old);
     let key = |n: u32| Note::partition("ann").row().n(n);
     let text = |text: &str| NotePatch::default().text(text.to_owned());
-    for (client, n, form) in [(&before, 1, Form::Old), (&new, 2, Form::New)] {
+    for (client, n, form) in [(&before, 1, StoredForm::Old), (&new, 2, StoredForm::New)] {
         client.merge(key(n), text("a")).or_insert().await.unwrap();
         assert_eq!(client.load(key(n)).await.unwrap().unwrap().form(), form);
         // It is there: the merge keeps what it does not set.
@@ -155,7 +156,7 @@ async fn a_merge_inserts_what_is_in_neither_form() {
     new.delete(held).await.unwrap();
     before.merge(key(2), text("d")).or_insert().await.unwrap();
     let held = new.load(key(2)).await.unwrap().unwrap();
-    assert_eq!((held.form(), &*held.text, held.mark.clone()), (Form::New, "d", None));
+    assert_eq!((held.form(), &*held.text, held.mark.clone()), (StoredForm::New, "d", None));
     let mark = NotePatch::default().mark("x".to_owned());
     let part = new.merge(key(3), mark).or_insert().await;
     assert!(matches!(part, Err(Error::IncompleteEntity(_))), "{part:?}");

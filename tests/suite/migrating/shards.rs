@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::entity::EntityRows;
-use table_orm::migrate::{Form, Migrating};
+use table_orm::migrate::{Migrating, StoredForm};
 use table_orm::store::{Batch, Middleware, Operation, Store, StoreError};
 use table_orm::{ETag, Error, Repo, TableEntity, TableName, Tables};
 use time::{Date, OffsetDateTime};
@@ -150,7 +150,7 @@ async fn from_16_to_32_shards_half_of_the_entities_move_and_nothing_is_sent_for_
 #[tokio::test]
 async fn while_shards_grow_every_version_reads_and_writes_every_entity_once() {
     let (_, _, old, new) = players().await;
-    let before = new.clone().inserting(Form::Old);
+    let before = new.clone().inserting(StoredForm::Old);
     for id in 0..40 {
         match id % 3 {
             0 => drop(old.insert(&player(id).into()).await.unwrap()),
@@ -163,7 +163,7 @@ async fn while_shards_grow_every_version_reads_and_writes_every_entity_once() {
         let client = if id % 2 == 0 { &before } else { &new };
         client.update(key!(id), |player| player.points += 1).await.unwrap();
         let held = client.load(key!(id)).await.unwrap().unwrap();
-        assert_eq!((held.points, stays(id) && held.form() == Form::Old), (1, false));
+        assert_eq!((held.points, stays(id) && held.form() == StoredForm::Old), (1, false));
     }
     for client in [&before, &new] {
         for id in 0..40 {
@@ -325,7 +325,7 @@ async fn an_old_key_may_have_any_component_that_follows_from_the_new_one() {
     };
     for n in 0..10 {
         let mut held = get(n).await;
-        assert_eq!((held.form(), &*held), (Form::Old, &note(n)));
+        assert_eq!((held.form(), &*held), (StoredForm::Old, &note(n)));
         if n < 5 {
             new.save(&mut held).await.unwrap();
         }
@@ -333,7 +333,7 @@ async fn an_old_key_may_have_any_component_that_follows_from_the_new_one() {
     assert_eq!(new.migrate(&permit()).await.all().unwrap(), 5);
     for n in 0..10 {
         let held = get(n).await;
-        assert_eq!((held.form(), &*held), (Form::New, &note(n)));
+        assert_eq!((held.form(), &*held), (StoredForm::New, &note(n)));
     }
     assert!(new.verify_migrated(&permit()).await.unwrap().is_complete());
 }

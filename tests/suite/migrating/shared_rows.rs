@@ -4,7 +4,7 @@ use super::types::{Counter, Loses, permit};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use table_orm::embedded::EmbeddedStore;
-use table_orm::migrate::{Form, Migrating, MigrationError};
+use table_orm::migrate::{Migrating, MigrationError, StoredForm};
 use table_orm::query::Complete;
 use table_orm::store::Store;
 use table_orm::{Error, Repo, TableEntity, Tables};
@@ -105,7 +105,7 @@ async fn a_mover_leaves_an_entity_where_it_is_whose_index_row_another_has() {
         assert_eq!(guest(&desks, "bob").await, [3]);
         let key = Desk::partition("A").by_number().n(2_u32);
         let mut two = desks.load(&key).await.unwrap().unwrap();
-        assert_eq!(two.form(), Form::Old);
+        assert_eq!(two.form(), StoredForm::Old);
         let refused = desks.save(&mut two).await.unwrap_err();
         assert!(is_shared(&refused), "{refused}");
         assert_eq!(
@@ -136,7 +136,7 @@ async fn a_landing_takes_no_index_row_that_another_entity_got_meanwhile() {
         desks.save(&mut desks.load(key(n)).await.unwrap().unwrap()).await.unwrap();
     }
     store.landings.store(false, Relaxed);
-    assert_eq!(desks.load(key(1)).await.unwrap().unwrap().form(), Form::New);
+    assert_eq!(desks.load(key(1)).await.unwrap().unwrap().form(), StoredForm::New);
     // Each call that would land it says what is in the way, and how to go on.
     let two = desks.load(key(2)).await.unwrap().unwrap();
     let hall = Desk::partition("A");
@@ -200,7 +200,7 @@ async fn an_entity_that_waits_for_an_index_row_is_changed_where_it_is() {
     for way in 0..4 {
         let (store, desks) = waiting().await;
         let mut two = desks.load(key(2)).await.unwrap().unwrap();
-        assert_eq!((&*two, two.form(), two.etag()), (&desk(2, "ann"), Form::New, None));
+        assert_eq!((&*two, two.form(), two.etag()), (&desk(2, "ann"), StoredForm::New, None));
         store.take();
         match way {
             0 => {

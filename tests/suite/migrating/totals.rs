@@ -3,7 +3,7 @@
 use super::types::{Counter, permit};
 use std::sync::Arc;
 use table_orm::embedded::EmbeddedStore;
-use table_orm::migrate::{Form, Migrating, MigrationError};
+use table_orm::migrate::{Migrating, MigrationError, StoredForm};
 use table_orm::{Error, Repo, Result, Sum, TableEntity, Tables};
 
 macro_rules! sale {
@@ -80,8 +80,8 @@ async fn shop() -> Result<Shop> {
     tills.create_table().await?;
     let (new_sales, new_tills) = (tables.migrating::<Sale>()?, tables.migrating::<Till>()?);
     new_tills.create_table_if_not_exists().await?;
-    let sales_of = [new_sales.clone().inserting(Form::Old), new_sales];
-    let tills_of = [new_tills.clone().inserting(Form::Old), new_tills];
+    let sales_of = [new_sales.clone().inserting(StoredForm::Old), new_sales];
+    let tills_of = [new_tills.clone().inserting(StoredForm::Old), new_tills];
     store.take();
     Ok(Shop { store, tables, sales, sales_of, tills, tills_of })
 }
@@ -104,7 +104,7 @@ async fn within_a_partition_both_forms_have_one_total() -> Result<()> {
     held.cents = 50;
     store.take();
     sales_of[1].save(&mut held).await?;
-    assert_eq!((held.form(), store.take(), total().await?), (Form::New, 4, 953));
+    assert_eq!((held.form(), store.take(), total().await?), (StoredForm::New, 4, 953));
     // A move as such leaves them alone.
     store.take();
     assert_eq!(sales_of[1].migrate(&permit()).await.all()?, 10);

@@ -2,7 +2,7 @@
 
 use super::types::{Clients, Item, Order, clients, item, item_key, order, order_key, permit};
 use table_orm::Error;
-use table_orm::migrate::{Form, Migrating, MigrationError};
+use table_orm::migrate::{Migrating, MigrationError, StoredForm};
 use table_orm::repo::TransactionError;
 
 async fn cents(client: &Migrating<Order>) -> Vec<(u32, i64)> {
@@ -24,7 +24,7 @@ async fn a_transaction_writes_entities_of_both_forms_as_a_whole() {
         (zero.cents, one.cents) = (cents_now, cents_now);
         client.transaction(&year).save(&mut zero).save(&mut one).commit().await.unwrap();
         // They can be saved again.
-        assert_eq!((zero.form(), one.form()), (Form::New, Form::New));
+        assert_eq!((zero.form(), one.form()), (StoredForm::New, StoredForm::New));
         client.save(&mut one).await.unwrap();
         assert_eq!(cents(client).await[..2], [(0, cents_now), (1, cents_now)]);
     }
@@ -34,7 +34,7 @@ async fn a_transaction_writes_entities_of_both_forms_as_a_whole() {
     let transaction = orders_2.transaction(&year).delete(two).require(&mut three).insert(&four);
     transaction.commit().await.unwrap();
     assert_eq!(cents(&orders_1).await, [(0, 30), (1, 30), (3, 10), (4, 40)]);
-    assert_eq!(three.form(), Form::New);
+    assert_eq!(three.form(), StoredForm::New);
     orders_2.delete(three).await.unwrap();
     assert!(orders.insert(&order(4, 1).into()).await.is_err());
     assert!(orders_2.verify_migrated(&permit()).await.unwrap().is_complete());
@@ -96,7 +96,7 @@ async fn a_transaction_that_breaks_a_rule_moves_nothing() {
             Err(Error::Transaction(TransactionError::TooManyOperations { .. }))
         ));
         assert_eq!(store.take(), 0);
-        assert_eq!(client.load(order_key!(1_u32)).await.unwrap().unwrap().form(), Form::Old);
+        assert_eq!(client.load(order_key!(1_u32)).await.unwrap().unwrap().form(), StoredForm::Old);
     }
 }
 
@@ -109,7 +109,7 @@ async fn a_client_of_the_old_form_writes_it_in_place_until_it_meets_the_new_one(
     one.cents = 11;
     store.take();
     orders_1.transaction(&year).save(&mut one).insert(&order(2, 20)).commit().await.unwrap();
-    assert_eq!((store.take(), one.form()), (1, Form::Old));
+    assert_eq!((store.take(), one.form()), (1, StoredForm::Old));
     // Version 0 reads both.
     for n in [1, 2] {
         let key = super::types::OrderV1::partition("oslo").by_number().n(n);
@@ -121,7 +121,7 @@ async fn a_client_of_the_old_form_writes_it_in_place_until_it_meets_the_new_one(
     orders_2.delete(three).await.unwrap();
     one.cents = 12;
     orders_1.transaction(&year).save(&mut one).insert(&order(3, 31)).commit().await.unwrap();
-    assert_eq!(one.form(), Form::New);
+    assert_eq!(one.form(), StoredForm::New);
     assert_eq!(cents(&orders_2).await, [(1, 12), (2, 20), (3, 31)]);
 }
 

@@ -3,7 +3,7 @@
 use super::types::{Clients, Order, clients, order, order_key};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use table_orm::Error;
-use table_orm::migrate::{Form, Migrating, MigrationError};
+use table_orm::migrate::{Migrating, MigrationError, StoredForm};
 
 async fn cents(client: &Migrating<Order>, n: u32) -> i64 {
     client.get(order_key!(n)).await.unwrap().unwrap().cents
@@ -109,7 +109,7 @@ async fn a_version_that_was_not_read_through_the_transaction_is_no_answer_to_wha
     let Clients { orders, orders_2, .. } = clients().await;
     orders.insert(&order(1, 10).into()).await.unwrap();
     let year = Order::partition("oslo", 2000_u32);
-    for form in [Form::Old, Form::New] {
+    for form in [StoredForm::Old, StoredForm::New] {
         let attempts = AtomicU32::new(0);
         let client = orders_2.clone().inserting(form);
         let transaction = client.transaction_with(&year, async |tx| {

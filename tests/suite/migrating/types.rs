@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use table_orm::embedded::EmbeddedStore;
-use table_orm::migrate::{Form, Migrating};
+use table_orm::migrate::{Migrating, StoredForm};
 use table_orm::model::ETag;
 use table_orm::store::{
     Batch, ErrorCode, Middleware, Store, StoreAnswer, StoreError, StoreRequest,
@@ -174,7 +174,7 @@ pub async fn clients_over(inner: Arc<dyn Store>) -> Clients {
     orders_2.create_table_if_not_exists().await.unwrap();
     let items_2 = tables.migrating::<Item>().unwrap();
     let (orders_1, items_1) =
-        (orders_2.clone().inserting(Form::Old), items_2.clone().inserting(Form::Old));
+        (orders_2.clone().inserting(StoredForm::Old), items_2.clone().inserting(StoredForm::Old));
     store.take();
     Clients { store, orders, orders_1, orders_2, items, items_1, items_2, tables }
 }

@@ -2,14 +2,14 @@
 
 use super::types::{Clients, Item, ItemV1, clients, item, item_key, permit};
 use table_orm::Error;
-use table_orm::migrate::Form;
+use table_orm::migrate::StoredForm;
 
 #[tokio::test]
 async fn an_entity_moves_with_its_unique_value() {
     let Clients { items, items_1, items_2, .. } = clients().await;
     items.insert(&item(7, "a").into()).await.unwrap();
     items_2.update(item_key!(7_u32), |_| ()).await.unwrap();
-    assert_eq!(items_1.load(item_key!(7_u32)).await.unwrap().unwrap().form(), Form::New);
+    assert_eq!(items_1.load(item_key!(7_u32)).await.unwrap().unwrap().form(), StoredForm::New);
     // Nobody else gets the value, in either form.
     for client in [&items_1, &items_2] {
         let taken = client.insert(&item(8, "a")).await;

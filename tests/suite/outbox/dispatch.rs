@@ -72,9 +72,9 @@ async fn all_partitions_are_found_by_a_scan() {
         }
     }
     let permit = || ScanPermit::because("events");
-    let waiting = orders.outbox().waiting(permit()).await.unwrap();
-    assert_eq!((waiting.events, waiting.partitions), (120, 40));
-    assert!(waiting.oldest.is_some());
+    let backlog = orders.outbox().backlog(permit()).await.unwrap();
+    assert_eq!((backlog.events, backlog.partitions), (120, 40));
+    assert!(backlog.oldest.is_some());
     let taken = Taken::default();
     let dispatch = orders.outbox().dispatch(permit(), |event| taken.handle(event)).parallelism(7);
     assert!(dispatch.plan().unwrap().to_string().contains("OUT:"));
@@ -83,8 +83,8 @@ async fn all_partitions_are_found_by_a_scan() {
     let mut events = taken.take();
     events.sort_by(|one, other| one.partition_key.cmp(&other.partition_key));
     assert!(events.chunks(3).all(|events| numbers(events) == [1, 2, 3]));
-    let waiting = orders.outbox().waiting(permit()).await.unwrap();
-    assert_eq!((waiting.events, waiting.partitions, waiting.oldest), (0, 0, None));
+    let backlog = orders.outbox().backlog(permit()).await.unwrap();
+    assert_eq!((backlog.events, backlog.partitions, backlog.oldest), (0, 0, None));
 }
 
 #[tokio::test]
@@ -312,7 +312,7 @@ async fn an_event_that_this_version_does_not_know_stays_with_those_behind_it() {
     assert!(matches!(failure.error, DispatchError::Unknown { number: 2, property: "Change" }));
     assert!(failure.to_string().contains("deploy the version"), "{failure}");
     let acme = Order::partition("acme");
-    assert_eq!(orders.outbox().waiting(&acme).await.unwrap().events, 2);
+    assert_eq!(orders.outbox().backlog(&acme).await.unwrap().events, 2);
 }
 
 #[tokio::test]

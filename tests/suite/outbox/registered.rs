@@ -6,7 +6,7 @@ use std::time::Duration;
 use support::clock::{Clock, with_clock};
 use support::recorder::{Record, recorded_around};
 use table_orm::embedded::EmbeddedStore;
-use table_orm::eventual::Registered;
+use table_orm::eventual::TableRegister;
 use table_orm::outbox::{DispatchReport, Event, HandlerError};
 use table_orm::{DynamicEntity, Error, Repo, ScanPermit, TableName, Tables};
 use tokio::time::sleep;
@@ -18,7 +18,7 @@ fn pointers_table() -> TableName {
 struct Shop {
     tables: Tables,
     orders: Repo<Order>,
-    register: Registered,
+    register: TableRegister,
     record: Record,
     clock: Clock,
 }
@@ -116,8 +116,8 @@ async fn a_partition_whose_events_stay_keeps_one_pointer() {
     let report = shop.orders.outbox().dispatch(&shop.register, broken).await;
     assert_eq!(report.failures.len(), 1);
     assert_eq!(shop.pointers().await.len(), 1);
-    let waiting = shop.orders.outbox().waiting(&shop.register).await.unwrap();
-    assert_eq!((waiting.events, waiting.partitions), (4, 1));
+    let backlog = shop.orders.outbox().backlog(&shop.register).await.unwrap();
+    assert_eq!((backlog.events, backlog.partitions), (4, 1));
     shop.forward(3600);
     assert_eq!(shop.dispatch().await.1.progress.handed_on, 4);
     assert_eq!(shop.pointers().await.len(), 0);

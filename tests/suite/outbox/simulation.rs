@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::dose;
 use table_orm::embedded::EmbeddedStore;
-use table_orm::eventual::Registered;
-use table_orm::layer::{Faults, Retry, Strategy};
+use table_orm::eventual::TableRegister;
+use table_orm::layer::{Faults, Retry, RetryStrategy};
 use table_orm::model::DateTime;
 use table_orm::outbox::{Event, HandlerError};
 use table_orm::store::{Action, Batch, Middleware, Operation, Store, StoreError};
@@ -156,7 +156,7 @@ async fn hand_on(
     seed: u64,
     number: u64,
     delivered: &Delivered,
-    register: Option<&Registered>,
+    register: Option<&TableRegister>,
 ) {
     let random = |round: u64, what: u64| draw(seed, &[100 + number, round, what]);
     for round in 0..12 {
@@ -206,7 +206,7 @@ async fn simulate(seed: u64) -> usize {
     let network = faults.store(store).unwrap();
     let client = async |number: u64| {
         let tables = Tables::new(network.clone());
-        let wait = Strategy::Fixed { retries: 2, wait: Duration::from_millis(300) };
+        let wait = RetryStrategy::Fixed { retries: 2, wait: Duration::from_millis(300) };
         let retry = Retry::new(wait).attempt_timeout(Duration::from_millis(1500)).seed(seed);
         let tables = if number.is_multiple_of(2) { tables.layer(retry).unwrap() } else { tables };
         let orders = tables.on_virtual_time(seed * 100 + number).repo::<Order>();
@@ -240,7 +240,7 @@ async fn simulate(seed: u64) -> usize {
     // The register names all that is left.
     let report = below.outbox().dispatch(&register, last).await.all().unwrap();
     assert_eq!(report.busy, 0, "seed {seed}: {report:?}");
-    assert_eq!(below.outbox().waiting(permit()).await.unwrap().events, 0, "seed {seed}");
+    assert_eq!(below.outbox().backlog(permit()).await.unwrap().events, 0, "seed {seed}");
     let pointers = below_tables.table(register.table().clone()).scan(permit());
     assert_eq!(pointers.collect().await.unwrap(), [], "seed {seed}");
     let mut changes = 0;

@@ -244,14 +244,14 @@ async fn events_count_among_the_operations_of_a_transaction() {
     };
     // 49 rows, 49 events and the number.
     of(49).commit().await.unwrap();
-    assert_eq!(orders.outbox().waiting(&acme).await.unwrap().events, 49);
+    assert_eq!(orders.outbox().backlog(&acme).await.unwrap().events, 49);
     assert_eq!(of(40).room().operations, 100 - 1 - 2 * 40);
     let transaction =
         (100..150).fold(orders.transaction(&acme), |all, number| all.insert(&line(number, 1)));
     let refused = transaction.commit().await.unwrap_err();
     assert!(matches!(refused, Error::TooLarge(_)), "{refused}");
     assert!(refused.to_string().contains("101 operations"), "{refused}");
-    assert_eq!(orders.outbox().waiting(&acme).await.unwrap().events, 49);
+    assert_eq!(orders.outbox().backlog(&acme).await.unwrap().events, 49);
 }
 
 /// An entity with long text, whose events hold it.

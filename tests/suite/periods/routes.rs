@@ -104,7 +104,7 @@ async fn no_write_puts_an_entity_into_the_table_of_another_period() {
     let november = readings.at(instant("2026-11-23"));
     for answer in write_each_way(&november, &reading("2026-10-23", 1)).await {
         let error = answer.unwrap_err();
-        let Error::OtherPeriod(other) = &error else { panic!("{error}") };
+        let Error::PeriodMismatch(other) = &error else { panic!("{error}") };
         assert_eq!(
             (other.table.as_str(), other.period.to_string().as_str()),
             ("readings202611", "202610")
@@ -115,7 +115,7 @@ async fn no_write_puts_an_entity_into_the_table_of_another_period() {
     let (tables, _) = noting(EmbeddedStore::in_memory().unwrap());
     let archive = tables.repo_in::<Reading>(TableName::new("archive").unwrap());
     let error = archive.insert(&reading("2026-10-23", 1)).await.unwrap_err();
-    assert!(matches!(error, Error::OtherPeriod(_)), "{error}");
+    assert!(matches!(error, Error::PeriodMismatch(_)), "{error}");
     assert_eq!(readings.existing().await.unwrap(), []);
 }
 
@@ -126,7 +126,7 @@ async fn a_save_into_another_period_is_refused_and_says_what_to_do() {
     let mut loaded = readings.insert_loaded(&stored).await.unwrap();
     loaded.at = instant("2026-12-01");
     let error = readings.save(&mut loaded).await.unwrap_err();
-    assert!(matches!(error, Error::OtherPeriod(_)), "{error}");
+    assert!(matches!(error, Error::PeriodMismatch(_)), "{error}");
     assert!(error.to_string().contains("insert it with its new time, then delete the old one"));
     assert_eq!(readings.of(&stored).list(Reading::partition("roof")).one().await.unwrap(), stored);
     let update = readings
@@ -134,7 +134,7 @@ async fn a_save_into_another_period_is_refused_and_says_what_to_do() {
         .update(Reading::partition("roof").by_time().at(stored.at), |reading| {
             reading.at = instant("2026-12-01")
         });
-    assert!(matches!(update.await.unwrap_err(), Error::OtherPeriod(_)));
+    assert!(matches!(update.await.unwrap_err(), Error::PeriodMismatch(_)));
     // The way that the error names: the loaded entity still deletes the stored one.
     readings.insert(&loaded).await.unwrap();
     readings.delete(loaded).await.unwrap();
@@ -234,7 +234,7 @@ async fn a_transaction_is_of_one_period_and_of_types_with_periods() {
     sent.take();
     let two =
         roof().insert(&reading("2026-11-25", 3)).insert(&reading("2026-12-01", 4)).commit().await;
-    assert!(matches!(two.unwrap_err(), Error::OtherPeriod(_)));
+    assert!(matches!(two.unwrap_err(), Error::PeriodMismatch(_)));
     let other = roof().insert(&Sensor { sensor: "roof".to_owned() }).commit().await.unwrap_err();
     assert!(matches!(other, Error::Transaction(TransactionError::NoPeriod { .. })), "{other}");
     assert_eq!(sent.take(), Vec::<String>::new());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use support::dose;
 use table_orm::embedded::EmbeddedStore;
-use table_orm::layer::{Faults, Retry, Strategy};
+use table_orm::layer::{Faults, Retry, RetryStrategy};
 use table_orm::store::Store;
 use table_orm::{Error, ScanPermit, Sum, TableEntity, Tables};
 use tokio::time::sleep;
@@ -32,7 +32,7 @@ async fn each_entity_is_written_once_or_handed_back() {
         let below = Tables::new(Arc::clone(&store)).repo::<Sample>();
         below.create_table().await.unwrap();
         let flaky = Faults::mixed(seed).store(store).unwrap();
-        let wait = Strategy::Fixed { retries: 4, wait: Duration::from_millis(300) };
+        let wait = RetryStrategy::Fixed { retries: 4, wait: Duration::from_millis(300) };
         let retry = Retry::new(wait).attempt_timeout(Duration::from_millis(1500)).seed(seed);
         let tables = Tables::new(flaky.clone()).layer(retry.write_id("WriteId")).unwrap();
         let repo = tables.on_virtual_time(seed).repo::<Sample>();

@@ -120,7 +120,7 @@ fn round(seed: u64) -> usize {
         write(&tables, 12..20).await;
         let outbox = tables.repo::<Order>().outbox();
         let handed_on = async {
-            while outbox.waiting(permit()).await.unwrap().events > 0 {
+            while outbox.backlog(permit()).await.unwrap().events > 0 {
                 sleep(Duration::from_millis(20)).await;
             }
         };

@@ -15,7 +15,7 @@ const AT_ONCE: usize = 4;
 /// What [`Accounts::grow`](super::super::Accounts::grow) has moved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Growth {
+pub struct GrowReport {
     /// How many slots, of 1,024.
     pub slots: u32,
     /// How many partitions.
@@ -25,8 +25,8 @@ pub struct Growth {
 }
 
 impl Growing {
-    pub async fn grow(&self) -> Result<Growth, AccountsError> {
-        let mut growth = Growth::default();
+    pub async fn grow(&self) -> Result<GrowReport, AccountsError> {
+        let mut growth = GrowReport::default();
         // What an earlier call began may have been for fewer accounts.
         while self.begin().await? {
             self.move_marked(&mut growth).await?;
@@ -35,7 +35,7 @@ impl Growing {
     }
 
     /// Moves the slots that are marked.
-    async fn move_marked(&self, growth: &mut Growth) -> Result<(), StoreError> {
+    async fn move_marked(&self, growth: &mut GrowReport) -> Result<(), StoreError> {
         let seen = self.map.now().await?;
         // From now on, who reads by an older map gets no answer.
         tokio::time::sleep(GRACE).await;

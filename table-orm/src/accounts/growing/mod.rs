@@ -42,7 +42,7 @@ mod read;
 mod register;
 mod write;
 
-pub use grow::Growth;
+pub use grow::GrowReport;
 
 use super::{Answer, tables};
 use crate::model::TableName;

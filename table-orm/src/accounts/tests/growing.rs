@@ -124,7 +124,7 @@ async fn a_new_account_takes_the_partitions_of_its_slots_and_no_other_row_is_wri
     let rest = pages(&three, rest).await.concat();
     let seen = crate::entity::split_page(&page.body).unwrap().len();
     assert_eq!(rest.len() + seen, partitions.len());
-    assert_eq!(three.grow().await.unwrap(), crate::accounts::Growth::default());
+    assert_eq!(three.grow().await.unwrap(), crate::accounts::GrowReport::default());
 }
 
 #[tokio::test(start_paused = true)]

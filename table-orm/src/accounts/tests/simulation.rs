@@ -8,7 +8,7 @@
 use super::client::{Client, value};
 use super::tampering::{LeftOut, Tampering};
 use super::{memory, name};
-use crate::accounts::{Accounts, Growth};
+use crate::accounts::{Accounts, GrowReport};
 use crate::layer::Faults;
 use crate::model::{Metadata, TableName};
 use crate::query::{KeyRange, RowQuery};
@@ -58,7 +58,7 @@ pub(super) struct Tally {
     pub unknown: u64,
     pub refused: u64,
     pub reads: u64,
-    pub grown: Growth,
+    pub grown: GrowReport,
 }
 
 impl World {

@@ -2,7 +2,7 @@
 
 use super::chaos::Dice;
 use super::mortal::Mortal;
-use crate::eventual::Registered;
+use crate::eventual::TableRegister;
 use crate::layer::{Layer as _, Retry};
 use crate::store::Store;
 use crate::{Repo, Result, TableEntity, Tables};
@@ -30,7 +30,7 @@ pub(crate) trait Written: TableEntity + fmt::Debug + 'static {
 pub(crate) struct Process<E> {
     pub tables: Tables,
     pub repo: Repo<E>,
-    pub register: Registered,
+    pub register: TableRegister,
     pub dice: Dice,
     network: Arc<Mortal>,
 }

@@ -1,7 +1,7 @@
 //! The guard row of a value, and the entity it names.
 
 use crate::entity::{DynamicEntity, read_row};
-use crate::error::{Error, Holder, Rejection, Result};
+use crate::error::{Error, Rejection, Result, UniqueHolder};
 use crate::eventual::eventual_type::EventualType;
 use crate::eventual::unique_value::UniqueValue;
 use crate::model::{ACROSS_GUARD, ETag, Edm, ROW_KEY, TableName};
@@ -158,7 +158,7 @@ impl Guards {
         Error::UniqueViolation {
             unique: self.kind.guard(&value.name).map_or("", |guard| guard.name),
             key: value.partition_key(),
-            holder: Some(Box::new(Holder {
+            holder: Some(Box::new(UniqueHolder {
                 table: table.as_str().to_owned(),
                 partition_key,
                 row_key,

@@ -13,14 +13,14 @@ pub(super) const NEAR: f64 = 0.8;
 const REPORT_EVERY: Duration = Duration::from_secs(60);
 
 /// A partition that was read and written nearly as fast as its target allows:
-/// [`Rate::on_hot_partition`](super::Rate::on_hot_partition).
+/// [`RateLimit::on_hot_partition`](super::RateLimit::on_hot_partition).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HotPartition {
     /// The table, in lower case.
     pub table: String,
     /// A hash of its PartitionKey, 16 hexadecimal digits, the same in every program; or the key itself,
-    /// with [`Rate::show_keys`](super::Rate::show_keys).
+    /// with [`RateLimit::show_keys`](super::RateLimit::show_keys).
     pub partition: String,
     /// Entities of up to 1 KiB, in a second on average over up to ten seconds.
     pub rate: u32,

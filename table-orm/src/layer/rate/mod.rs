@@ -11,7 +11,7 @@
 //!
 //! The rate of the account begins at 2,000 entities a second, which one partition server certainly takes. It
 //! rises by half after every 10 s in which at least half of it was used: 3,000 after 10 s, 10,000 after 40 s,
-//! 20,000 after a minute. After 10 minutes of rest it begins anew. [`Rate::warm`] begins at the full rate.
+//! 20,000 after a minute. After 10 minutes of rest it begins anew. [`RateLimit::warm`] begins at the full rate.
 //!
 //! The service spreads partitions over its servers by their load, within minutes (Calder et al., "Windows Azure
 //! Storage", SOSP 2011, section 5.5). It asks to avoid sudden spikes (service documentation, "Scalability and
@@ -32,7 +32,7 @@
 //! A partition that was asked for four fifths of its rate, on average over 10 s, is reported before the
 //! service throttles it: as an event at level WARN in the target `table_orm` (feature `tracing`), in the
 //! counter `table_orm.partitions.hot` with the label `table` (feature `metrics`), and through
-//! [`Rate::on_hot_partition`]. Reports name a hash of its key.
+//! [`RateLimit::on_hot_partition`]. Reports name a hash of its key.
 //!
 //! # Scans
 //!
@@ -76,10 +76,10 @@ const UNIT: usize = 1024;
 ///
 /// ```
 /// use table_orm::Tables;
-/// use table_orm::layer::{Rate, Retry};
+/// use table_orm::layer::{RateLimit, Retry};
 ///
 /// # fn run() -> table_orm::Result<()> {
-/// let rate = Rate::default().per_account(5_000); // one of four writers
+/// let rate = RateLimit::default().per_account(5_000); // one of four writers
 /// let tables = Tables::in_memory()?.layer(rate)?.layer(Retry::interactive())?;
 /// # Ok(())
 /// # }
@@ -87,14 +87,14 @@ const UNIT: usize = 1024;
 /// ```
 #[derive(Debug, Clone)]
 #[must_use = "settings do nothing until `Tables::layer` or `around`"]
-pub struct Rate {
+pub struct RateLimit {
     account: u32,
     partition: u32,
     is_warm: bool,
     reports: Reports,
 }
 
-impl Default for Rate {
+impl Default for RateLimit {
     fn default() -> Self {
         Self {
             account: ACCOUNT_TARGET,
@@ -105,7 +105,7 @@ impl Default for Rate {
     }
 }
 
-impl Rate {
+impl RateLimit {
     /// Limits by the older targets: 500 entities a second in one partition.
     pub fn older() -> Self {
         Self::default().per_partition(OLDER_PARTITION_TARGET)
@@ -135,10 +135,10 @@ impl Rate {
     ///
     /// ```
     /// use table_orm::Tables;
-    /// use table_orm::layer::Rate;
+    /// use table_orm::layer::RateLimit;
     ///
     /// # fn run() -> table_orm::Result<()> {
-    /// let rate = Rate::default().on_hot_partition(|hot| {
+    /// let rate = RateLimit::default().on_hot_partition(|hot| {
     ///     eprintln!("{} {}: {} of {} a second", hot.table, hot.partition, hot.rate, hot.target);
     /// });
     /// let tables = Tables::in_memory()?.layer(rate)?;
@@ -161,7 +161,7 @@ impl Rate {
     }
 }
 
-impl Layer for Rate {
+impl Layer for RateLimit {
     fn around(self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError> {
         let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
         let most = number(MAX_RATE);

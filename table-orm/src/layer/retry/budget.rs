@@ -8,7 +8,7 @@
 //! call once.
 //!
 //! Throttling costs nothing: it shows that the service is there and protects itself, and
-//! [`Rate`](crate::layer::Rate) slows down by it.
+//! [`RateLimit`](crate::layer::RateLimit) slows down by it.
 
 use crate::store::StoreError;
 use std::sync::{Mutex, MutexGuard, PoisonError};

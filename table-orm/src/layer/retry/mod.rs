@@ -5,7 +5,7 @@
 //!
 //! Transport faults, timeouts, and the statuses 408, 429, 500, 502, 503 and 504; all of these but 408
 //! also when one operation of a transaction failed with them. It never retries another 4xx, 501 or
-//! 505. A credential that returns no token has retried by itself. The wait is the [`Strategy`]'s, or
+//! 505. A credential that returns no token has retried by itself. The wait is the [`RetryStrategy`]'s, or
 //! the service's `Retry-After` where that is longer, up to an hour; the first transport fault is
 //! retried at once. A call whose next wait would pass the deadline fails at once instead. All calls of a
 //! connection share a [budget](Retry::budget) of retries; a [`RetryPolicy`] of your own decides what is
@@ -85,7 +85,7 @@ pub use budget::DEFAULT_BUDGET;
 pub(crate) use classify::is_ambiguous;
 pub use classify::is_transient;
 pub use policy::RetryPolicy;
-pub use strategy::{MAX_RETRIES, MAX_WAIT, Strategy};
+pub use strategy::{MAX_RETRIES, MAX_WAIT, RetryStrategy};
 
 use super::{Layer, LayerError, error};
 use crate::store::Store;
@@ -129,13 +129,13 @@ pub struct Retry {
 /// What decides about retries.
 #[derive(Debug, Clone)]
 enum Decides {
-    Strategy(Strategy),
+    Strategy(RetryStrategy),
     Policy(Arc<dyn RetryPolicy>),
 }
 
 impl Retry {
     /// Retries with a strategy, without timeouts.
-    pub const fn new(strategy: Strategy) -> Self {
+    pub const fn new(strategy: RetryStrategy) -> Self {
         Self::with(Decides::Strategy(strategy))
     }
 
@@ -156,27 +156,27 @@ impl Retry {
         }
     }
 
-    /// Retries for work that somebody waits for: [`Strategy::INTERACTIVE`], 30 s for an attempt (the
+    /// Retries for work that somebody waits for: [`RetryStrategy::INTERACTIVE`], 30 s for an attempt (the
     /// service's own limit for most requests), 60 s for a call.
     pub const fn interactive() -> Self {
-        let mut retry = Self::new(Strategy::INTERACTIVE);
+        let mut retry = Self::new(RetryStrategy::INTERACTIVE);
         retry.attempt = Some(Duration::from_secs(30));
         retry.deadline = Some(Duration::from_secs(60));
         retry
     }
 
-    /// Retries for work in the background: [`Strategy::CLASSIC`], 30 s for an attempt, no deadline. A
+    /// Retries for work in the background: [`RetryStrategy::CLASSIC`], 30 s for an attempt, no deadline. A
     /// request with its retries takes 6 minutes at most, unless the service asks for longer waits; a
     /// write whose answers are lost takes as long once more for each of its rows, to find out whether
     /// it took effect.
     pub const fn classic() -> Self {
-        let mut retry = Self::new(Strategy::CLASSIC);
+        let mut retry = Self::new(RetryStrategy::CLASSIC);
         retry.attempt = Some(Duration::from_secs(30));
         retry
     }
 
     /// Limits one request: after this time it counts as not answered. The time that a
-    /// [`Limit`](super::Limit) or a [`Rate`](super::Rate) below holds it back, or in which it waits for a token of
+    /// [`Limit`](super::Limit) or a [`RateLimit`](super::RateLimit) below holds it back, or in which it waits for a token of
     /// Entra ID, does not count: nobody has been asked yet.
     pub const fn attempt_timeout(mut self, timeout: Duration) -> Self {
         self.attempt = Some(timeout);
@@ -185,7 +185,7 @@ impl Retry {
 
     /// Limits a call with all its requests and the waits between them. A write whose answers were lost gets
     /// as long once more, to read its rows back. The time that a
-    /// [`Limit`](super::Limit) or a [`Rate`](super::Rate) below holds a request back, or in which it waits for a
+    /// [`Limit`](super::Limit) or a [`RateLimit`](super::RateLimit) below holds a request back, or in which it waits for a
     /// token of Entra ID, does not count; [`within`](crate::Within::within) limits the whole of a call.
     pub const fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);

@@ -4,7 +4,7 @@ use crate::store::StoreError;
 use std::fmt;
 use std::time::Duration;
 
-/// Decides what is tried again, and when. [`Strategy`](super::Strategy) has the usual ones.
+/// Decides what is tried again, and when. [`RetryStrategy`](super::RetryStrategy) has the usual ones.
 ///
 /// It decides nothing else. The layer itself finds out whether a write took effect, as the
 /// [module](super) says. These limits hold for every policy: [`MAX_RETRIES`](super::MAX_RETRIES),

@@ -19,7 +19,7 @@ pub const MAX_WAIT: Duration = Duration::from_secs(3600);
 /// How often to retry, and how long to wait before each retry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Strategy {
+pub enum RetryStrategy {
     /// Never retries.
     None,
     /// Waits the same time before each retry.
@@ -47,13 +47,13 @@ pub enum Strategy {
 }
 
 /// Retries what [`is_transient`](super::is_transient).
-impl RetryPolicy for Strategy {
+impl RetryPolicy for RetryStrategy {
     fn wait(&self, fault: &StoreError, retry: u32, spread: f64) -> Option<Duration> {
         if is_transient(fault) { self.wait_before(retry, spread) } else { None }
     }
 }
 
-impl Strategy {
+impl RetryStrategy {
     /// A strategy for work that somebody waits for: 5 retries, after about 0.5, 1.3, 2.9, 6.1 and 12.5 s.
     pub const INTERACTIVE: Self = Self::Exponential {
         retries: 5,
@@ -136,26 +136,26 @@ impl Strategy {
 mod tests {
     use super::*;
 
-    fn bounds(strategy: &Strategy, retry: u32) -> Option<(u128, u128)> {
+    fn bounds(strategy: &RetryStrategy, retry: u32) -> Option<(u128, u128)> {
         let wait = |unit| strategy.wait_before(retry, unit).map(|wait| wait.as_millis());
         Some((wait(0.0)?, wait(1.0)?))
     }
 
     #[test]
     fn waits_follow_the_published_formula() {
-        assert_eq!(bounds(&Strategy::CLASSIC, 1), Some((27_000, 39_000)));
-        assert_eq!(bounds(&Strategy::CLASSIC, 2), Some((75_000, 90_000)));
-        assert_eq!(bounds(&Strategy::CLASSIC, 3), Some((90_000, 90_000)));
-        assert_eq!(bounds(&Strategy::CLASSIC, 4), None);
-        assert_eq!(bounds(&Strategy::INTERACTIVE, 1), Some((420, 580)));
-        assert_eq!(bounds(&Strategy::INTERACTIVE, 2), Some((1_060, 1_540)));
-        assert_eq!(bounds(&Strategy::INTERACTIVE, 5), Some((10_020, 14_980)));
-        assert_eq!(bounds(&Strategy::INTERACTIVE, 6), None);
-        assert_eq!(bounds(&Strategy::None, 1), None);
-        let fixed = Strategy::Fixed { retries: 2, wait: Duration::from_secs(7) };
+        assert_eq!(bounds(&RetryStrategy::CLASSIC, 1), Some((27_000, 39_000)));
+        assert_eq!(bounds(&RetryStrategy::CLASSIC, 2), Some((75_000, 90_000)));
+        assert_eq!(bounds(&RetryStrategy::CLASSIC, 3), Some((90_000, 90_000)));
+        assert_eq!(bounds(&RetryStrategy::CLASSIC, 4), None);
+        assert_eq!(bounds(&RetryStrategy::INTERACTIVE, 1), Some((420, 580)));
+        assert_eq!(bounds(&RetryStrategy::INTERACTIVE, 2), Some((1_060, 1_540)));
+        assert_eq!(bounds(&RetryStrategy::INTERACTIVE, 5), Some((10_020, 14_980)));
+        assert_eq!(bounds(&RetryStrategy::INTERACTIVE, 6), None);
+        assert_eq!(bounds(&RetryStrategy::None, 1), None);
+        let fixed = RetryStrategy::Fixed { retries: 2, wait: Duration::from_secs(7) };
         assert_eq!(bounds(&fixed, 2), Some((7_000, 7_000)));
         assert_eq!(bounds(&fixed, 3), None);
-        let schedule = Strategy::checklist();
+        let schedule = RetryStrategy::checklist();
         for (retry, wait) in [(1, 2_000), (2, 4_000), (3, 10_000), (4, 30_000)] {
             assert_eq!(bounds(&schedule, retry), Some((wait, wait)));
         }
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_longest_strategy_stays_within_its_limit() {
-        let most = Strategy::Exponential {
+        let most = RetryStrategy::Exponential {
             retries: MAX_RETRIES,
             base: MAX_WAIT,
             min: MAX_WAIT,
@@ -179,16 +179,16 @@ mod tests {
     fn zero_and_absurd_strategies_are_rejected() {
         let second = Duration::from_secs(1);
         let exponential =
-            |retries, base, min, max| Strategy::Exponential { retries, base, min, max };
+            |retries, base, min, max| RetryStrategy::Exponential { retries, base, min, max };
         for rejected in [
-            Strategy::Fixed { retries: 0, wait: second },
-            Strategy::Fixed { retries: MAX_RETRIES + 1, wait: second },
-            Strategy::Fixed { retries: 1, wait: Duration::ZERO },
-            Strategy::Fixed { retries: 1, wait: MAX_WAIT + second },
-            Strategy::Schedule(Vec::new()),
-            Strategy::Schedule(vec![second, Duration::ZERO]),
-            Strategy::Schedule(vec![second, MAX_WAIT + second]),
-            Strategy::Schedule(vec![second; 101]),
+            RetryStrategy::Fixed { retries: 0, wait: second },
+            RetryStrategy::Fixed { retries: MAX_RETRIES + 1, wait: second },
+            RetryStrategy::Fixed { retries: 1, wait: Duration::ZERO },
+            RetryStrategy::Fixed { retries: 1, wait: MAX_WAIT + second },
+            RetryStrategy::Schedule(Vec::new()),
+            RetryStrategy::Schedule(vec![second, Duration::ZERO]),
+            RetryStrategy::Schedule(vec![second, MAX_WAIT + second]),
+            RetryStrategy::Schedule(vec![second; 101]),
             exponential(0, second, second, second),
             exponential(1, Duration::ZERO, second, second),
             exponential(1, second, second, Duration::MAX),
@@ -196,9 +196,12 @@ mod tests {
         ] {
             assert!(rejected.check().is_err(), "{rejected:?}");
         }
-        for accepted in
-            [Strategy::None, Strategy::INTERACTIVE, Strategy::CLASSIC, Strategy::checklist()]
-        {
+        for accepted in [
+            RetryStrategy::None,
+            RetryStrategy::INTERACTIVE,
+            RetryStrategy::CLASSIC,
+            RetryStrategy::checklist(),
+        ] {
             assert_eq!(accepted.check(), Ok(()));
         }
     }

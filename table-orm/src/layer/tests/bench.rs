@@ -3,7 +3,7 @@
 use super::table;
 use crate::dose::dose;
 use crate::embedded::EmbeddedStore;
-use crate::layer::{FaultStore, Faults, Layer, Retry, Strategy};
+use crate::layer::{FaultStore, Faults, Layer, Retry, RetryStrategy};
 use crate::model::{ETag, Metadata};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{Action, Batch, ErrorCode, IfMatch, Operation, Store, StoreError, StoredRow};
@@ -67,7 +67,7 @@ impl Bench {
         let flaky = faults.store(Arc::new(embedded)).unwrap();
         // Every third seed retries only briefly, so that calls end in the middle.
         let retry = match seed % 3 {
-            0 => Retry::new(Strategy::Fixed { retries: 2, wait: Duration::from_millis(300) })
+            0 => Retry::new(RetryStrategy::Fixed { retries: 2, wait: Duration::from_millis(300) })
                 .attempt_timeout(Duration::from_millis(1500)),
             _ => Retry::interactive().attempt_timeout(Duration::from_secs(3)),
         };

@@ -4,7 +4,7 @@
 use super::bench::{below, for_seeds, insert, merge, operation, replace};
 use super::table;
 use crate::embedded::EmbeddedStore;
-use crate::layer::{Faults, Layer, Retry, Strategy};
+use crate::layer::{Faults, Layer, Retry, RetryStrategy};
 use crate::model::{DateTime, ETag, Metadata, TIMESTAMP, TableName};
 use crate::store::{
     Action, Batch, ErrorCode, IfMatch, Middleware, Operation, Store, StoreError, StoredRow,
@@ -132,7 +132,7 @@ fn client(service: &Service, seed: u64) -> Arc<dyn Store> {
     let faults = Faults::seeded(seed).lost_replies(0.3).errors_after(0.1).lost_requests(0.1);
     let flaky = faults.around(Arc::new(service.clone())).unwrap();
     let wait = Duration::from_millis(300);
-    Retry::new(Strategy::Fixed { retries: 3, wait }).seed(seed).around(flaky).unwrap()
+    Retry::new(RetryStrategy::Fixed { retries: 3, wait }).seed(seed).around(flaky).unwrap()
 }
 
 /// One row's write, guarded by the version that was read, if any.
@@ -224,7 +224,7 @@ fn a_lost_answer_is_never_misjudged_whatever_the_clocks_say() {
 async fn lose_an_answer(service: &Service, operations: Vec<Operation>) -> Result<(), ErrorCode> {
     let names: Vec<_> = operations.iter().map(name).collect();
     let flaky = Faults::seeded(1).lost_replies(1.0).store(Arc::new(service.clone())).unwrap();
-    let retry = Retry::new(Strategy::Fixed { retries: 2, wait: Duration::from_secs(1) });
+    let retry = Retry::new(RetryStrategy::Fixed { retries: 2, wait: Duration::from_secs(1) });
     let store = retry.around(Arc::new(flaky.clone())).unwrap();
     let until_done = async {
         while !names.iter().all(|name| service.did(name)) {

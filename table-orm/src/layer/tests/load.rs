@@ -4,7 +4,7 @@ use super::bench::insert;
 use super::script::{Answer, Script, failed};
 use super::table;
 use crate::embedded::EmbeddedStore;
-use crate::layer::{Layer, LayerError, Limit, Rate};
+use crate::layer::{Layer, LayerError, Limit, RateLimit};
 use crate::model::Metadata;
 use crate::store::{Batch, ErrorCode, Store, StoreError};
 use std::sync::Arc;
@@ -67,7 +67,7 @@ async fn a_dropped_request_releases_its_permit() {
 #[tokio::test(start_paused = true)]
 async fn entities_pass_at_the_rate_of_their_partition() {
     let script = Script::new([]);
-    let store = around(Rate::default().per_partition(100), &script);
+    let store = around(RateLimit::default().per_partition(100), &script);
     let start = Instant::now();
     for _ in 0..5 {
         let operations = (0..100).map(|row| insert(&row.to_string(), 1)).collect();
@@ -84,7 +84,7 @@ async fn entities_pass_at_the_rate_of_their_partition() {
 #[tokio::test(start_paused = true)]
 async fn a_throttled_partition_is_slowed_down() {
     let script = Script::new([failed(ErrorCode::SERVER_BUSY)]);
-    let store = around(Rate::default().per_partition(10), &script);
+    let store = around(RateLimit::default().per_partition(10), &script);
     assert!(store.write(&table(), "p", insert("r", 1)).await.is_err());
     let start = Instant::now();
     for _ in 0..10 {
@@ -101,7 +101,7 @@ async fn rows_that_a_query_looks_at_count() {
     for row in 0..200 {
         embedded.write(&table(), "p", insert(&format!("{row:03}"), 1)).await.unwrap();
     }
-    let rate = Rate::default().per_partition(100);
+    let rate = RateLimit::default().per_partition(100);
     let store = rate.around(Arc::new(embedded)).unwrap();
     let keys = crate::query::KeyRange {
         partition: crate::query::Span::Exact("p".into()),
@@ -121,7 +121,7 @@ async fn no_retry_after_holds_back_other_requests_for_more_than_half_a_minute() 
         ..StoreError::new(ErrorCode::SERVER_BUSY, "")
     };
     let script = Script::new([Answer::Failed(busy)]);
-    let store = around(Rate::default(), &script);
+    let store = around(RateLimit::default(), &script);
     store.write(&table(), "p", insert("r", 1)).await.unwrap_err();
     store.write(&table(), "p", insert("r", 1)).await.unwrap();
     assert!((30_000..31_000).contains(&script.times()[1]), "{:?}", script.times());
@@ -140,20 +140,20 @@ fn invalid_settings_are_rejected() {
         assert!(matches!(error, Err(LayerError::Number { .. })), "{limit:?}");
     }
     for rate in [
-        Rate::default().per_account(0),
-        Rate::default().per_account(u32::MAX),
-        Rate::default().per_partition(0),
+        RateLimit::default().per_account(0),
+        RateLimit::default().per_account(u32::MAX),
+        RateLimit::default().per_partition(0),
     ] {
         let error = rate.clone().around(script()).map(drop);
         assert!(matches!(error, Err(LayerError::Number { .. })), "{rate:?}");
     }
-    super::bench::paused(async { assert!(Rate::older().around(Script::new([])).is_ok()) });
+    super::bench::paused(async { assert!(RateLimit::older().around(Script::new([])).is_ok()) });
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_request_dropped_while_it_waits_takes_nothing_from_others() {
     let script = Script::new((0..4).map(|_| Answer::Done));
-    let store = around(Rate::default().per_partition(1), &script);
+    let store = around(RateLimit::default().per_partition(1), &script);
     let table = table();
     let write = || store.write(&table, "p", insert("r", 1));
     write().await.unwrap();

@@ -2,7 +2,7 @@
 
 use super::script::{Answer, Script, failed, lost, status};
 use super::table;
-use crate::layer::{Layer, Retry, Strategy};
+use crate::layer::{Layer, Retry, RetryStrategy};
 use crate::model::Metadata;
 use crate::store::{ErrorCode, Store, StoreError};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ async fn reads(retry: Retry, answers: impl Iterator<Item = Answer>) -> (usize, V
 }
 
 fn retry() -> Retry {
-    Retry::new(Strategy::Fixed { retries: 5, wait: Duration::from_millis(100) })
+    Retry::new(RetryStrategy::Fixed { retries: 5, wait: Duration::from_millis(100) })
 }
 
 #[tokio::test(start_paused = true)]

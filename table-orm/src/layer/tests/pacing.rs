@@ -3,7 +3,7 @@
 use super::bench::insert;
 use super::script::Script;
 use super::table;
-use crate::layer::{HotPartition, Layer, Rate};
+use crate::layer::{HotPartition, Layer, RateLimit};
 use crate::model::{Continuation, Metadata};
 use crate::query::{Comparison, Filter, KeyRange, RowQuery, Span};
 use crate::store::{Action, Middleware, Operation, Page, Store, StoreError};
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::Instant;
 
-fn around(rate: Rate, store: impl Store + 'static) -> Arc<dyn Store> {
+fn around(rate: RateLimit, store: impl Store + 'static) -> Arc<dyn Store> {
     rate.around(Arc::new(store)).unwrap()
 }
 
@@ -23,7 +23,7 @@ fn partition(key: &str) -> RowQuery {
 
 #[tokio::test(start_paused = true)]
 async fn a_row_counts_at_least_one_for_each_kib() {
-    let store = around(Rate::default().per_partition(10), Script::new([]));
+    let store = around(RateLimit::default().per_partition(10), Script::new([]));
     let start = Instant::now();
     let body = format!("{{\"V\":\"{}\"}}", "x".repeat(20 * 1024)).into();
     let large = Operation { row_key: "r".into(), action: Action::Insert(body) };
@@ -56,7 +56,7 @@ async fn a_filtered_page_that_is_short_counts_as_a_full_one() {
     let full = || RowQuery { top: Some(1), ..filtered() };
     let last = || RowQuery { continuation: Some(Continuation::default()), ..filtered() };
     for (query, seconds) in [(filtered(), 10), (partition("p"), 0), (full(), 0), (last(), 0)] {
-        let store = around(Rate::default().per_partition(100), Silent(Script::new([])));
+        let store = around(RateLimit::default().per_partition(100), Silent(Script::new([])));
         let start = Instant::now();
         store.query(&query).await.unwrap();
         store.get(&table(), "p", "r", None, Metadata::None).await.unwrap();
@@ -67,7 +67,7 @@ async fn a_filtered_page_that_is_short_counts_as_a_full_one() {
 #[tokio::test(start_paused = true)]
 async fn an_account_begins_with_what_one_server_takes_and_reaches_its_target_in_a_minute() {
     for (warm, minute) in [(false, 380_000..430_000), (true, 1_190_000..1_220_000)] {
-        let rate = if warm { Rate::default().warm() } else { Rate::default() };
+        let rate = if warm { RateLimit::default().warm() } else { RateLimit::default() };
         let store = around(rate.per_partition(1_000_000), Script::new([]));
         let start = Instant::now();
         let mut written = 0_u32;
@@ -89,7 +89,7 @@ async fn a_partition_near_its_target_is_reported_once_a_minute_by_a_hash() {
         let reports = Arc::clone(reports);
         move |hot: &HotPartition| reports.lock().unwrap().push(hot.clone())
     };
-    let rate = || Rate::default().per_partition(100).on_hot_partition(keep(&reports));
+    let rate = || RateLimit::default().per_partition(100).on_hot_partition(keep(&reports));
     let run = async |store: &Arc<dyn Store>, each: u64, seconds: u64| {
         let start = Instant::now();
         while start.elapsed() < Duration::from_secs(seconds) {
@@ -115,7 +115,7 @@ async fn a_partition_near_its_target_is_reported_once_a_minute_by_a_hash() {
 async fn the_service_throttles_no_pages_of_a_partition_that_is_read_at_its_target() {
     let keys = KeySet::new((0..30_000).map(|row| ("p".to_owned(), format!("{row:06}"))));
     let service = FakeService::new(keys, ServiceSettings::default().with_targets());
-    let store = around(Rate::default(), service.clone());
+    let store = around(RateLimit::default(), service.clone());
     let mut query = RowQuery { top: Some(500), ..partition("p") };
     loop {
         let page = store.query(&query).await.unwrap();

@@ -3,7 +3,7 @@
 use super::script::{Answer, Script, failed, lost, row, status};
 use super::table;
 use crate::error::{Error, Rejection};
-use crate::layer::{Layer, LayerError, Retry, Strategy};
+use crate::layer::{Layer, LayerError, Retry, RetryStrategy};
 use crate::model::{ETag, Metadata, PARCEL_START};
 use crate::property::{chunk_key, chunk_of};
 use crate::store::{Action, Batch, ErrorCode, IfMatch, Operation, Store, StoreError, StoredRow};
@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout};
 const SECOND: Duration = Duration::from_secs(1);
 
 fn fixed(retries: u32) -> Retry {
-    Retry::new(Strategy::Fixed { retries, wait: SECOND })
+    Retry::new(RetryStrategy::Fixed { retries, wait: SECOND })
 }
 
 fn around(retry: Retry, script: &Arc<Script>) -> Arc<dyn Store> {
@@ -70,7 +70,7 @@ async fn the_last_fault_is_the_error_when_retries_run_out() {
     let script = Script::new([503, 502, 504].map(status));
     assert_eq!(get(fixed(2), &script).await.unwrap_err().status, 504);
     let script = Script::new([503].map(status));
-    assert_eq!(get(Retry::new(Strategy::None), &script).await.unwrap_err().status, 503);
+    assert_eq!(get(Retry::new(RetryStrategy::None), &script).await.unwrap_err().status, 503);
     assert_eq!(script.times(), [0]);
 }
 
@@ -232,7 +232,7 @@ fn invalid_settings_are_rejected() {
         Retry::interactive().deadline(Duration::ZERO),
         Retry::interactive().deadline(Duration::MAX),
         Retry::interactive().attempt_timeout(Duration::ZERO),
-        Retry::new(Strategy::None).attempt_timeout(Duration::MAX),
+        Retry::new(RetryStrategy::None).attempt_timeout(Duration::MAX),
         fixed(0),
         fixed(1).write_id("RowKey"),
     ] {
@@ -331,7 +331,7 @@ async fn a_delete_that_finds_nothing_after_a_lost_answer_is_ambiguous() {
 #[tokio::test(start_paused = true)]
 async fn a_lost_answer_without_retries_is_ambiguous_too() {
     let script = Script::new([lost(), Answer::Row(None)]);
-    let none = Retry::new(Strategy::None).write_id("WriteId");
+    let none = Retry::new(RetryStrategy::None).write_id("WriteId");
     let error = write(none, &script, insert("r")).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::AMBIGUOUS_WRITE);
     assert!(error.ambiguity().unwrap().answer.is_none());
@@ -380,6 +380,6 @@ async fn creating_a_table_whose_answer_was_lost_is_ambiguous_when_it_exists() {
     let error = around(fixed(5), &script).create_table(&table()).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::AMBIGUOUS_WRITE);
     let script = Script::new([status(503)]);
-    let error = around(Retry::new(Strategy::None), &script).delete_table(&table()).await;
+    let error = around(Retry::new(RetryStrategy::None), &script).delete_table(&table()).await;
     assert_eq!(error.unwrap_err().code, ErrorCode::AMBIGUOUS_WRITE, "503 of a stranger");
 }

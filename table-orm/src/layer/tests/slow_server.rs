@@ -2,7 +2,7 @@
 
 use super::table;
 use crate::embedded::EmbeddedStore;
-use crate::layer::{Limit, Rate, Retry, Strategy};
+use crate::layer::{Limit, RateLimit, Retry, RetryStrategy};
 use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use crate::tables::{Tables, TablesBuilder};
 use crate::testing::{FakeService, KeySet, ServiceSettings};
@@ -118,7 +118,7 @@ async fn a_service_that_slows_down_with_each_request_in_flight_gets_few_at_once(
         ..ServiceSettings::default()
     };
     let service = FakeService::new(keys, settings);
-    let attempts = Retry::new(Strategy::None).attempt_timeout(Duration::from_secs(20));
+    let attempts = Retry::new(RetryStrategy::None).attempt_timeout(Duration::from_secs(20));
     let tables = Tables::builder(service.clone()).rate(None).retry(attempts).build().unwrap();
     let tables = tables.table(table());
     let pages = stream::iter(0..400).map(|page| {
@@ -139,7 +139,7 @@ async fn a_fast_service_is_not_held_back() {
     let keys = KeySet::new((0..4000).map(|row| ("race".to_owned(), format!("{row:06}"))));
     let latency = (Duration::from_millis(10), Duration::from_millis(25));
     let service = FakeService::new(keys, ServiceSettings { latency, ..Default::default() });
-    let tables = Tables::builder(service.clone()).rate(Rate::default()).build().unwrap();
+    let tables = Tables::builder(service.clone()).rate(RateLimit::default()).build().unwrap();
     let tables = tables.table(table());
     let start = Instant::now();
     let gets = stream::iter(0..4000).map(|row| {

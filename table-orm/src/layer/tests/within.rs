@@ -3,7 +3,7 @@
 use super::script::{Answer, Script, failed, lost};
 use super::table;
 use crate::error::{DeadlineExceeded, Error};
-use crate::layer::{Layer, Limit, Rate, Retry, Strategy};
+use crate::layer::{Layer, Limit, RateLimit, Retry, RetryStrategy};
 use crate::store::{ErrorCode, Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use crate::tables::Tables;
 use crate::{DynamicEntity, Within as _};
@@ -64,7 +64,7 @@ async fn a_write_that_still_waits_for_a_limit_or_a_rate_has_no_effect() {
     let (_, late_call) = join(insert(&limited, "first"), late(&limited)).await;
     assert!(late_call.wrote_nothing(), "{late_call:?}");
     let script = Script::new([]);
-    let paced = tables(&script).layer(Rate::default().per_partition(1)).unwrap();
+    let paced = tables(&script).layer(RateLimit::default().per_partition(1)).unwrap();
     for row in 0..5 {
         let soon = insert(&paced, &row.to_string()).within(SECOND / 10).await;
         assert!(row == 0 || matches!(soon, Err(Error::Deadline(late)) if late.wrote_nothing()));
@@ -74,7 +74,7 @@ async fn a_write_that_still_waits_for_a_limit_or_a_rate_has_no_effect() {
 
 #[tokio::test(start_paused = true)]
 async fn a_write_that_waits_for_its_retry_is_as_its_attempts_were() {
-    let slowly = Retry::new(Strategy::Fixed { retries: 3, wait: 9 * SECOND });
+    let slowly = Retry::new(RetryStrategy::Fixed { retries: 3, wait: 9 * SECOND });
     for (answer, may_have_written) in [
         (failed(ErrorCode::SERVER_BUSY), false),
         (failed(ErrorCode::INTERNAL_ERROR), true),
@@ -122,7 +122,7 @@ async fn a_call_of_several_requests_counts_those_that_took_effect() {
 async fn time_that_a_limit_holds_a_request_back_is_no_time_of_the_service() {
     // Ten requests of 5 s, one at a time, behind retries that give an attempt 6 s and a call 7 s.
     let script = Script::new((0..10).map(|_| after(5, Answer::Done)));
-    let retry = Retry::new(Strategy::None).attempt_timeout(6 * SECOND).deadline(7 * SECOND);
+    let retry = Retry::new(RetryStrategy::None).attempt_timeout(6 * SECOND).deadline(7 * SECOND);
     let store = Limit::in_flight(1).around(Arc::clone(&script) as Arc<dyn Store>).unwrap();
     let tables = Tables::new(retry.around(store).unwrap());
     let calls = (0..10).map(|row| {

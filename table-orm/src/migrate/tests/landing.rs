@@ -5,7 +5,7 @@ use super::watch::keys;
 use crate::embedded::EmbeddedStore;
 use crate::error::{ErrorKind, MigrationError};
 use crate::eventual::tests::chaos::on_virtual_time;
-use crate::migrate::{Form, Migrating};
+use crate::migrate::{Migrating, StoredForm};
 use crate::model::{ETag, PARCEL_START, TableName};
 use crate::store::{Batch, ErrorCode, Middleware, Store, StoreError};
 use crate::{Error, Result, Tables};
@@ -62,7 +62,7 @@ fn a_call_that_meets_a_parcel_waits_for_a_store_that_does_not_answer() -> Result
         let changed = client.update(&key, |away| away.stamps().0.push('b')).await?;
         assert_eq!((changed.clone().stamps().0.as_str(), store.landings.load(Relaxed)), ("ab", 0));
         let held = client.load(&key).await?.expect("it is stored");
-        assert_eq!(held.form(), Form::New);
+        assert_eq!(held.form(), StoredForm::New);
         Ok(())
     })
 }

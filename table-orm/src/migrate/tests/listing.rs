@@ -15,7 +15,7 @@ use crate::eventual::tests::chaos::{
 use crate::layer::{FaultStore, Faults};
 use crate::migrate::marker::Marker;
 use crate::migrate::old_place::canonical_key;
-use crate::migrate::{Form, Migrates, Migrating};
+use crate::migrate::{Migrates, Migrating, StoredForm};
 use crate::model::{Edm, MOVED_TO, TableName, order};
 use crate::plan::CanonicalKey;
 use crate::query::ScanPermit;
@@ -108,7 +108,7 @@ struct Client<E: Migrates> {
 impl<E: Listed> Client<E> {
     fn start(seed: u64, number: u64, network: &FaultStore, truths: &Truths) -> Self {
         let dice = Dice::of(seed, number);
-        let form = if number.is_multiple_of(2) { Form::New } else { Form::Old };
+        let form = if number.is_multiple_of(2) { StoredForm::New } else { StoredForm::Old };
         let tables = Tables::new(Arc::new(network.clone())).on_virtual_time(dice.seed());
         let migrating = tables.migrating::<E>().unwrap().inserting(form);
         Self { migrating, number, dice, truths: Arc::clone(truths) }

@@ -14,7 +14,7 @@ use crate::eventual::tests::chaos::{Dice, LATEST, Observer, at_once, network, on
 use crate::layer::{FaultStore, Faults, Layer as _, Retry};
 use crate::migrate::located::Located;
 use crate::migrate::migrating::Migrating;
-use crate::migrate::{Form, Held, ManyFailure};
+use crate::migrate::{ManyFailure, MigratingLoaded, StoredForm};
 use crate::model::TableName;
 use crate::plan::CanonicalKey;
 use crate::query::{KeyRange, Span};
@@ -114,7 +114,7 @@ impl<E: Subject> Client<E> {
         } else {
             store
         };
-        let form = if version >= 2 { Form::New } else { Form::Old };
+        let form = if version >= 2 { StoredForm::New } else { StoredForm::Old };
         let tables = Tables::new(store).on_virtual_time(dice.seed());
         let migrating = tables.migrating::<E>().unwrap().inserting(form);
         let merges = retries || !some_retry;
@@ -496,7 +496,7 @@ pub(super) enum AnyLoaded<E: Subject> {
     Old(Loaded<E::Old>),
     /// By a client that knows the new form only.
     New(Loaded<E>),
-    Any(Held<E>),
+    Any(MigratingLoaded<E>),
 }
 
 /// The entity of a loaded one.

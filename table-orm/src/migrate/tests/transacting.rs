@@ -5,7 +5,7 @@ use super::simulation::{AnyLoaded, Client, Wrong, stamp_of, stamped};
 use super::subjects::Subject;
 use super::watch::keys;
 use crate::error::{Error, Result};
-use crate::migrate::Held;
+use crate::migrate::MigratingLoaded;
 use crate::migrate::together::{Change, Together, What};
 use crate::migrate::transaction_with::{MigratingScope, MigratingTransactionWith};
 use std::sync::Mutex;
@@ -26,7 +26,7 @@ impl<E: Subject> Client<E> {
         for number in numbers {
             let since = lock(&self.history).mark(number);
             let stamp = format!("{stamp}.{number}");
-            let held = |what, held: Held<E>| Change::Held(what, Box::new(held));
+            let held = |what, held: MigratingLoaded<E>| Change::Held(what, Box::new(held));
             changes.push(match self.load(number, since).await? {
                 Some(AnyLoaded::Any(mut loaded)) => match self.dice.below(5) {
                     0 => {

@@ -47,8 +47,8 @@ fn the_lag_is_the_time_from_the_write_of_the_oldest_event_to_the_call_that_finds
             insert(&orders, "init", 1).await;
             sleep(5 * SECOND).await;
             let permit = || ScanPermit::because("test");
-            let waiting = orders.outbox().waiting(permit()).await.unwrap();
-            assert_eq!((waiting.events, waiting.oldest), (3, Some(12 * SECOND)));
+            let backlog = orders.outbox().backlog(permit()).await.unwrap();
+            assert_eq!((backlog.events, backlog.oldest), (3, Some(12 * SECOND)));
             let DispatchProgress { handed_on, lag, .. } =
                 orders.outbox().dispatch(permit(), take).await.all().unwrap();
             assert_eq!((handed_on, lag), (3, Some(12 * SECOND)));

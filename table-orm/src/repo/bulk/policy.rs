@@ -2,8 +2,8 @@
 
 use super::chunk::Chunk;
 use crate::entity::{
-    EntityRows, Invalid, OtherPeriod, TableEntity, check_period, has_across, has_eventual_rows,
-    reaches_across, writes_blind,
+    EntityRows, InvalidEntity, PeriodMismatch, TableEntity, check_period, has_across,
+    has_eventual_rows, reaches_across, writes_blind,
 };
 use crate::error::Result;
 use crate::eventual::{Intents, Settling};
@@ -19,7 +19,7 @@ pub(in crate::repo) struct BatchPolicy<E> {
     /// its rows.
     pub operations: fn(&E) -> Result<Batch>,
     /// Whether an entity belongs in the table.
-    place: fn(&E, &TableName) -> Result<(), OtherPeriod>,
+    place: fn(&E, &TableName) -> Result<(), PeriodMismatch>,
     /// For types with rows or values in other partitions.
     pub due: Option<OtherPartitions<E>>,
     /// How each entity is sent by itself, when its operations depend on what is stored.
@@ -35,7 +35,7 @@ pub(in crate::repo) struct OtherPartitions<E> {
 }
 
 /// Adds what the write of an entity makes due.
-type Due<E> = fn(&TableClient, &E, &mut Intents) -> Result<(), Invalid>;
+type Due<E> = fn(&TableClient, &E, &mut Intents) -> Result<(), InvalidEntity>;
 
 /// A write that reads first, as one of many.
 pub(in crate::repo) struct Individually<E> {
@@ -55,7 +55,7 @@ impl<E> BatchPolicy<E> {
     }
 
     /// The same for entities that belong in the table of their period.
-    fn placed(self, place: fn(&E, &TableName) -> Result<(), OtherPeriod>) -> Self {
+    fn placed(self, place: fn(&E, &TableName) -> Result<(), PeriodMismatch>) -> Self {
         Self { place, ..self }
     }
 
@@ -69,7 +69,7 @@ impl<E> BatchPolicy<E> {
 
     /// The transaction that writes an entity, measured together with what it adds to an intent.
     pub fn measured(&self, client: &TableClient, entity: &E) -> Result<MeasuredBatch> {
-        (self.place)(entity, &client.table).map_err(Invalid::from)?;
+        (self.place)(entity, &client.table).map_err(InvalidEntity::from)?;
         let operations = (self.operations)(entity)?;
         let Some(others) = &self.due else { return Ok(client.measure(operations)) };
         let mut intents = Intents::default();
@@ -85,7 +85,7 @@ impl<E> BatchPolicy<E> {
     }
 
     /// The intents of a transaction that writes these entities.
-    pub fn intents(&self, client: &TableClient, entities: &[E]) -> Result<Intents, Invalid> {
+    pub fn intents(&self, client: &TableClient, entities: &[E]) -> Result<Intents, InvalidEntity> {
         let mut intents = Intents::default();
         if let Some(OtherPartitions { add, .. }) = &self.due {
             entities.iter().try_for_each(|entity| add(client, entity, &mut intents))?;

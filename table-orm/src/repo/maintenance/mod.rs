@@ -6,17 +6,18 @@
 mod backfill;
 mod canonical_pages;
 mod deletes;
+mod drop_eventual_row;
 mod drop_row;
 pub(super) mod eventual_rows;
 mod guards;
 pub(super) mod repair;
-mod retire;
 mod rewrite;
 pub(super) mod verify;
 
 pub use backfill::{Backfill, BackfillProgress, BackfillReport};
 pub(crate) use canonical_pages::CanonicalPages;
 pub(crate) use deletes::Deletes;
+pub use drop_eventual_row::{DropEventualRow, DropEventualRowReport};
 pub use drop_row::{
     DropRow, DropRowProgress, DropRowReport, FormerRow, FormerRowError, KeptReason, KeptRow,
     MAX_KEPT_ROWS,
@@ -24,7 +25,6 @@ pub use drop_row::{
 pub(crate) use drop_row::{FormerMarks, FormerProperties};
 pub(super) use eventual_rows::{EventualRowKeys, settle};
 pub use repair::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
-pub use retire::{Retire, RetiredRows};
 pub use rewrite::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
 pub use verify::{
     Finding, Problem, RowLocation, Verify, VerifyEventual, VerifyGuards, VerifyReport,

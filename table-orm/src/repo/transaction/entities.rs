@@ -3,7 +3,8 @@
 use super::required::Required;
 use super::writes::{Writes, Written, complete, requirement};
 use crate::entity::{
-    AsLoaded, EntityRows, Invalid, Loaded, TableEntity, merges_blind, patches_blind, writes_blind,
+    AsLoaded, EntityRows, InvalidEntity, Loaded, TableEntity, merges_blind, patches_blind,
+    writes_blind,
 };
 use crate::error::TransactionError;
 use crate::eventual::{Intents, delete_batch};
@@ -115,7 +116,7 @@ impl<'a> Writes<'a> {
     }
 
     /// Adds what a write makes due in other partitions.
-    fn due(&mut self, add: impl FnOnce(&mut Intents, &TableClient) -> Result<(), Invalid>) {
+    fn due(&mut self, add: impl FnOnce(&mut Intents, &TableClient) -> Result<(), InvalidEntity>) {
         if let Err(invalid) = add(&mut self.intents, &self.client) {
             self.fail(invalid);
         }
@@ -133,7 +134,7 @@ impl<'a> Writes<'a> {
 }
 
 /// The requirement that a loaded entity is unchanged.
-fn required<E: TableEntity>(loaded: &Loaded<E>) -> Result<Batch, Invalid> {
+fn required<E: TableEntity>(loaded: &Loaded<E>) -> Result<Batch, InvalidEntity> {
     let EntityRows { partition_key, rows } = loaded.stored_rows()?;
     // The canonical row comes first.
     let row_key = rows.into_iter().next().map(|row| row.row_key).unwrap_or_default();

@@ -4,7 +4,7 @@ use super::scan::Scan;
 use crate::error::Result;
 use crate::model::{PARTITION_KEY, ROW_KEY};
 use crate::query::{KeyRange, RowQuery, Span};
-use crate::repo::Explained;
+use crate::repo::Explanation;
 use crate::scan::engine::{Alive, Position, ReadRows, bounds, whose_rows};
 
 /// What was counted over all pages of a scan.
@@ -22,7 +22,7 @@ impl<T, R> Scan<T, R> {
     ///
     /// The service leaves out rows by the filter, and by the RowKey: a scan of entities asks only for
     /// RowKeys that their canonical rows can have. It reads and bills all of them. So without a filter, the
-    /// [density](Explained::density) is the share of canonical rows, and `transactions_unfiltered` counts a scan of
+    /// [density](Explanation::density) is the share of canonical rows, and `transactions_unfiltered` counts a scan of
     /// rows of all kinds.
     ///
     /// ```
@@ -51,7 +51,7 @@ impl<T, R> Scan<T, R> {
     ///
     /// # Errors
     /// As [`count`](Self::count).
-    pub async fn explain(&self) -> Result<Explained> {
+    pub async fn explain(&self) -> Result<Explanation> {
         let scan = Self { limit: None, skip: None, ..self.clone().without_checkpoint() };
         let whole = scan.whole();
         let matching = scan.counted().await?;
@@ -59,7 +59,7 @@ impl<T, R> Scan<T, R> {
             Some(whole) => whole.counted().await?,
             None => matching,
         };
-        Ok(Explained {
+        Ok(Explanation {
             in_range: range.rows,
             matching: matching.own,
             transactions: matching.requests,

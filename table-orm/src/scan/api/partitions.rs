@@ -1,7 +1,7 @@
 //! The partitions that a typed scan reads.
 
 use super::scan::Scan;
-use crate::entity::{Invalid, Query, ReadRow as _, Row, TableEntity, partition_at};
+use crate::entity::{InvalidEntity, Query, ReadRow as _, Row, TableEntity, partition_at};
 use crate::key::{KeyError, KeyFault};
 use crate::query::{Span, class};
 use std::ops::{Bound, RangeBounds};
@@ -43,7 +43,7 @@ impl<T, R: Row> Scan<T, R> {
         let bounds = key_of(partitions.start_bound())
             .and_then(|start| Ok((start, key_of(partitions.end_bound())?)));
         self.query = self.query.and_then(|mut query| {
-            query.keys.partition = bounds.and_then(span::<P>).map_err(Invalid::from)?;
+            query.keys.partition = bounds.and_then(span::<P>).map_err(InvalidEntity::from)?;
             Ok(query)
         });
         self

@@ -1,7 +1,8 @@
 //! A scan and its options.
 
 use crate::entity::{
-    BorrowedFrom, DynamicEntity, FromRow, Invalid, OwnRows, ReadRow, Row, RowHead, SkipUnreadable,
+    BorrowedFrom, DynamicEntity, FromRow, InvalidEntity, OwnRows, ReadRow, Row, RowHead,
+    SkipUnreadable,
 };
 use crate::error::Result;
 use crate::model::{Metadata, SYSTEM_PROPERTIES, TableName};
@@ -95,7 +96,7 @@ pub struct Scan<T, R = Untyped> {
     /// Which rows it reads.
     pub(in crate::scan) own: OwnRows,
     /// Its partition span is the range of the options, without the prefix.
-    pub(in crate::scan) query: Result<RowQuery, Invalid>,
+    pub(in crate::scan) query: Result<RowQuery, InvalidEntity>,
     pub(in crate::scan) prefix: String,
     pub(in crate::scan) page_size: Option<usize>,
     pub(in crate::scan) splitter: Splitter,
@@ -395,7 +396,7 @@ impl<T, R> Scan<T, R> {
             && self.query.as_ref().is_ok_and(is_whole)
     }
 
-    pub(super) fn keep(mut self, filter: Result<Filter, Invalid>) -> Self {
+    pub(super) fn keep(mut self, filter: Result<Filter, InvalidEntity>) -> Self {
         self.query = self.query.and_then(|query| Ok(query.and(filter?)));
         self
     }
@@ -449,7 +450,7 @@ impl<T, R: Row> Scan<T, R> {
     /// A row that lacks a property matches no comparison with it, and every negated one.
     pub fn filter<I: IntoCondition>(self, condition: impl FnOnce(R::Columns) -> I) -> Self {
         let entity = self.entity;
-        let filter = condition(R::COLUMNS).into_condition().of(entity).map_err(Invalid::from);
+        let filter = condition(R::COLUMNS).into_condition().of(entity).map_err(InvalidEntity::from);
         self.keep(filter)
     }
 
@@ -513,7 +514,7 @@ impl Scan<DynamicEntity> {
     /// filter saves transfer, not reading. Rows must match every filter. All filters together may hold
     /// 12 comparisons.
     pub fn filter(self, filter: Filter) -> Self {
-        let filter = Condition::from(filter).of(self.entity).map_err(Invalid::from);
+        let filter = Condition::from(filter).of(self.entity).map_err(InvalidEntity::from);
         self.keep(filter)
     }
 

@@ -16,7 +16,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// No wait is longer where a pacer sets the rate.
 const LONGEST_PACED_WAIT: Duration = Duration::from_millis(400);
 /// A page throttled this often in a row ends the scan.
-const MOST_REFUSALS: u32 = 100;
+const MOST_THROTTLED: u32 = 100;
 
 /// Fetches one page. Sends the request again while the service throttles it.
 pub(in crate::scan) async fn fetch<T: Send>(
@@ -51,7 +51,7 @@ pub(in crate::scan) async fn fetch<T: Send>(
             state.pace.wait(&mut backoff)
         };
         shared.wake();
-        if backoff.waits() == MOST_REFUSALS {
+        if backoff.waits() == MOST_THROTTLED {
             return Err(error(shared, request, throttled));
         }
         sleep(throttled.retry_after.map_or(wait, |asked| asked.max(wait))).await;

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pacer_is_free_until_refused_and_then_spaces_pages() {
+    fn a_pacer_is_free_until_throttled_and_then_spaces_pages() {
         let mut pacer = Pacer::new(1000.0);
         assert!(pacer.reserve(5.0, 1000.0) <= 5.0);
         for _ in 0..4 {
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pacer_begins_at_no_more_than_it_may_and_is_fast_beyond_what_was_refused() {
+    fn a_pacer_begins_at_no_more_than_it_may_and_is_fast_beyond_what_was_throttled() {
         let mut pacer = Pacer::new(1000.0);
         pacer.sustained(5.0, 3000.0, 1000.0);
         assert!(!pacer.is_fast(), "never throttled");

@@ -1,7 +1,7 @@
 //! Scans through the layers of an account: they pace themselves as without layers.
 
 use super::*;
-use crate::layer::{Limit, Rate};
+use crate::layer::{Limit, RateLimit};
 use crate::scan::ScanReport;
 use crate::store::Store;
 use crate::tables::TablesBuilder;
@@ -23,7 +23,7 @@ fn a_scan_meets_throttling_itself_behind_retries_rates_and_limits() {
     let service = || Arc::new(fake(KeySet::new(grid("race", 200, 500)), throttling()));
     let bare = count(TablesBuilder::bare, service());
     let tight = |builder: TablesBuilder| {
-        builder.limit(Limit::in_flight(1)).rate(Rate::default().per_account(10))
+        builder.limit(Limit::in_flight(1)).rate(RateLimit::default().per_account(10))
     };
     let stacked = count(tight, service());
     assert!(bare.throttled > 0 && stacked.throttled > 0, "{bare:?} {stacked:?}");
@@ -34,7 +34,7 @@ fn a_scan_meets_throttling_itself_behind_retries_rates_and_limits() {
 #[test]
 fn other_faults_of_a_scan_are_retried() {
     use crate::embedded::EmbeddedStore;
-    use crate::layer::{Faults, Retry, Strategy};
+    use crate::layer::{Faults, Retry, RetryStrategy};
     run(async {
         let store: Arc<dyn Store> = Arc::new(EmbeddedStore::in_memory().unwrap());
         let things = TableName::new("things").unwrap();
@@ -47,7 +47,8 @@ fn other_faults_of_a_scan_are_retried() {
             let faults = Faults::seeded(seed).errors_before(0.1).lost_replies(0.1).throttled(0.1);
             let flaky = faults.short_pages(0.5).store(Arc::clone(&store)).unwrap();
             // At these rates the five retries of the default are too few once in 16,000 requests.
-            let retry = Retry::new(Strategy::Fixed { retries: 20, wait: Duration::from_secs(1) });
+            let retry =
+                Retry::new(RetryStrategy::Fixed { retries: 20, wait: Duration::from_secs(1) });
             let tables = Tables::builder(flaky.clone()).retry(retry).build().unwrap();
             let scan = tables.scan(things.clone(), ScanPermit::because("test"));
             let report = scan.page_size(50).count().await.unwrap();

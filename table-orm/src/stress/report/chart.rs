@@ -41,7 +41,7 @@ pub(super) fn rates(phase: &Phase, targets: &[&StressTarget]) -> Result<String, 
         }
         line(&mut chart, "sent", levels(phase, |step| step.offered), SENT, 2)?;
         line(&mut chart, "took", levels(phase, |step| step.entities_per_second), TOOK, 3)?;
-        if let Some(first) = phase.first_refusal {
+        if let Some(first) = phase.first_throttled {
             line(&mut chart, "first 503", vec![(first.at, 0.0), (first.at, top)], REFUSED, 1)?;
         }
         legend(&mut chart)

@@ -13,7 +13,7 @@ pub struct Phase {
     /// The steps, in order of time.
     pub steps: Vec<StressStep>,
     /// The first 429 or 503.
-    pub first_refusal: Option<FirstRefusal>,
+    pub first_throttled: Option<FirstThrottled>,
     /// The first error of a step in which calls failed for other reasons.
     pub first_error: Option<String>,
     /// The highest rate that was kept.
@@ -47,7 +47,7 @@ pub struct StressStep {
     /// Requests.
     pub requests: u64,
     /// Requests that were answered with 429 or 503.
-    pub refused: u64,
+    pub throttled: u64,
     /// Requests that a layer sent again.
     pub retries: u64,
     /// All other errors of requests, by code.
@@ -95,7 +95,7 @@ pub enum StepOutcome {
 /// The first 429 or 503.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct FirstRefusal {
+pub struct FirstThrottled {
     /// How many seconds after the start of the test it came.
     pub at: f64,
     /// The rate of the calls then, in entities a second.

@@ -9,7 +9,7 @@ mod text;
 mod verdict;
 
 pub use bounds::StressBounds;
-pub use figures::{Ending, FirstRefusal, Phase, StepKind, StepOutcome, StressStep, Sustained};
+pub use figures::{Ending, FirstThrottled, Phase, StepKind, StepOutcome, StressStep, Sustained};
 pub use stress_report::StressReport;
 pub use verdict::{Shards, StressTarget, TargetScope, UnknownVerdict, Verdict};
 

@@ -98,19 +98,19 @@ impl Phase {
             Some(error) => format!("{found} Calls failed, at first with: {}.", Printable(error)),
             None => found,
         };
-        match self.first_refusal {
+        match self.first_throttled {
             Some(first) => format!(
                 "{found} First 503 after {:.0} s, at {} entities/s.",
                 first.at,
                 rounded(first.offered)
             ),
-            None => format!("{found} No request was refused."),
+            None => format!("{found} No request was throttled."),
         }
     }
 }
 
 const HEAD: &str = "         entities a second  requests  failed                            latency in ms
-  step     sent     took       /s      %  refused  retries     p50     p90     p99   p99.9     max         up       down";
+  step     sent     took       /s      %  429/503  retries     p50     p90     p99   p99.9     max         up       down";
 
 impl fmt::Display for StressStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -122,7 +122,7 @@ impl fmt::Display for StressStep {
             rounded(self.entities_per_second),
             rounded(self.requests_per_second),
             self.failed_percent(),
-            grouped(self.refused),
+            grouped(self.throttled),
             grouped(self.retries),
         )?;
         for millis in self.latencies() {

@@ -55,7 +55,7 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// Deploy the type without the row first: a writer that still has it writes it again. If other types share the
     /// table, name them with [`keeping`](DropRow::keeping), and look at a [`dry_run`](DropRow::dry_run). Rows in
-    /// other partitions are deleted by [`retire`](Self::retire).
+    /// other partitions are deleted by [`drop_eventual_row`](Self::drop_eventual_row).
     ///
     /// ```
     /// # use table_orm::{ScanPermit, TableEntity, Tables};

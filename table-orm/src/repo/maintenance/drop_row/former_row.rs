@@ -122,7 +122,7 @@ pub enum FormerRowError {
     },
     /// The row was in other partitions.
     #[error(
-        "row `{row}` of `{entity}` is in other partitions or another table: delete its rows with `retire`"
+        "row `{row}` of `{entity}` is in other partitions or another table: delete its rows with `drop_eventual_row`"
     )]
     InOtherPartitions {
         /// The entity's type name.
@@ -141,7 +141,7 @@ impl FormerRow {
             assert!(R::INDEX != canonical::<E>(), "the canonical row holds the entity");
             assert!(
                 eventual_at::<E>(R::INDEX).is_none(),
-                "rows in other partitions are deleted by `retire`"
+                "rows in other partitions are deleted by `drop_eventual_row`"
             );
         }
         // The fallback of a type with a compile error has no rows.

@@ -4,7 +4,7 @@
 ///
 /// What a client [inserts](super::Migrating::inserting): clients of both forms may run at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Form {
+pub enum StoredForm {
     /// The old key. A client that inserts this form writes old entities in place, and moves none.
     Old,
     /// The new key. A client that inserts this form moves each old entity that it saves.

@@ -5,11 +5,11 @@ use crate::model::TableName;
 /// The register of a table: [`Repo::register`](crate::Repo::register) makes it, and
 /// [`Repo::settle`](crate::Repo::settle) and [`Outbox::dispatch`](crate::outbox::Outbox::dispatch) take it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Registered {
+pub struct TableRegister {
     pub(crate) table: TableName,
 }
 
-impl Registered {
+impl TableRegister {
     /// Returns the name of the register's table.
     #[must_use]
     pub const fn table(&self) -> &TableName {

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// The events that wait in an outbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Waiting {
+pub struct Backlog {
     /// The events.
     pub events: u64,
     /// The partitions that have events.
@@ -31,11 +31,11 @@ impl<E: TableEntity> Outbox<E> {
     ///
     /// # Errors
     /// Those of a query, or of a scan.
-    pub async fn waiting(&self, scope: impl PartitionScope<E>) -> Result<Waiting> {
-        let (mut waiting, mut partitions) = (Waiting::default(), BTreeSet::new());
+    pub async fn backlog(&self, scope: impl PartitionScope<E>) -> Result<Backlog> {
+        let (mut backlog, mut partitions) = (Backlog::default(), BTreeSet::new());
         let mut oldest: Option<DateTime> = None;
         let mut add = |row: DynamicEntity| {
-            waiting.events += 1;
+            backlog.events += 1;
             partitions.insert(row.partition_key);
             oldest = oldest.into_iter().chain(row.timestamp).min_by_key(|time| time.ticks());
         };
@@ -54,9 +54,9 @@ impl<E: TableEntity> Outbox<E> {
                 }
             }
         }
-        waiting.partitions = partitions.len() as u64;
-        waiting.oldest = oldest.map(|oldest| self.client.age(oldest));
-        Ok(waiting)
+        backlog.partitions = partitions.len() as u64;
+        backlog.oldest = oldest.map(|oldest| self.client.age(oldest));
+        Ok(backlog)
     }
 
     /// Reads the keys and timestamps of the events of a partition.

@@ -22,14 +22,14 @@ use std::marker::PhantomData;
 #[derive(Debug, Default)]
 #[must_use = "it may hold an error"]
 #[non_exhaustive]
-pub struct RetiredRows {
+pub struct DropEventualRowReport {
     /// Rows that were deleted.
     pub rows: u64,
     /// The error that ended it before the end. Call it again.
     pub ended: Option<Error>,
 }
 
-impl RetiredRows {
+impl DropEventualRowReport {
     /// Returns the number of rows that were deleted when the call reached the end.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ impl RetiredRows {
 /// A deletion of all rows of a kind: `.await` sends it, `.plan()` shows what it reads.
 #[must_use = "nothing is sent until this is awaited"]
 #[derive(Debug)]
-pub struct Retire<R> {
+pub struct DropEventualRow<R> {
     client: TableClient,
     /// The table of the entities.
     home: TableName,
@@ -79,16 +79,16 @@ impl<E: TableEntity> Repo<E> {
     /// # members.create_table().await?;
     /// # members.insert(&before::Member { user: "ann".into(), room: "hall".into() }).await?;
     /// let permit = ScanPermit::because("by_room has another key now");
-    /// members.retire::<before::MemberByRoom>(permit).await.all()?;
+    /// members.drop_eventual_row::<before::MemberByRoom>(permit).await.all()?;
     /// assert_eq!(members.list(before::Member::by_room("hall")).count().await?, 0);
     /// # Ok(())
     /// # }
     /// ```
-    pub fn retire<R: RowOf<E>>(&self, permit: ScanPermit) -> Retire<R> {
+    pub fn drop_eventual_row<R: RowOf<E>>(&self, permit: ScanPermit) -> DropEventualRow<R> {
         const {
             assert!(
                 eventual_at::<E>(R::INDEX).is_some(),
-                "`retire` is for rows in other partitions, declared `eventual`"
+                "`drop_eventual_row` is for rows in other partitions, declared `eventual`"
             );
         }
         let keys = KeyRange { partition: Span::All, row: row_span::<R>() };
@@ -98,11 +98,11 @@ impl<E: TableEntity> Repo<E> {
         let (client, reason) =
             (self.client.in_other_table(&query.table), permit.reason().to_owned());
         let home = self.client.table.clone();
-        Retire { client, home, query, reason, row: PhantomData }
+        DropEventualRow { client, home, query, reason, row: PhantomData }
     }
 }
 
-impl<R: Row> Retire<R> {
+impl<R: Row> DropEventualRow<R> {
     /// Returns the first request for rows, and what the deletes cost for each row that it finds. Sends nothing.
     #[must_use]
     pub fn plan(&self) -> Plan {
@@ -112,12 +112,12 @@ impl<R: Row> Retire<R> {
         Plan { steps: vec![read, Step::WriteFound { table, of_each }] }
     }
 
-    async fn run(self) -> RetiredRows {
-        let mut retired = RetiredRows::default();
-        if let Err(error) = self.pages(&mut retired.rows).await {
-            retired.ended = Some(error.repeatable());
+    async fn run(self) -> DropEventualRowReport {
+        let mut report = DropEventualRowReport::default();
+        if let Err(error) = self.pages(&mut report.rows).await {
+            report.ended = Some(error.repeatable());
         }
-        retired
+        report
     }
 
     async fn pages(self, deleted: &mut u64) -> Result<()> {
@@ -148,8 +148,8 @@ impl<R: Row> Retire<R> {
     }
 }
 
-impl<R: Row + 'static> IntoFuture for Retire<R> {
-    type Output = RetiredRows;
+impl<R: Row + 'static> IntoFuture for DropEventualRow<R> {
+    type Output = DropEventualRowReport;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {

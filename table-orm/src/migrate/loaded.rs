@@ -1,8 +1,8 @@
 //! An entity with what `save` and `delete` need, in either form.
 
-use super::form::Form;
 use super::old_place::OldEntity;
 use super::parcel::Parcel;
+use super::stored_form::StoredForm;
 use crate::entity::Loaded;
 use crate::model::ETag;
 use crate::plan::CanonicalKey;
@@ -10,7 +10,7 @@ use std::ops::{Deref, DerefMut};
 
 /// A loaded entity in either form, which can be changed and saved. Dereferences to the entity.
 #[derive(Debug, Clone)]
-pub struct Held<E> {
+pub struct MigratingLoaded<E> {
     pub(super) entity: E,
     /// Its new canonical key.
     pub(super) key: CanonicalKey,
@@ -28,12 +28,12 @@ pub(super) enum Stored<E> {
     Moved,
 }
 
-impl<E> Held<E> {
+impl<E> MigratingLoaded<E> {
     /// The form in which it was read or saved last.
-    pub const fn form(&self) -> Form {
+    pub const fn form(&self) -> StoredForm {
         match self.stored {
-            Stored::Old(_) => Form::Old,
-            Stored::New(_) | Stored::Parcel(_) | Stored::Moved => Form::New,
+            Stored::Old(_) => StoredForm::Old,
+            Stored::New(_) | Stored::Parcel(_) | Stored::Moved => StoredForm::New,
         }
     }
 
@@ -56,7 +56,7 @@ impl<E> Held<E> {
     }
 }
 
-impl<E> Deref for Held<E> {
+impl<E> Deref for MigratingLoaded<E> {
     type Target = E;
 
     fn deref(&self) -> &E {
@@ -64,7 +64,7 @@ impl<E> Deref for Held<E> {
     }
 }
 
-impl<E> DerefMut for Held<E> {
+impl<E> DerefMut for MigratingLoaded<E> {
     fn deref_mut(&mut self) -> &mut E {
         &mut self.entity
     }
