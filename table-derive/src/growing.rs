@@ -166,8 +166,9 @@ fn grows_by_name(part: &Part<'_>) -> Option<String> {
     let grows = |name: &String| {
         let mut words = name.rsplit('_').skip_while(|word| SUFFIXES.contains(word));
         let Some(last) = words.next() else { return false };
-        is_time(last) && (is_number || part.kind() == Kind::Text)
-            || COUNTERS.contains(&last) && is_number
+        // A serial number names a device.
+        let counts = COUNTERS.contains(&last) && (last != "serial" || name.ends_with(last));
+        is_time(last) && (is_number || part.kind() == Kind::Text) || counts && is_number
     };
     // A component has a name of its own, and the field's value.
     let names = [part.name.to_string(), field.name.to_string()];
@@ -217,7 +218,7 @@ mod tests {
             "hour_utc",
             "date_utc",
             "seq_no",
-            "serial_no",
+            "serial",
             "sequence_number",
             "visit_day",
             "n",
@@ -236,6 +237,8 @@ mod tests {
             "no",
             "us",
             "house_no",
+            "serial_no",
+            "serial_number",
             "phone_number",
             "depends_on",
             "yard",

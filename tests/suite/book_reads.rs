@@ -133,7 +133,7 @@ fn requests_that_are_in_flight_together_need_no_longer_than_one() {
     // Eight entities are read after the page that names them.
     let checked = repo.list(Parcel::by_courier("ann")).checked().plan().unwrap();
     assert_eq!(rounds(Pattern::new("checked", checked)), (9, 2));
-    // What writes reads first.
+    // A write sends its requests one after another.
     let insert = repo.insert(&parcels()[0]).plan().unwrap();
     let (requests, rounds) = rounds(Pattern::new("insert", insert));
     assert_eq!(requests, rounds);

@@ -100,7 +100,8 @@ pub struct PatternReport {
     pub within_ms: Option<u64>,
     /// Requests of a call. The service bills each.
     pub requests: u64,
-    /// Those of them that are sent one after another: up to 16 reads of one call are in flight together.
+    /// Those of them that are sent one after another: up to 16 reads of one call are in flight together. A `list_many`
+    /// that is not collected, but read as a stream or in pages, sends more of them one after another.
     pub rounds: u64,
     /// Rows that the service reads for a call.
     pub rows_read: u64,

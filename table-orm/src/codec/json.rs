@@ -45,6 +45,7 @@ impl<'de> Json<'de> {
     }
 
     /// Reads a string: a slice of the text unless it has escapes.
+    #[inline]
     pub fn text(&mut self) -> Result<Cow<'de, str>, RowFault> {
         match self.plain_text() {
             Some(text) => Ok(Cow::Borrowed(text)),

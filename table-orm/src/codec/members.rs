@@ -253,10 +253,7 @@ impl<'c, 'de> Members<'c, 'de> {
             ETAG_MEMBER => &mut self.context.stated_etag,
             _ => return self.rest(name),
         };
-        *slot = match self.json.plain_text() {
-            Some(text) => Cow::Borrowed(text),
-            None => self.json.text()?,
-        };
+        *slot = self.json.text()?;
         Ok(())
     }
 

@@ -57,6 +57,8 @@ impl<E: Migrates> Migrating<E> {
     /// - [`Error::Conflict`] when every attempt lost to another writer.
     /// - [`MigrationError::KeyDiffers`](crate::migrate::MigrationError::KeyDiffers) when the conversion to the old type
     ///   changes the key.
+    /// - [`MigrationError::RowTaken`](crate::migrate::MigrationError::RowTaken) when the entity waits for an index row that
+    ///   another entity has.
     ///
     /// Nothing is written in these cases.
     pub fn merge<Q>(&self, key: Q, patch: impl EntityPatch<E>) -> MigratingMerge<E>

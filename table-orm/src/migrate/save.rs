@@ -78,8 +78,12 @@ impl<E: Migrates> Migrating<E> {
     /// needs, as [`Repo::update`](crate::Repo::update) does.
     ///
     /// # Errors
-    /// [`Error::NotFound`] when there is no entity of that key, and [`Error::Conflict`] when every attempt lost to
-    /// another writer.
+    /// - [`Error::NotFound`] when there is no entity of that key, and [`Error::Conflict`] when every attempt lost to
+    ///   another writer.
+    /// - [`MigrationError::RowTaken`] when the entity waits for an index row that another entity has, and would still
+    ///   need it.
+    ///
+    /// Nothing is written in these cases.
     pub async fn update<Q>(
         &self,
         key: Q,
@@ -112,6 +116,8 @@ impl<E: Migrates> Migrating<E> {
     /// # Errors
     /// - [`Error::Conflict`], [`Error::NotFound`] or [`Error::AlreadyExists`] when every attempt lost to another writer.
     /// - [`Error::AlreadyExists`] at once when another entity has its old key. Move that one first.
+    /// - [`MigrationError::RowTaken`] when the stored entity waits for an index row that another entity has, and would
+    ///   still need it.
     ///
     /// The entity is not written in these cases.
     pub async fn upsert(&self, entity: &E) -> Result<()> {

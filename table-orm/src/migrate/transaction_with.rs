@@ -186,9 +186,9 @@ impl<E: Migrates> MigratingScope<E> {
         }
         let held = client.hold(&key).await?;
         let State { reads, changed, .. } = &mut *self.state();
-        let version = |held: &Option<MigratingLoaded<E>>| {
-            held.as_ref().and_then(MigratingLoaded::etag).cloned()
-        };
+        // An entity that waits for an index row has no version yet.
+        let version =
+            |held: &Option<MigratingLoaded<E>>| held.as_ref().map(|held| held.etag().cloned());
         match reads.iter().find(|read| read.key == key) {
             None => reads.push(Reading { key, held: held.clone() }),
             Some(read) if version(&read.held) != version(&held) => *changed = Some(key),

@@ -211,7 +211,7 @@ impl FromStr for DateTime {
     }
 }
 
-/// The same instant as a [`DateTime`], for a reader that wants the parts of its text, and not a number of ticks.
+/// The instant that a [`DateTime`] of the same text is. The number of ticks in between would cost time.
 pub(crate) struct Utc(pub OffsetDateTime);
 
 impl FromStr for Utc {

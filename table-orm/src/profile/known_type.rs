@@ -55,10 +55,11 @@ impl KnownType {
         let rows = E::ROWS.iter().enumerate().map(|(index, row)| KnownRow::home(row, role(index)));
         let all = rows.chain(E::GUARDS.iter().map(KnownRow::guard));
         let all = all.chain(E::EVENTUAL.iter().map(KnownRow::eventual));
-        let properties = Schema::of::<E>()
-            .properties
-            .into_iter()
-            .map(|own| KnownProperty { name: own.name.to_owned(), is_series: own.slots.is_some() });
+        let properties = Schema::of::<E>().properties.into_iter().flat_map(|own| {
+            let is_series = own.slots.is_some();
+            let names = [own.name].into_iter().chain(own.aliases);
+            names.map(move |name| KnownProperty { name: name.to_owned(), is_series })
+        });
         Self {
             name: E::NAME.to_owned(),
             home: E::TABLE.to_owned(),

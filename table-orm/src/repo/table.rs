@@ -3,6 +3,7 @@
 use super::DynamicList;
 use super::bulk::{BatchPolicy, Bulk, IntoSource};
 use super::listing::Listing;
+use crate::codec::UNTYPED;
 use crate::entity::{DynamicEntity, RawRow, read_row};
 use crate::error::Result;
 use crate::model::{ETag, Metadata, TableName};
@@ -39,7 +40,7 @@ pub struct Table {
 
 impl Table {
     pub(crate) fn new(connection: Arc<Connection>, table: TableName) -> Self {
-        Self { client: TableClient::untyped(connection, table, "DynamicEntity") }
+        Self { client: TableClient::untyped(connection, table, UNTYPED) }
     }
 
     /// Reads a row by its complete key: one request. Returns `None` when the row does not exist.

@@ -4,7 +4,7 @@ use super::Type;
 use super::change::{Reads, SchemaChange};
 use super::describe::{CODES, ENCODER, MIGRATES_FROM};
 use super::samples::{NEW_UNIQUE, Read, STORED, TAKES};
-use super::text::{EXPIRY, Entity, Item, UNION};
+use super::text::{EXPIRY, Entity, FORMER_NAME, Item, UNION};
 use crate::model::EXPIRY_START;
 use crate::property::renames_slots;
 use std::collections::BTreeSet;
@@ -186,7 +186,7 @@ fn renamed<'n>(item: &Item, new: &'n Entity) -> Option<&'n Item> {
 
 /// What it means that a property has the values of several: a row that has them all is read with one of them.
 fn merged(item: &Item, old: &Entity) -> Option<SchemaChange> {
-    let former = item.facts.iter().filter(|(label, _)| label == "formerly").map(|(_, name)| name);
+    let former = item.facts.iter().filter(|(label, _)| label == FORMER_NAME).map(|(_, name)| name);
     let is_stored = |name: &&String| old.item("property", name).is_some();
     let names: Vec<_> = former.chain([&item.name]).filter(is_stored).cloned().collect();
     let what = || format!("properties {} are one now", listed(&names));
@@ -217,7 +217,7 @@ fn gone(item: &Item, new: &Entity) -> Option<Verdict> {
 }
 
 fn is_alias(property: &Item, former: &str) -> bool {
-    property.facts.iter().any(|(label, value)| label == "formerly" && value == former)
+    property.facts.iter().any(|(label, value)| label == FORMER_NAME && value == former)
 }
 
 /// What a new item means; `None` where it had another name.
@@ -229,7 +229,7 @@ fn added(item: &Item, old: &Entity, new: &Entity) -> Option<Verdict> {
         "unique" => {
             fine("deploy it, then run `backfill`: until then, a value may have two entities")
         }
-        "property" if item.facts.iter().any(|(label, _)| label == "formerly") => {
+        "property" if item.facts.iter().any(|(label, _)| label == FORMER_NAME) => {
             fine("deploy both names first, then run `rewrite`")
         }
         "property" if item.get("in every row") == Some("yes") => {
@@ -268,7 +268,7 @@ fn facts(
     for label in labels {
         let (before, after) = (values(old, label), values(new, label));
         // What is renamed has a former name more.
-        let is_renamed = label == "formerly"
+        let is_renamed = label == FORMER_NAME
             && old.name != new.name
             && before.iter().all(|former| after.contains(former));
         if before == after || is_renamed {
@@ -410,7 +410,7 @@ fn of_property(label: &str, before: &[String], after: &[String], is_read: bool) 
         "in every row" if after.first().is_some_and(|every| every == "yes") => unread(
             "give the field `#[table(default)]`, or the type `Option`: stored rows may lack it",
         ),
-        "formerly" if before.iter().any(|former| !after.contains(former)) => fine(
+        FORMER_NAME if before.iter().any(|former| !after.contains(former)) => fine(
             "first run `rewrite` with the alias: rows that have the former name are not read any more",
         ),
         _ => fine(""),

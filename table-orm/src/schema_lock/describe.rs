@@ -2,7 +2,7 @@
 
 use super::error::LockError;
 use super::samples::invalid;
-use super::text::{ENTITY, EXPIRY, Entity, Item, UNION};
+use super::text::{ENTITY, EXPIRY, Entity, FORMER_NAME, Item, UNION};
 use crate::entity::{
     CopyKind, DynamicEntity, EntityRows, GuardTemplate, PeriodsSchema, PropertySchema, RowSchema,
     Schema, SumSchema, TableEntity, TableUnion, canonical, read_row,
@@ -47,7 +47,7 @@ pub(super) fn entity<E: TableEntity>(
             item = item.fact("limit", limit);
         }
         for former in &property.aliases {
-            item = item.fact("formerly", former);
+            item = item.fact(FORMER_NAME, former);
         }
         let optional = property.slots.is_some() || optional.contains(property.name);
         items.push(item.fact("in every row", if optional { "no" } else { "yes" }));

@@ -1,6 +1,6 @@
 //! Rows of earlier versions, from a text of the lock.
 
-use super::text::{Entity, Item, parse};
+use super::text::{Entity, FORMER_NAME, Item, parse};
 use crate::property::series_names;
 use crate::repo::{FormerMarks, FormerProperties, FormerRow, FormerRowError};
 
@@ -65,7 +65,7 @@ fn properties(entity: &Entity, stores: &str) -> FormerProperties {
     let mut properties = FormerProperties { open, ..FormerProperties::default() };
     let is_stored = |item: &&Item| all || stores.split(", ").any(|name| name == item.name);
     for item in entity.items("property").filter(is_stored) {
-        let formerly = item.facts.iter().filter(|(label, _)| label == "formerly");
+        let formerly = item.facts.iter().filter(|(label, _)| label == FORMER_NAME);
         let formerly: Vec<_> = formerly.map(|(_, name)| name.clone()).collect();
         match item.get("slots").and_then(|slots| slots.parse().ok()) {
             Some(slots) => {

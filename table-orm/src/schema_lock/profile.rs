@@ -4,7 +4,7 @@
 //! the type itself, but for texts that only the app can read: those of a hand-written `KeyPart`, and of codes with
 //! quotes or other characters that the text escapes. There, any text will do.
 
-use super::text::{ENTITY, Entity, Item, parse};
+use super::text::{ENTITY, Entity, FORMER_NAME, Item, parse};
 use crate::key::{TextTemplate, TextTemplateFault};
 use crate::model::{Bucket, Period, TableName};
 use crate::profile::{KnownProperty, KnownRow, KnownType, Profile, RowPlace, RowRole};
@@ -186,9 +186,11 @@ fn known_type(entity: &Entity) -> Result<KnownType, LockedTypeError> {
         RowRole::Eventual => 2,
         _ => 0,
     });
-    let properties = entity.items("property").map(|item| KnownProperty {
-        name: item.name.clone(),
-        is_series: item.get("slots").is_some(),
+    let properties = entity.items("property").flat_map(|item| {
+        let is_series = item.get("slots").is_some();
+        let former = item.facts.iter().filter(|(label, _)| label == FORMER_NAME);
+        let names = former.map(|(_, name)| name).chain([&item.name]);
+        names.map(move |name| KnownProperty { name: name.clone(), is_series })
     });
     Ok(KnownType {
         name: entity.name.clone(),

@@ -17,6 +17,8 @@ pub(super) const UNION: &str = "union";
 
 /// What the item is called that says when entities expire.
 pub(super) const EXPIRY: &str = "expiry";
+/// The fact with a name that a property had in earlier versions.
+pub(super) const FORMER_NAME: &str = "formerly";
 
 /// A type.
 #[derive(Debug, Clone, PartialEq)]

@@ -89,12 +89,13 @@ impl Calls {
         let Self::Typed { partition_of: Some(partition_of), .. } = self else { return Ok(()) };
         let calls = (0..asked.max(FIRST_CALLS))
             .map(|number| Call { number: number.into(), partition: number % asked });
-        let Some(keys) = calls.map(partition_of).collect::<Option<BTreeSet<_>>>() else {
-            return Ok(());
-        };
-        match keys.len() {
-            found if found == asked as usize => Ok(()),
-            found => Err(StressError::Partitions { asked, found }),
+        let keys = calls.map(|call| Some((call.partition, partition_of(call)?)));
+        let Some(keys) = keys.collect::<Option<BTreeSet<_>>>() else { return Ok(()) };
+        let found = keys.iter().map(|(_, key)| key).collect::<BTreeSet<_>>().len();
+        // Each partition has one key, and each key one partition.
+        match keys.len() == found && found == asked as usize {
+            true => Ok(()),
+            false => Err(StressError::Partitions { asked, found }),
         }
     }
 }

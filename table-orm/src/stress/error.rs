@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::layer::LayerError;
 
-/// Why a stress test cannot run. Refusals and failures under load are no such errors: they are in the
+/// Why a stress test cannot run. Throttling and failures under load are no such errors: they are in the
 /// report.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

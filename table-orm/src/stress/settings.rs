@@ -249,7 +249,7 @@ impl Stress {
         self
     }
 
-    /// Ends each rate early, once it has had that many calls, but not before a third of its time. On virtual time,
+    /// Ends each rate early, once it has had that many calls, 1 or more, but not before a third of its time. On virtual time,
     /// calls are what takes time: with 5,000, a [`SimulatedService`](super::SimulatedService) is found to keep the
     /// same rates. By default each rate has its whole time, as a real service may take a burst for some seconds.
     pub const fn enough_calls(mut self, calls: u32) -> Self {
@@ -331,6 +331,12 @@ impl Stress {
         }
         within("the highest rate in a partition", self.most_in_partition, 1.0, most)?;
         within("the highest rate in all", self.most_in_all, 1.0, most)?;
+        within(
+            "the calls that are enough",
+            self.enough_calls.map_or(1.0, f64::from),
+            1.0,
+            f64::from(u32::MAX),
+        )?;
         within("the first rate", self.first.unwrap_or(1.0), 0.01, most)?;
         within("the factor between rates", self.growth, 1.05, 4.0)?;
         within("the most calls in flight", self.in_flight as f64, 1.0, 65_536.0)?;

@@ -450,12 +450,24 @@ fn entities_of_other_partitions_than_the_test_has_are_refused_before_anything_is
     assert_eq!(found(|_| 7), Some((4, 1)));
     assert_eq!(found(|call| u64::from(call.partition) / 2), Some((4, 2)));
     assert_eq!(found(|call| call.number), Some((1, 10)));
+    // As many keys as partitions, but not one for each.
+    let stress = short(100).partitions(2).entities(|call| Reading {
+        sensor: u64::from(call.partition) ^ u64::from(call.number > 4),
+        number: call.number,
+    });
+    assert!(matches!(stress.bounds(), Err(StressError::Partitions { asked: 1 | 2, found: 2 })));
 }
 
 #[test]
 fn settings_outside_their_limits_are_refused_before_anything_is_sent() {
     let stress = || Stress::new(EmbeddedStore::in_memory().unwrap());
-    let refused: [(&str, Stress); 9] = [
+    let refused: [(&str, Stress); 10] = [
+        (
+            "calls that are enough",
+            stress()
+                .enough_calls(0)
+                .entities(|call| Reading { sensor: call.partition.into(), number: call.number }),
+        ),
         ("size", stress().entity_bytes(10)),
         ("size", stress().entity_bytes(usize::MAX).mix(Mix::empty().transactions(1.0, 2))),
         ("seconds of a hold", stress().hold_time(Duration::MAX)),

@@ -16,7 +16,7 @@ const FONT: &str = "sans-serif";
 
 const SENT: RGBColor = RGBColor(110, 110, 110);
 const TOOK: RGBColor = RGBColor(11, 87, 208);
-const REFUSED: RGBColor = RGBColor(197, 34, 31);
+const ALARM: RGBColor = RGBColor(197, 34, 31);
 const TARGET: RGBColor = RGBColor(26, 127, 55);
 const MIDDLE: RGBColor = RGBColor(224, 142, 11);
 
@@ -42,7 +42,7 @@ pub(super) fn rates(phase: &Phase, targets: &[&StressTarget]) -> Result<String, 
         line(&mut chart, "sent", levels(phase, |step| step.offered), SENT, 2)?;
         line(&mut chart, "took", levels(phase, |step| step.entities_per_second), TOOK, 3)?;
         if let Some(first) = phase.first_throttled {
-            line(&mut chart, "first 503", vec![(first.at, 0.0), (first.at, top)], REFUSED, 1)?;
+            line(&mut chart, "first 503", vec![(first.at, 0.0), (first.at, top)], ALARM, 1)?;
         }
         legend(&mut chart)
     })
@@ -62,7 +62,7 @@ pub(super) fn latencies(phase: &Phase) -> Result<String, PlotError> {
             10.0.. => rounded(*millis),
             _ => format!("{millis:.1}"),
         })?;
-        for (name, colour, at) in [("p50", TOOK, 0), ("p99", MIDDLE, 2), ("max", REFUSED, 4)] {
+        for (name, colour, at) in [("p50", TOOK, 0), ("p99", MIDDLE, 2), ("max", ALARM, 4)] {
             let points = levels(phase, |step| step.latencies()[at].max(0.1));
             line(&mut chart, name, points, colour, 2)?;
         }

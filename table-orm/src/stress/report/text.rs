@@ -100,7 +100,7 @@ impl Phase {
         };
         match self.first_throttled {
             Some(first) => format!(
-                "{found} First 503 after {:.0} s, at {} entities/s.",
+                "{found} First 429 or 503 after {:.0} s, at {} entities/s.",
                 first.at,
                 rounded(first.offered)
             ),
