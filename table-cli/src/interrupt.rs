@@ -1,7 +1,11 @@
 //! The signals that ask a command to end.
 
-use crate::failure::Failure;
 use std::future::pending;
+use std::io::{Write as _, stderr};
+use std::process::exit;
+use std::time::Duration;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 /// Waits for Ctrl-C, or on unix for SIGTERM. A signal that cannot be waited for has its usual effect.
 pub(crate) async fn interrupted() {
@@ -26,40 +30,36 @@ pub(crate) async fn interrupted() {
     }
 }
 
-/// A command that only reads was asked to end.
-#[derive(Debug, thiserror::Error)]
-#[error("stopped before the end, and nothing was changed")]
-struct Stopped;
-
-/// Runs a command that only reads, until it is asked to end.
-pub(crate) async fn unless_interrupted(
-    command: impl Future<Output = Result<(), Failure>>,
-) -> Result<(), Failure> {
-    tokio::select! {
-        // The command may have more rows each time that it is looked at.
-        biased;
-        () = interrupted() => Err(Failure::new(Stopped, 130)),
-        ended = command => ended,
-    }
+/// Runs a command that only reads. Ends the program when it is asked to, also while the command blocks its thread: it
+/// may be opening a file, or printing to a pipe that nobody reads.
+pub(crate) async fn unless_interrupted<T>(command: impl Future<Output = T>) -> T {
+    tokio::spawn(async {
+        interrupted().await;
+        let say =
+            || writeln!(stderr(), "table-orm: stopped before the end, and nothing was changed");
+        // Nobody may be reading this, either.
+        let _ = timeout(Duration::from_secs(1), spawn_blocking(say)).await;
+        exit(130)
+    });
+    command.await
 }
 
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
     use std::pin::pin;
-    use std::time::Duration;
 
     #[tokio::test]
     async fn both_signals_are_noticed() {
         for signal in ["-INT", "-TERM"] {
             let mut stop = pin!(interrupted());
             // Both are waited for from here on.
-            let early = tokio::time::timeout(Duration::from_millis(50), stop.as_mut()).await;
+            let early = timeout(Duration::from_millis(50), stop.as_mut()).await;
             assert!(early.is_err());
             let process = std::process::id().to_string();
             let sent = tokio::process::Command::new("kill").args([signal, &process]).status().await;
             assert!(sent.unwrap().success());
-            tokio::time::timeout(Duration::from_secs(60), stop).await.unwrap();
+            timeout(Duration::from_secs(60), stop).await.unwrap();
         }
     }
 }

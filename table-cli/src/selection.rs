@@ -36,10 +36,18 @@ pub(crate) struct Selection {
 
 /// A range of RowKeys that has none.
 #[derive(Debug, thiserror::Error)]
-#[error("no RowKey lies from {from:?} on and before {to:?}; check --from-row and --to-row")]
-struct EmptyRows {
+#[error(
+    "no RowKey lies from {from:?} on and before {to:?}; give a range that starts before its end"
+)]
+pub(crate) struct EmptyRows {
     from: String,
     to: String,
+}
+
+impl From<EmptyRows> for Failure {
+    fn from(error: EmptyRows) -> Self {
+        Self::new(error, 2)
+    }
 }
 
 /// A filter, with the text it was read from.
@@ -86,11 +94,10 @@ impl Selection {
     }
 
     /// Refuses a range of RowKeys that ends before it begins. A scan refuses such a range of PartitionKeys.
-    pub(crate) fn check(&self) -> Result<(), Failure> {
+    pub(crate) fn check(&self) -> Result<(), EmptyRows> {
         match (&self.from_row, &self.to_row) {
             (Some(from), Some(to)) if order::compare(from, to).is_ge() => {
-                let (from, to) = (from.clone(), to.clone());
-                Err(Failure::new(EmptyRows { from, to }, 2))
+                Err(EmptyRows { from: from.clone(), to: to.clone() })
             }
             _ => Ok(()),
         }

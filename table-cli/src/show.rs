@@ -171,7 +171,7 @@ fn literal(value: &Edm) -> String {
         Edm::Double(number) if number.is_infinite() => {
             return if *number > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
         }
-        // A filter compares with zero without its sign.
+        // A filter cannot tell -0.0 from 0.0, so its text has no sign.
         Edm::Double(number) if *number == 0.0 => format!("{number:?}"),
         value => printable(&value.to_string()),
     };

@@ -3,7 +3,7 @@
 use super::html::{Escaped, page, query};
 use crate::failure::Failure;
 use crate::keys::largest;
-use crate::selection::{Selection, permit};
+use crate::selection::{EmptyRows, Selection, permit};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use table_orm::entity::RowHead;
@@ -28,6 +28,8 @@ pub(super) enum PageError {
     NoPage,
     #[error("the filter cannot be read: {0}")]
     Filter(#[from] filter::FilterError),
+    #[error(transparent)]
+    EmptyRows(#[from] EmptyRows),
     #[error(transparent)]
     Store(#[from] Error),
     #[error(transparent)]
@@ -156,6 +158,7 @@ async fn rows(
     parameters: &Parameters,
 ) -> Result<String, PageError> {
     let selection = Selection::of_form(|field| parameters.get(field).cloned())?;
+    selection.check()?;
     let mut scan = selection.of(tables.scan(table.clone(), permit())).ordered(true).take(ROWS + 1);
     if let (Some(partition_key), Some(row_key)) =
         (parameters.get("after_partition"), parameters.get("after_row"))

@@ -127,7 +127,7 @@ impl Pages {
             Err(error) => {
                 let status = match &error {
                     PageError::NoPage => StatusCode::NOT_FOUND,
-                    PageError::Filter(_) => StatusCode::BAD_REQUEST,
+                    PageError::Filter(_) | PageError::EmptyRows(_) => StatusCode::BAD_REQUEST,
                     PageError::Store(table_orm::Error::TableNotFound(_)) => StatusCode::NOT_FOUND,
                     PageError::Store(table_orm::Error::Scan(_)) => StatusCode::BAD_REQUEST,
                     PageError::Store(_) | PageError::Failure(_) => StatusCode::BAD_GATEWAY,

@@ -136,13 +136,17 @@ async fn copy(
     stop: impl Future<Output = ()>,
 ) -> Result<u64, CopyFailure> {
     let mut stop = pin!(stop);
-    let total = tokio::select! {
-        total = total(arguments, &copying.source) => total?,
-        () = stop.as_mut() => return Err(copying.stopped()),
+    let counts = async {
+        let total = total(arguments, &copying.source).await?;
+        let before = match (total, resumed) {
+            (Some(_), true) => count(&copying.target, copying.readers).await?,
+            _ => 0,
+        };
+        Ok::<_, Error>((total, before))
     };
-    let before = match (total, resumed) {
-        (Some(_), true) => count(&copying.target, copying.readers).await?,
-        _ => 0,
+    let (total, before) = tokio::select! {
+        counts = counts => counts?,
+        () = stop.as_mut() => return Err(copying.stopped()),
     };
     let progress = Progress::resumed("copying", total, before);
     let ended = copying.run(stop, |rows| progress.add(rows)).await;

@@ -10,6 +10,7 @@ use std::task::Poll;
 use std::time::Duration;
 use table_orm::model::{DateTime, Edm};
 use table_orm::queue::MemoryQueues;
+use table_orm::testing::{FakeService, KeySet, ServiceSettings};
 use table_orm::{DynamicEntity, Tables};
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
@@ -164,6 +165,23 @@ fn a_program_stopped_at_any_moment_is_completed_by_the_next_one() {
         }
     }
     assert!(!directory.path().join("checkpoint.json").exists());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_copy_that_continues_stops_while_it_counts_the_target() {
+    let directory = tempfile::tempdir().unwrap();
+    let hour = Duration::from_secs(3600);
+    let settings = ServiceSettings { latency: (hour, hour), ..Default::default() };
+    let keys = KeySet::new([("p".to_owned(), "r".to_owned())]);
+    let name = TableName::new("results").unwrap();
+    let target = Tables::new(FakeService::new(keys, settings)).table(name);
+    let copying = copying(sample(10).await, target, directory.path());
+    let arguments = read(&["--from", "sample:10", "--to", "memory"]).unwrap();
+    let started = tokio::time::Instant::now();
+    let stop = tokio::time::sleep(Duration::from_secs(60));
+    let stopped = copy(&arguments, &copying, true, stop).await.unwrap_err();
+    assert!(matches!(stopped, CopyFailure::Stopped(_)), "{stopped}");
+    assert!(started.elapsed() < hour, "{:?}", started.elapsed());
 }
 
 #[test]

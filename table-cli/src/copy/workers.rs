@@ -180,7 +180,10 @@ async fn copy(
     workers: usize,
     mut stop: Pin<&mut impl Future<Output = ()>>,
 ) -> Result<u64, CopyFailure> {
-    let total = total(arguments, source).await?;
+    let total = tokio::select! {
+        total = total(arguments, source) => total?,
+        () = stop.as_mut() => return Err(stopped()),
+    };
     let before = job.status().await?.unwrap_or_default().rows;
     let progress = Progress::resumed("copying", total, before);
     let workers: Result<Vec<_>, _> = (0..workers).map(|_| start(arguments, workers)).collect();

@@ -139,6 +139,20 @@ pub(crate) async fn run(
     };
     let mut stop = pin!(stop);
     let tables = arguments.store.open_to_read(&arguments.table).await?;
+    let total = match arguments.count {
+        true => {
+            let Arguments { table, selection, readers, .. } = &arguments;
+            tokio::select! {
+                rows = count(&tables, table, selection, *readers) => Some(rows?),
+                () = stop.as_mut() => return Err(match resumed {
+                    Some(output) => stopped(&arguments, output.rows()),
+                    None => ExportFailure::StoppedEarly.into(),
+                }),
+            }
+        }
+        false => None,
+    };
+    // After the count: if that fails, it leaves no file behind.
     let mut output = match (resumed, file.form) {
         (Some(output), _) => output,
         (None, Form::JsonLines) => Output::create(&arguments.to, file, job, None)?,
@@ -149,19 +163,6 @@ pub(crate) async fn run(
             };
             Output::create(&arguments.to, file, job, Some(columns))?
         }
-    };
-    let total = match arguments.count {
-        true => {
-            let Arguments { table, selection, readers, .. } = &arguments;
-            tokio::select! {
-                rows = count(&tables, table, selection, *readers) => Some(rows?),
-                () = stop.as_mut() => {
-                    output.save()?;
-                    return Err(stopped(&arguments, output.rows()));
-                }
-            }
-        }
-        false => None,
     };
     let progress = Progress::resumed("exporting", total, output.rows());
     tokio::select! {

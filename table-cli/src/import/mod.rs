@@ -106,8 +106,8 @@ pub(crate) enum ImportFailure {
     )]
     OtherImport(PathBuf),
     #[error(
-        "the rows of `{}` were imported, but its manifest says {expected}, and it has {found}: it is not what was \
-         exported, so export again",
+        "the rows of `{}` were read, and written unless refused, but its manifest says {expected}, and it has {found}: \
+         it is not what was exported, so export again",
         .path.display()
     )]
     Numbers { path: PathBuf, expected: Numbers, found: Numbers },

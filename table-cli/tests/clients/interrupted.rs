@@ -121,6 +121,41 @@ fn commands_that_only_read_end_with_130_when_they_are_interrupted() {
     }
 }
 
+/// How many bytes a process has written.
+#[cfg(target_os = "linux")]
+fn written(process: u32) -> u64 {
+    let counts = std::fs::read_to_string(format!("/proc/{process}/io")).unwrap_or_default();
+    let written = counts.lines().find_map(|line| line.strip_prefix("wchar:"));
+    written.map_or(0, |written| written.trim().parse().unwrap())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_command_whose_output_nobody_reads_ends_with_130_when_it_is_terminated() {
+    let folder = tempfile::tempdir().unwrap();
+    let show = ["show", "sample:5000", "results", "--limit", "0", "--json"];
+    let mut running = begin(folder.path(), &show);
+    let process = running.id();
+    let started = Instant::now();
+    let is_late = || started.elapsed() > Duration::from_secs(60);
+    // The pipe has room for 64 KiB.
+    while written(process) < 60_000 {
+        assert!(running.try_wait().unwrap().is_none() && !is_late());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let process = process.to_string();
+    assert!(Command::new("kill").args(["-TERM", &process]).status().unwrap().success());
+    while running.try_wait().unwrap().is_none() && !is_late() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // It has no effect on a process that has ended.
+    running.kill().unwrap();
+    let ended = running.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(130), "{said}");
+    assert!(said.contains("stopped before the end"), "{said}");
+}
+
 #[test]
 fn an_empty_file_is_no_database_to_a_command_that_reads() {
     let folder = tempfile::tempdir().unwrap();

@@ -314,6 +314,18 @@ fn a_command_line_that_cannot_work_ends_with_code_2() {
         &["profile", "race.redb", "results", "--from-row", "5", "--to-row", "3"],
         &["delete", "race.redb", "results", "--from-row", "5", "--to-row", "3", "--yes"],
         &["export", "race.redb", "results", "--to", "a.jsonl", "--from-row", "5", "--to-row", "3"],
+        &[
+            "export",
+            "race.redb",
+            "results",
+            "--to",
+            "a.jsonl",
+            "--count",
+            "--from-partition",
+            "z",
+            "--to-partition",
+            "a",
+        ],
         &["export", "race.redb", "results", "--to", "a.xml"],
         &["import", "race.redb", "results", "--from", "a.xml"],
         &["count", "AccountName=x"],
@@ -325,7 +337,9 @@ fn a_command_line_that_cannot_work_ends_with_code_2() {
         let error = refused(race.path(), command, 2);
         assert!(!error.contains("no base64"), "a key is printed: {error}");
     }
-    assert!(!race.path().join("a.jsonl").exists() && !race.path().join("b.redb").exists());
+    for file in ["a.jsonl", "a.jsonl.part", "b.redb"] {
+        assert!(!race.path().join(file).exists(), "{file}");
+    }
 }
 
 #[test]
@@ -421,6 +435,7 @@ fn the_numbers_of_a_manifest_are_compared_with_the_rows() {
         std::fs::write(&path, manifest.replace(said, found)).unwrap();
         let error = refused(race.path(), &import, 1);
         assert!(error.contains("it has 250 rows of 2 partitions"), "{error}");
+        assert!(error.contains("were read, and written unless refused"), "{error}");
     }
     std::fs::write(&path, &manifest).unwrap();
     printed(race.path(), &import);

@@ -68,11 +68,7 @@ impl CommitQueue {
 
 /// Applies one request, in a group with the requests that other tasks submit at the same time.
 pub(crate) async fn submit(inner: &Arc<Inner>, request: Change) -> ChangeResult {
-    if inner.read_only {
-        let message = "The database file is open for reading only.";
-        let refused = StoreError::new(ErrorCode::new("InsufficientAccountPermissions"), message);
-        return Err(StoreError { status: 403, ..refused });
-    }
+    inner.engine.check_writable()?;
     let (sender, answer) = oneshot::channel();
     if let Some(group) = inner.queue.join(Submission { request, answer: sender }) {
         let leader = Leader { inner: Arc::clone(inner), group, resigned: false };

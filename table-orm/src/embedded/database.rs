@@ -64,6 +64,10 @@ impl Database {
         })
     }
 
+    pub(crate) const fn is_read_only(&self) -> bool {
+        matches!(self, Self::File(file) if file.is_read_only())
+    }
+
     /// Whether answered writes are not on the disk yet.
     pub(crate) fn is_unsynced(&self) -> bool {
         matches!(self, Self::File(file) if file.is_unsynced())

@@ -24,6 +24,8 @@ pub(crate) struct Engine {
     writer: Mutex<Option<DatabaseWriter>>,
     /// `None` in memory, where no disk can fail.
     reopen: Option<Reopen>,
+    /// Whether the database was opened for reading only, also while it is closed after a failure.
+    read_only: bool,
 }
 
 /// The open database, and how often it was opened.
@@ -69,9 +71,20 @@ impl Engine {
         (database, writer): (Database, DatabaseWriter),
         reopen: Option<Reopen>,
     ) -> Self {
+        let read_only = database.is_read_only();
         let opened = Opened { database: Some(database), times: 1, lost: false };
         let (database, writer) = (RwLock::new(opened), Mutex::new(Some(writer)));
-        Self { database, writer, reopen }
+        Self { database, writer, reopen, read_only }
+    }
+
+    /// Rejects a change of a database that is open for reading only.
+    pub(crate) fn check_writable(&self) -> Result<(), StoreError> {
+        if !self.read_only {
+            return Ok(());
+        }
+        let message = "The database file is open for reading only.";
+        let rejected = StoreError::new(ErrorCode::new("InsufficientAccountPermissions"), message);
+        Err(StoreError { status: 403, ..rejected })
     }
 
     /// Reads, a second time after a disk failure.
@@ -147,6 +160,7 @@ impl Engine {
 
     /// Makes the file smaller, while no request reads or writes.
     pub(crate) fn compact(&self) -> Result<(), StoreError> {
+        self.check_writable()?;
         let mut writer = self.writer();
         if writer.is_none() {
             let times = self.opened().times;

@@ -79,6 +79,10 @@ impl File {
         Self { kept: RwLock::default(), database, durability, unsynced: AtomicBool::new(false) }
     }
 
+    pub(crate) const fn is_read_only(&self) -> bool {
+        matches!(self.database, Handle::ReadOnly(_))
+    }
+
     /// Returns the table with this lower-case name; `None` when it does not exist.
     pub(crate) fn table(&self, name: &str) -> Result<Option<FileTable>, redb::Error> {
         let changes = {
@@ -122,7 +126,7 @@ impl File {
         ) {
             (Ok(catalog), Ok(clock)) => (catalog, clock),
             (Err(TableError::TableDoesNotExist(_)), _) => {
-                if matches!(self.database, Handle::ReadOnly(_)) {
+                if self.is_read_only() {
                     return Ok((BTreeSet::new(), 0));
                 }
                 let changes = self.begin()?;

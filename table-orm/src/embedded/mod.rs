@@ -5,8 +5,8 @@
 //! [`Durability::Eventual`]. Reads see committed rows only. After a full disk or another disk failure, the same
 //! store continues as soon as the disk works again.
 //!
-//! Invariant: this process is the only one that has the file open, and one writer at a time changes
-//! it. Only files that are opened for reading may be open more than once, and nothing changes them.
+//! Invariant: at most one process at a time can write the file, and one writer of it at a time changes it. Several
+//! processes may read it while none writes.
 //!
 //! In memory, a write waits until the pages that are being read from its table are complete, and reads wait for
 //! writes. A page reads at most [`MAX_SCANNED_ROWS`] rows.
@@ -81,8 +81,6 @@ struct Inner {
     queue: CommitQueue,
     /// The database file; `None` in memory.
     path: Option<PathBuf>,
-    /// Whether every write is refused.
-    read_only: bool,
 }
 
 impl Inner {
@@ -154,8 +152,10 @@ impl EmbeddedStore {
     /// stores, also of several processes, can read a file in this way at the same time, and none can write it
     /// meanwhile. A write fails with [`Error::Unauthorized`](crate::Error::Unauthorized).
     ///
-    /// After a crash, a file has to be recovered before it can be read. This call does so, and needs write permission
-    /// for it.
+    /// After a crash, a file has to be recovered before it can be read. This call does so: it opens the file for
+    /// writing, and closes it again. So it needs write permission, and a second reader at that time may fail with
+    /// [`OpenError::Locked`]. redb recovers a redb database of another program, too, before this call can see whose it
+    /// is.
     ///
     /// # Errors
     /// Returns [`OpenError`], whose text says what to do, when the file does not exist or cannot be opened.
@@ -180,14 +180,7 @@ impl EmbeddedStore {
         let opened = open(&path)?;
         let owned = path.clone();
         let reopen: Reopen = Box::new(move || open(&owned));
-        let inner = Inner {
-            _syncer: None,
-            engine: Arc::new(Engine::new(opened, Some(reopen))),
-            queue: CommitQueue::default(),
-            path: Some(path),
-            read_only: true,
-        };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self::new(Arc::new(Engine::new(opened, Some(reopen))), None, Some(path)))
     }
 
     /// Creates an empty store in memory, which lasts until its last clone is dropped.
@@ -212,7 +205,7 @@ impl EmbeddedStore {
     /// blocks its thread, so make it while the store is idle. A crash loses nothing.
     ///
     /// # Errors
-    /// The disk fails or is full. All rows are as before.
+    /// The disk fails or is full, or the store is open for reading only. All rows are as before.
     ///
     /// ```
     /// use table_orm::embedded::EmbeddedStore;
@@ -272,8 +265,7 @@ impl EmbeddedStore {
 
     fn new(engine: Arc<Engine>, syncer: Option<Syncer>, path: Option<PathBuf>) -> Self {
         let queue = CommitQueue::default();
-        let read_only = false;
-        Self { inner: Arc::new(Inner { _syncer: syncer, engine, queue, path, read_only }) }
+        Self { inner: Arc::new(Inner { _syncer: syncer, engine, queue, path }) }
     }
 }
 

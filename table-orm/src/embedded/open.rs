@@ -161,7 +161,7 @@ pub(crate) fn existing(
 }
 
 /// Opens a database file for reading only, which needs no write permission. One that was not closed after a crash is
-/// first opened for writing, because redb can recover it only then.
+/// first opened for writing, because redb can recover it only then, and show whose it is.
 pub(crate) fn read_only(
     path: &Path,
     options: FileOptions,

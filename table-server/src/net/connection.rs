@@ -2,7 +2,7 @@
 
 use super::body::{self, BodyError};
 use super::cut::Cuts;
-use super::head_time::{HeadTimeStream, Turns};
+use super::head_time::{AnswerCount, HeadTimeStream};
 use crate::error::ServiceError;
 use crate::message::{Answer, Client, Request, Response};
 use crate::service::{Admission, TableService};
@@ -21,7 +21,7 @@ use tokio_io_timeout::TimeoutStream;
 
 /// How long an idle connection stays open. Clients keep connections for less.
 const IDLE_TIME: Duration = Duration::from_secs(120);
-/// How long the line and the headers of a request may take once its first byte is here.
+/// How long the line and the headers of a request may take from their first byte on.
 const HEAD_TIME: Duration = Duration::from_secs(30);
 /// How long a client may read nothing of an answer that waits for it.
 const READS_TIME: Duration = Duration::from_secs(60);
@@ -42,15 +42,15 @@ pub(super) async fn serve(
     service: Arc<TableService>,
     mut stop: watch::Receiver<bool>,
 ) {
-    let turns = Turns::default();
-    let stream = HeadTimeStream::new(stream, HEAD_TIME, turns.clone());
+    let answers = AnswerCount::default();
+    let stream = HeadTimeStream::new(stream, HEAD_TIME, answers.clone());
     let handler = service_fn(move |request| {
-        let (cuts, turns) = (Arc::clone(&cuts), turns.clone());
-        turns.next();
+        let (cuts, answers) = (Arc::clone(&cuts), answers.clone());
+        answers.advance();
         let answer = answer(Arc::clone(&service), client, request);
         async move {
             let answer = answer.await;
-            turns.next();
+            answers.advance();
             answer.map(|answer| answer.map(|body| cuts.body(body)))
         }
     });
@@ -210,7 +210,7 @@ mod tests {
     async fn headers_that_do_not_end_hold_a_connection_for_half_a_minute() {
         let request = "GET /acc/Tables HTTP/1.1\r\nHost: h\r\n\r\n";
         let begun = "GET /acc/Tables HTTP/1.1\r\nHost: h\r\n";
-        // Of the first request, of the next one, and of one that came with the one before.
+        // Of a first request, in its headers and in its line. Below, of a request after an answer.
         for text in [begun.to_owned(), "GET /acc/Tab".to_owned()] {
             let (answer, seconds) = rest(connected(text.as_bytes()).await).await;
             assert_eq!(answer, "");
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_slow_answer_is_not_a_slow_request() {
+    async fn the_time_of_a_body_does_not_count_for_headers() {
         let head = "POST /acc/Tables HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\n";
         let mut client = connected(head.as_bytes()).await;
         tokio::time::sleep(Duration::from_secs(20)).await;

@@ -1,8 +1,9 @@
 //! Bounds the time in which the line and the headers of a request arrive. hyper has one limit for them and for the wait
 //! before them, in which a client may keep a connection for a later request.
 //!
-//! Invariant: from the first byte of a request to its last header pass at most the given seconds, or the connection
-//! ends.
+//! Invariant: at most the given time passes from the first byte that comes after the answer before, or at the start of
+//! the connection, to the last header of a request. Otherwise the connection is closed. A client may send the first
+//! bytes of a request before it has the answer to the one before: they do not start the time.
 
 use std::io;
 use std::pin::Pin;
@@ -13,17 +14,17 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// How often a connection has begun to answer a request, or has answered it: odd while it answers.
+/// Counts when a connection begins to answer a request, and when it has answered it: odd while it answers.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Turns(Arc<AtomicU64>);
+pub(super) struct AnswerCount(Arc<AtomicU64>);
 
-impl Turns {
-    /// The headers of a request are here, or its answer is.
-    pub(super) fn next(&self) {
+impl AnswerCount {
+    /// An answer begins or ends.
+    pub(super) fn advance(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn now(&self) -> u64 {
+    fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -32,14 +33,14 @@ impl Turns {
 pub(super) struct HeadTimeStream<S> {
     stream: S,
     most: Duration,
-    turns: Turns,
-    /// When the headers that have begun to arrive must be here, and in which turn.
+    answers: AnswerCount,
+    /// When the headers that have begun to arrive must be here, and the count when they began.
     due: Option<(u64, Pin<Box<Sleep>>)>,
 }
 
 impl<S> HeadTimeStream<S> {
-    pub(super) fn new(stream: S, most: Duration, turns: Turns) -> Self {
-        Self { stream, most, turns, due: None }
+    pub(super) fn new(stream: S, most: Duration, answers: AnswerCount) -> Self {
+        Self { stream, most, answers, due: None }
     }
 }
 
@@ -50,8 +51,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for HeadTimeStream<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        let turn = this.turns.now();
-        this.due.take_if(|(begun, _)| *begun != turn);
+        let count = this.answers.get();
+        this.due.take_if(|(begun, _)| *begun != count);
         if let Some((_, due)) = &mut this.due
             && due.as_mut().poll(context).is_ready()
         {
@@ -59,9 +60,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for HeadTimeStream<S> {
         }
         let before = buffer.filled().len();
         let read = Pin::new(&mut this.stream).poll_read(context, buffer);
-        let is_head = turn.is_multiple_of(2);
+        let is_head = count.is_multiple_of(2);
         if is_head && this.due.is_none() && buffer.filled().len() > before {
-            this.due = Some((turn, Box::pin(sleep(this.most))));
+            this.due = Some((count, Box::pin(sleep(this.most))));
         }
         read
     }
