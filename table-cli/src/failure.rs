@@ -1,7 +1,6 @@
 //! Why a command ends early, and the exit code that says so. The file of each command says which of its
 //! own errors has which code.
 
-use crate::store::StoreNameError;
 use std::error::Error as StdError;
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -51,13 +50,6 @@ impl fmt::Display for Failure {
 impl StdError for Failure {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         self.error.source()
-    }
-}
-
-impl From<StoreNameError> for Failure {
-    fn from(error: StoreNameError) -> Self {
-        let code = error.exit_code();
-        Self::new(error, code)
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod sample;
 
-use crate::failure::exit_code;
+use crate::failure::{Failure, exit_code};
 use crate::panic_report::quietly;
 use crate::secret::{self, NoText};
 use sample::sample;
@@ -48,6 +48,13 @@ pub(crate) enum StoreNameError {
     Empty(PathBuf),
     #[error(transparent)]
     Store(#[from] Error),
+}
+
+impl From<StoreNameError> for Failure {
+    fn from(error: StoreNameError) -> Self {
+        let code = error.exit_code();
+        Self::new(error, code)
+    }
 }
 
 impl StoreNameError {
