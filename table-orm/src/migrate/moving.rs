@@ -163,7 +163,7 @@ impl<E: Migrates> Migrating<E> {
         let client = &self.reporting(&self.old.client, old, rows)?;
         let mut attempts = Attempts::begin(&client.connection, RetryLimits::default());
         let in_doubt = |error: &Error| error.is_unanswered() && !error.is_refused_as_busy();
-        // Of a sending that may still take effect, whatever the later ones are told.
+        // Of a sending that may still take effect, whatever the answers to the later ones.
         let mut lost: Option<Error> = None;
         loop {
             let sent = send_named(client, batch.clone(), Some(&old.key.row_key)).await;

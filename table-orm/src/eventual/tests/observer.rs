@@ -24,9 +24,9 @@ pub(super) type Observer<W> = chaos::Observer<Seen<W>>;
 /// What the writes so far have done.
 #[derive(Debug, Default)]
 pub(super) struct Seen<W> {
-    /// What each entity told of, one state after the other; of nothing where it is not there.
+    /// What each entity has said, one state after the other; nothing where it is not there.
     history: BTreeMap<Entity, Vec<Shown>>,
-    /// Each `eventual` row that a state has told of: whose it is, and the earliest state that it can show now.
+    /// Each `eventual` row that a state has named: whose it is, and the earliest state that it can show now.
     shown: BTreeMap<EventualKey, (Entity, usize)>,
     of: PhantomData<W>,
 }
@@ -111,7 +111,7 @@ impl<W: Observed> Seen<W> {
     /// A row that differs has an intent.
     fn check_intents(&self, now: &Snapshot) -> Result<(), String> {
         if let Some(key) = now.eventual.keys().find(|key| !self.shown.contains_key(key)) {
-            return Err(format!("no entity ever told of {key:?}"));
+            return Err(format!("no entity ever named {key:?}"));
         }
         for (key, (entity, _)) in &self.shown {
             let want = now.entities.get(entity).and_then(|rows| rows.get(key));

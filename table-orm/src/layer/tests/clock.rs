@@ -168,7 +168,7 @@ async fn writer(service: Service, seed: u64) -> [u32; 3] {
             let stale = random.below(4) == 0;
             let version =
                 if stale { Some(ETag::new("old")) } else { version(&store, &row_key).await };
-            // Each writer deletes a row of its own, so that its deletions are told from others'.
+            // Each writer deletes a row of its own, so that its deletions are not taken for those of others'.
             let may_delete = row == i64::from(seed % 2 == 1);
             operations.push(any_write(&random, &row_key, value + row, version, may_delete));
         }

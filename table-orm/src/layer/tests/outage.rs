@@ -27,15 +27,15 @@ fn retry() -> Retry {
 async fn an_outage_sees_the_retries_of_the_budget_and_then_each_call_once() {
     let (requests, errors) = reads(retry(), (0..9000).map(|_| status(500))).await;
     assert_eq!((requests, errors.len()), (1000 + 100, 1000));
-    let told = |error: &&StoreError| error.message.contains("not retried");
-    assert_eq!(errors.iter().filter(told).count(), 1000 - 100 / 5, "{}", errors[999]);
+    let is_not_retried = |error: &&StoreError| error.message.contains("not retried");
+    assert_eq!(errors.iter().filter(is_not_retried).count(), 1000 - 100 / 5, "{}", errors[999]);
     // A timeout is dearer.
     let (requests, _) = reads(retry(), (0..9000).map(|_| lost())).await;
     assert_eq!(requests, 1000 + 50);
     // Without a budget, each call is sent six times.
     let (requests, errors) = reads(retry().budget(None), (0..9000).map(|_| status(500))).await;
     assert_eq!((requests, errors.len()), (6000, 1000));
-    assert!(!errors.iter().any(|error| told(&error)));
+    assert!(!errors.iter().any(|error| is_not_retried(&error)));
 }
 
 #[tokio::test(start_paused = true)]

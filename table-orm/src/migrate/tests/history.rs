@@ -1,4 +1,4 @@
-//! What each entity was, after each write that took effect, and what a client may be told.
+//! What each entity was, after each write that took effect, and which answers a client may get.
 
 use crate::entity::DynamicEntity;
 use crate::model::TableName;

@@ -12,7 +12,7 @@ use crate::{Error, Result, Tables};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// A store that does not answer landings, as many as it is told.
+/// A store that does not answer landings, as many as its test asks for.
 #[derive(Debug)]
 struct Silent {
     inner: EmbeddedStore,

@@ -174,8 +174,8 @@ impl<E: Listed> Client<E> {
                 size,
                 take: self.dice.happens(0.5).then(|| self.dice.below(4) as usize),
             };
-            if let Err(told) = self.list(&asked).await {
-                wrong.lock().unwrap().get_or_insert(format!("{asked:?}: {told}"));
+            if let Err(untrue) = self.list(&asked).await {
+                wrong.lock().unwrap().get_or_insert(format!("{asked:?}: {untrue}"));
             }
         }
     }

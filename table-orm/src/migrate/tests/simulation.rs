@@ -1,5 +1,5 @@
 //! Clients of the versions 0, 1 and 2, and movers. The observer checks the invariants after each write that took effect;
-//! each client checks what it is told. Then one mover alone leaves nothing of the old form, and clients of version 3, which
+//! each client checks its answers. Then one mover alone leaves nothing of the old form, and clients of version 3, which
 //! knows the new form only, work beside those of version 2.
 
 use super::history::{ENTITIES, History, NOTHING, lock};
@@ -127,8 +127,8 @@ impl<E: Subject> Client<E> {
             sleep(self.dice.time(Duration::from_secs(3))).await;
             let stamp = format!("{}.{call}", self.number);
             let called = self.dice.mortal(DEATHS, LONGEST_LIFE, self.call(&stamp)).await;
-            if let Some(Err(told)) = called {
-                wrong.lock().unwrap().get_or_insert(format!("version {}: {told}", self.version));
+            if let Some(Err(untrue)) = called {
+                wrong.lock().unwrap().get_or_insert(format!("version {}: {untrue}", self.version));
             }
         }
     }
@@ -187,7 +187,7 @@ impl<E: Subject> Client<E> {
         {
             return Err(format!("{stamp} was told `AlreadyExists`, and nothing was there"));
         }
-        self.told(stamp, inserted)
+        self.check_answer(stamp, inserted)
     }
 
     async fn save(&self, number: u64, stamp: &str, since: usize) -> Wrong {
@@ -208,7 +208,7 @@ impl<E: Subject> Client<E> {
                 self.migrating.save(&mut held).await
             }
         };
-        self.told(stamp, saved)
+        self.check_answer(stamp, saved)
     }
 
     /// Saves an entity that has expired then.
@@ -253,13 +253,13 @@ impl<E: Subject> Client<E> {
                 let stamp = stamp_of(entity);
                 left.remove(&stamp);
                 match error.take() {
-                    Some(error) => self.told(&stamp, Err(error))?,
+                    Some(error) => self.check_answer(&stamp, Err(error))?,
                     None if is_lost => {}
                     None => return Err(format!("{stamp} was told the error of another")),
                 }
             }
         }
-        left.iter().try_for_each(|stamp| self.told(stamp, Ok(())))
+        left.iter().try_for_each(|stamp| self.check_answer(stamp, Ok(())))
     }
 
     async fn delete_many(&self) -> Wrong {
@@ -299,7 +299,7 @@ impl<E: Subject> Client<E> {
         {
             return Err(format!("{stamp} was told `NotFound`, and the entity was there"));
         }
-        self.told(stamp, merged)
+        self.check_answer(stamp, merged)
     }
 
     async fn merge_if_match(&self, number: u64, stamp: &str, since: usize) -> Wrong {
@@ -310,7 +310,7 @@ impl<E: Subject> Client<E> {
         let keys = KeyRange { partition: Span::Exact(partition_key), row: Span::Exact(row_key) };
         let merge = self.migrating.merge_at(Ok(keys), E::patch(stamp)).or_insert();
         let merged = merge.if_match(&etag).await;
-        self.told(stamp, merged)
+        self.check_answer(stamp, merged)
     }
 
     async fn delete(&self, number: u64, since: usize) -> Wrong {
@@ -341,7 +341,7 @@ impl<E: Subject> Client<E> {
         }
     }
 
-    /// Loads an entity, and checks what it is told.
+    /// Loads an entity, and checks the answer.
     pub(super) async fn load(
         &self,
         number: u64,
@@ -418,7 +418,7 @@ impl<E: Subject> Client<E> {
     }
 
     /// Checks the answer to a write.
-    pub(super) fn told(&self, stamp: &str, answer: Result<()>) -> Wrong {
+    pub(super) fn check_answer(&self, stamp: &str, answer: Result<()>) -> Wrong {
         let mut history = lock(&self.history);
         match answer {
             Ok(()) if !history.has_applied(stamp) => {

@@ -107,8 +107,8 @@ impl<E: Subject> Client<E> {
         lost.for_each(|stamp| lock(&self.history).refuse(stamp));
         match (done, last) {
             (Err(Told::Wrong(wrong)), _) => Err(wrong),
-            (Err(Told::Error(error)), Some(last)) => self.told(&last, Err(error)),
-            (Ok(()), Some(last)) => self.told(&last, Ok(())),
+            (Err(Told::Error(error)), Some(last)) => self.check_answer(&last, Err(error)),
+            (Ok(()), Some(last)) => self.check_answer(&last, Ok(())),
             (_, None) => Ok(()),
         }
     }
