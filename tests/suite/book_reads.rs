@@ -236,6 +236,17 @@ fn a_page_lists_the_partitions_with_the_most_load_and_counts_the_others() {
     assert_eq!(many.partitions.len(), 25);
     assert!(many.markdown().contains("| 5 others | | | at most 80.0 each | 4.0 % |"));
     assert!(many.html().contains("<p>5 others with at most 80.0 rows a second each.</p>"));
+    let hot = |patterns: u32| {
+        let patterns =
+            (0..patterns).map(|number| get(number).per_second(f64::from(3_000 - number)));
+        patterns.fold(book(), Book::pattern).report()
+    };
+    let rest = "20 other partitions bear more than 2,000 rows a second each.";
+    let lines = |page: &str| page.lines().filter(|line| line.contains(" bears ")).count();
+    for page in [hot(25).markdown(), hot(25).html()] {
+        assert!(page.contains(rest) && lines(&page) == 5, "{page}");
+    }
+    assert_eq!((lines(&hot(6).markdown()), hot(25).findings.len() > 25), (6, true));
     let few = report(20);
     assert!(!few.markdown().contains("others") && !few.html().contains("others"));
 }

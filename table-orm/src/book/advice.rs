@@ -2,6 +2,7 @@
 
 use super::estimate::found;
 use super::finding::{BookFinding, REQUEST_MS, Target};
+use super::finding_texts::CAREFUL;
 use super::load::PartitionLoad;
 use super::pattern::Pattern;
 use super::report::{BookReport, PatternReport};
@@ -12,8 +13,6 @@ use crate::model::EXPIRY_START;
 use crate::query::{Filter, QueryClass, RowQuery};
 use std::collections::BTreeSet;
 
-/// The rows a second up to which a partition needs no second look: what early papers on the service give.
-const CAREFUL: f64 = 500.0;
 /// The share of matching rows below which another row would serve a query better.
 const DENSE: f64 = 0.1;
 /// Names of components that count time: an integer shows only by its name what it counts. A `second` comes again each

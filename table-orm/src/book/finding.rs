@@ -339,14 +339,15 @@ impl fmt::Display for BookFinding {
             ),
             Self::Slow { pattern, requests, rounds, within_ms } => {
                 write!(f, "{} sends {}", code(pattern), counted(*requests, "request"))?;
-                if rounds < requests {
-                    write!(f, ", {} of them one after another", grouped(*rounds))?;
+                match (*requests, *rounds) {
+                    (0 | 1, _) => {}
+                    (_, 1) => f.write_str(" at once")?,
+                    (requests, rounds) if rounds < requests => {
+                        write!(f, ", {} of them one after another", grouped(rounds))?;
+                    }
+                    _ => f.write_str(" one after another")?,
                 }
-                write!(
-                    f,
-                    ", and has {within_ms} ms. At {REQUEST_MS} ms for each of these, one after another, that is \
-                     too short."
-                )
+                write!(f, ", and has {within_ms} ms, which is too short at {REQUEST_MS} ms each.")
             }
             Self::NoSample { pattern } => write!(
                 f,

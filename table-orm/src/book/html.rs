@@ -1,6 +1,7 @@
 //! A book as one HTML page, which loads nothing.
 
 use super::finding::Target;
+use super::finding_texts::finding_texts;
 use super::known::KnownFinding;
 use super::load::{PartitionLoad, listed};
 use super::markdown::{LEGEND, MEASURED_LEGEND};
@@ -49,8 +50,8 @@ impl BookReport {
         if self.findings.is_empty() {
             out.push_str("<li>Nothing.</li>\n");
         }
-        for finding in &self.findings {
-            writeln!(out, "<li>{}</li>", with_code(&finding.to_string()))?;
+        for text in finding_texts(&self.findings) {
+            writeln!(out, "<li>{}</li>", with_code(&text))?;
         }
         out.push_str("</ul>\n</section>\n");
         self.known(out)?;

@@ -1,6 +1,7 @@
 //! A book as Markdown, as GitHub shows it: tables, and a map of the keys in Mermaid.
 
 use super::finding::Target;
+use super::finding_texts::finding_texts;
 use super::known::KnownFinding;
 use super::load::{PartitionLoad, listed};
 use super::measured::COLUMNS;
@@ -48,9 +49,9 @@ impl BookReport {
         if self.findings.is_empty() {
             out.push_str("Nothing.\n");
         }
-        self.findings.iter().try_for_each(|finding| {
-            writeln!(out, "- {}", finding.to_string().replace(['\n', '\r'], " "))
-        })?;
+        finding_texts(&self.findings)
+            .into_iter()
+            .try_for_each(|text| writeln!(out, "- {}", text.replace(['\n', '\r'], " ")))?;
         if !self.known.is_empty() {
             out.push_str("\n## Known\n\n");
         }

@@ -41,6 +41,7 @@
 mod advice;
 mod estimate;
 mod finding;
+mod finding_texts;
 mod html;
 mod known;
 mod load;
