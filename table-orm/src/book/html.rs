@@ -126,7 +126,9 @@ impl BookReport {
         if self.measured.is_empty() {
             return Ok(());
         }
-        out.push_str("<section>\n<h2>Planned and measured</h2>\n<p>One call of each.</p>\n");
+        out.push_str(
+            "<section class=\"wide\">\n<h2>Planned and measured</h2>\n<p>One call of each.</p>\n",
+        );
         let table = Table { names: &COLUMNS, texts: 1 };
         table.begin(out)?;
         for cells in self.measured_cells() {
