@@ -66,10 +66,16 @@ pub(crate) enum DeleteFailure {
         were = counted::rows_were(*.0)
     )]
     Changed(u64),
-    #[error("stopped; {0} {were} deleted, and the same command deletes the others", were = counted::rows_were(*.0))]
+    #[error(
+        "stopped; at least {0} {were} deleted, and the same command deletes the others", were = counted::rows_were(*.0)
+    )]
     Stopped(u64),
     #[error(
-        "{deleted} {} deleted; once the cause is removed, the same command deletes the others",
+        "stopped; the table may have been deleted, and the same command deletes it if it was not"
+    )]
+    StoppedTable,
+    #[error(
+        "at least {deleted} {} deleted; once the cause is removed, the same command deletes the others",
         counted::rows_were(*.deleted)
     )]
     Incomplete { deleted: u64, source: Box<Error> },
@@ -80,7 +86,7 @@ impl From<DeleteFailure> for Failure {
         let exit_code = match failure {
             DeleteFailure::NoSelection | DeleteFailure::NotAsked => 2,
             DeleteFailure::Changed(_) => 3,
-            DeleteFailure::Stopped(_) => 130,
+            DeleteFailure::Stopped(_) | DeleteFailure::StoppedTable => 130,
             DeleteFailure::Declined | DeleteFailure::Incomplete { .. } => 1,
         };
         Self::new(failure, exit_code)
@@ -106,7 +112,10 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
         }
     }
     if whole_table {
-        tables.delete(&table).await?;
+        tokio::select! {
+            deleted = tables.delete(&table) => deleted?,
+            () = interrupted() => return Err(DeleteFailure::StoppedTable.into()),
+        }
         return match json {
             true => Ok(writeln!(stdout(), "{}", serde_json::json!({ "table": table.as_str() }))?),
             false => Ok(writeln!(stdout(), "deleted the table `{table}`")?),

@@ -31,6 +31,8 @@ pub(crate) struct Manifest {
 /// A manifest that cannot be read or written, or of another format.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ManifestError {
+    #[error("there is no file `{}`; name an export", .0.display())]
+    NoExport(PathBuf),
     #[error("there is no manifest `{}`; give --no-manifest to import without a check", .0.display())]
     Missing(PathBuf),
     #[error("the manifest `{}` cannot be read", .path.display())]
@@ -52,6 +54,9 @@ impl Manifest {
         let path = Self::path(export);
         let text = match fs::read(&path) {
             Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !export.exists() => {
+                return Err(ManifestError::NoExport(export.to_owned()));
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(ManifestError::Missing(path));
             }

@@ -1,5 +1,9 @@
 //! The untyped calls: rows of any shape, types exact, pages whole.
 
+use std::sync::Arc;
+use std::time::Duration;
+use table_orm::embedded::EmbeddedStore;
+use table_orm::layer::{Fault, Faults, Retry, RetryStrategy};
 use table_orm::model::{DateTime, Edm};
 use table_orm::query::{Comparison, Filter};
 use table_orm::repo::Table;
@@ -174,4 +178,15 @@ async fn messages_show_control_characters_escaped() {
     }
     let plan = rows.list("p", ..).filter(filter).plan().unwrap().to_string();
     assert!(plan.contains("A eq 'x\\u{1b}[31m\\nfake: line\\u{202e}'"), "{plan:?}");
+}
+
+#[tokio::test]
+async fn a_table_whose_creation_was_not_answered_exists_afterwards() {
+    let faults = Faults::seeded(1).on("create_table", 1, Fault::ErrorAfter);
+    let network = faults.store(Arc::new(EmbeddedStore::in_memory().unwrap())).unwrap();
+    let retry = Retry::new(RetryStrategy::Fixed { retries: 2, wait: Duration::ZERO });
+    let tables = Tables::builder(network).bare().build().unwrap().layer(retry).unwrap();
+    let name = TableName::new("things").unwrap();
+    assert!(!tables.create_if_not_exists(&name).await.unwrap());
+    tables.table(name).insert(&DynamicEntity::new("p", "r")).await.unwrap();
 }

@@ -116,7 +116,7 @@ pub(crate) enum ImportFailure {
         counted::rows_were(*.refused), counted::rows_were(*.rows)
     )]
     Refused { refused: u64, rows: u64 },
-    #[error("stopped; about {rows} {} written: {again}", counted::rows_were(*.rows))]
+    #[error("stopped; at least {rows} {} written: {again}", counted::rows_were(*.rows))]
     Stopped { rows: u64, again: &'static str },
     #[error(
         "line {line} was refused, and {rows} {} written: correct the line, or give --go-on to \
@@ -125,7 +125,7 @@ pub(crate) enum ImportFailure {
     )]
     Line { line: u64, rows: u64, again: &'static str, source: Box<Error> },
     #[error(
-        "the import is incomplete, and about {rows} {} written: once the cause is removed, {again}",
+        "the import is incomplete, and at least {rows} {} written: once the cause is removed, {again}",
         counted::rows_were(*.rows)
     )]
     Incomplete { rows: u64, again: &'static str, source: Box<Error> },

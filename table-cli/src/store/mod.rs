@@ -192,10 +192,7 @@ impl fmt::Display for StoreName {
 
 /// Creates a table unless it exists.
 pub(crate) async fn create(tables: &Tables, table: &TableName) -> Result<(), Error> {
-    match tables.create(table).await {
-        Err(Error::AlreadyExists(_)) => Ok(()),
-        created => created,
-    }
+    tables.create_if_not_exists(table).await.map(drop)
 }
 
 #[cfg(test)]

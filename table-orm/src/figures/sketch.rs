@@ -56,7 +56,10 @@ impl Sketch {
     /// The percentiles of the numbers so far; all 0 without one.
     pub fn percentiles(&self) -> Percentiles {
         let at = |share: f64| {
-            let number = self.counters.quantile(share).ok().flatten().unwrap_or_default();
+            let rank = rank(share, self.numbers) as f64;
+            // The sketch rounds the place among the ranks down: half a rank more is safe from a rounding error.
+            let place = ((rank + 0.5) / self.numbers.saturating_sub(1).max(1) as f64).min(1.0);
+            let number = self.counters.quantile(place).ok().flatten().unwrap_or_default();
             (number.round() as u64).clamp(self.least, self.most)
         };
         Percentiles {
@@ -69,6 +72,11 @@ impl Sketch {
             mean: if self.numbers == 0 { 0.0 } else { self.sum as f64 / self.numbers as f64 },
         }
     }
+}
+
+/// The place, from 0, of the number that such a share of all numbers do not exceed.
+fn rank(share: f64, numbers: u64) -> u64 {
+    ((share * numbers as f64).ceil() as u64).saturating_sub(1)
 }
 
 #[cfg(test)]
@@ -93,13 +101,24 @@ mod tests {
             prop_assert_eq!((found.least, found.most), (numbers[0], *numbers.last().unwrap()));
             prop_assert!((found.mean - sum as f64 / numbers.len() as f64).abs() <= found.mean * 1e-12);
             for (share, found) in [(0.5, found.p50), (0.9, found.p90), (0.99, found.p99), (0.999, found.p999)] {
-                let exact = numbers[(share * (numbers.len() - 1) as f64) as usize];
+                let exceeded = |number: &u64| numbers.iter().filter(|other| *other > number).count();
+                let most = ((1.0 - share) * numbers.len() as f64 + 1e-9) as usize;
+                let exact = *numbers.iter().find(|number| exceeded(number) <= most).unwrap();
                 prop_assert!(
                     found.abs_diff(exact) as f64 <= (exact as f64 * 0.01).max(1.0),
                     "{share}: {found} for {exact}"
                 );
             }
         }
+    }
+
+    #[test]
+    fn of_few_numbers_the_largest_is_the_last_percentile() {
+        let mut sketch = Sketch::new();
+        [1, 2, 3, 4, 5, 6, 7, 8, 9, 1000].into_iter().for_each(|number| sketch.add(number));
+        let Percentiles { p50, p90, p99, p999, .. } = sketch.percentiles();
+        assert_eq!((p50, p90), (5, 9));
+        assert!(p99 >= 990 && p999 >= 990, "{p99} {p999}");
     }
 
     #[test]

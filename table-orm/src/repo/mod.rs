@@ -252,7 +252,12 @@ async fn create_table(client: &TableClient) -> Result<()> {
 
 /// Creates a table unless it exists. Returns whether it was created.
 async fn create_table_if_not_exists(client: &TableClient) -> Result<bool> {
-    match create_table(client).await {
+    unless_exists(create_table(client).await)
+}
+
+/// Whether a table was created that may have existed.
+pub(crate) fn unless_exists(created: Result<()>) -> Result<bool> {
+    match created {
         Ok(()) => Ok(true),
         Err(Error::AlreadyExists(_)) => Ok(false),
         // Another request of this call may have created it: its answer was lost.

@@ -16,7 +16,9 @@ use crate::entity::{
 use crate::error::{Error, Result, rejected};
 use crate::model::TableName;
 use crate::plan::{Connection, writing};
-use crate::repo::{Repo, Sequence, Transaction, TransactionScope, TransactionWith, UnionList};
+use crate::repo::{
+    Repo, Sequence, Transaction, TransactionScope, TransactionWith, UnionList, unless_exists,
+};
 use crate::store::Store;
 use std::sync::Arc;
 
@@ -409,6 +411,26 @@ impl Tables {
     pub async fn create(&self, table: &TableName) -> Result<()> {
         let request = self.connection.store.create_table(table);
         writing(request).await.map_err(|cause| rejected(table.as_str(), cause))
+    }
+
+    /// Creates a table unless it exists. Returns `true` if this call is known to have created it.
+    ///
+    /// # Errors
+    /// When the store cannot be reached, or is still deleting a table of that name:
+    /// [`Error::TableBeingDeleted`](crate::Error::TableBeingDeleted).
+    ///
+    /// ```
+    /// # async fn run() -> table_orm::Result<()> {
+    /// # let tables = table_orm::Tables::in_memory()?;
+    /// let readings = "readings".parse()?;
+    /// assert!(tables.create_if_not_exists(&readings).await?);
+    /// assert!(!tables.create_if_not_exists(&readings).await?);
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
+    /// ```
+    pub async fn create_if_not_exists(&self, table: &TableName) -> Result<bool> {
+        unless_exists(self.create(table).await)
     }
 
     /// Deletes a table with all its rows. The call does not know which types the table has. It leaves their
