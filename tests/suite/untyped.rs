@@ -184,7 +184,7 @@ async fn messages_show_control_characters_escaped() {
 async fn a_table_whose_creation_was_not_answered_exists_afterwards() {
     let faults = Faults::seeded(1).on("create_table", 1, Fault::ErrorAfter);
     let network = faults.store(Arc::new(EmbeddedStore::in_memory().unwrap())).unwrap();
-    let retry = Retry::new(RetryStrategy::Fixed { retries: 2, wait: Duration::ZERO });
+    let retry = Retry::new(RetryStrategy::Fixed { retries: 2, wait: Duration::from_millis(1) });
     let tables = Tables::builder(network).bare().build().unwrap().layer(retry).unwrap();
     let name = TableName::new("things").unwrap();
     assert!(!tables.create_if_not_exists(&name).await.unwrap());
