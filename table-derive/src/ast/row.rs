@@ -104,8 +104,6 @@ impl Row {
             Template::guess(LitStr::new("", name.span()))
         };
         Self {
-            name,
-            template,
             copy,
             when,
             canonical,
@@ -113,6 +111,7 @@ impl Row {
             eventual,
             allow_duplicate,
             allow_key_conflict,
+            ..Self::full(name, template)
         }
     }
 }

@@ -1,8 +1,7 @@
 //! Finds what stands out in a book.
 
 use super::estimate::found;
-use super::finding::{BookFinding, REQUEST_MS, Target};
-use super::finding_texts::CAREFUL;
+use super::finding::{BookFinding, CAREFUL, REQUEST_MS, Target};
 use super::load::PartitionLoad;
 use super::pattern::Pattern;
 use super::report::{BookReport, PatternReport};

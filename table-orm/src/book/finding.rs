@@ -26,6 +26,8 @@ impl Target {
     }
 }
 
+/// The rows a second up to which a partition needs no second look: what early papers on the service give.
+pub(super) const CAREFUL: f64 = 500.0;
 /// What a request takes at least, in milliseconds, where nothing else is known.
 pub(super) const REQUEST_MS: u64 = 5;
 

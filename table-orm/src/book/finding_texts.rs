@@ -1,12 +1,10 @@
 //! The findings as a page lists them.
 
-use super::finding::{BookFinding, BookFindingKind, Target};
+use super::finding::{BookFinding, BookFindingKind, CAREFUL, Target};
 use super::units::number;
 
 /// Of partitions with too much load, those that a page names; a pattern may read hundreds. The JSON names all.
 const NAMED: usize = 5;
-/// The rows a second up to which a partition needs no second look: what early papers on the service give.
-pub(super) const CAREFUL: f64 = 500.0;
 
 /// A line for each finding, and one for all partitions besides those with the most load.
 pub(super) fn finding_texts(findings: &[BookFinding]) -> Vec<String> {

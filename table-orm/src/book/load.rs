@@ -1,10 +1,9 @@
 //! The load of each partition.
 //!
 //! Invariant: the rows of a step count for the partition that it names. A step that names none, such as one that
-//! writes what was read, counts for the partition before it. The canonical rows of entities that were found in other
-//! partitions count for those of the sample entities that the read finds. Where the answer to a read decides in which other
-//! partitions rows change, they count for those of the sample entities that the read finds. A guard row counts for no
-//! partition: it has one of its own, which is never hot.
+//! writes what was read, counts for the partition before it. Where a read finds entities whose canonical rows are in
+//! other partitions, or whose rows in other partitions then change, these count for the partitions of the sample
+//! entities that it finds. A guard row counts for no partition: it has one of its own, which is never hot.
 
 use super::estimate::{Estimate, owner_of, sample_of};
 use super::pattern::Pattern;

@@ -103,8 +103,8 @@ impl Pattern {
         [Some(self.per_second), self.per_month].into_iter().flatten().find(|rate| !is_rate(rate))
     }
 
-    /// Sets over how many partitions the calls of each second spread evenly; without it, all go to one. 0 counts as 1. Writes by
-    /// `spread(at, second)` of the present time are in one partition at a time, so they do without it.
+    /// Sets over how many partitions the calls of each second spread evenly; without it, all go to one. 0 counts as
+    /// 1. Writes by `spread(at, second)` of the present time are in one partition at a time, so they do without it.
     #[must_use]
     pub fn over_partitions(self, partitions: u64) -> Self {
         Self { partitions: partitions.max(1), ..self }
