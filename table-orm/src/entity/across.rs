@@ -35,6 +35,12 @@ pub(super) const fn any_across(guards: &[GuardTemplate]) -> bool {
     false
 }
 
+/// Whether all that a write of an entity touches is in its partition. Known to the compiler, which then builds nothing
+/// for other partitions.
+pub(crate) const fn stays_in_partition<E: TableEntity>() -> bool {
+    E::EVENTUAL.is_empty() && !E::HAS_SUMS && !has_across::<E>()
+}
+
 /// Whether a write of an entity has work outside its partition: rows that follow it, copies of totals, or values
 /// that are unique over all partitions.
 pub(crate) fn reaches_across<E: TableEntity>() -> bool {

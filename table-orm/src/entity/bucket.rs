@@ -85,6 +85,9 @@ pub(crate) fn check_period<E: TableEntity>(
     entity: &E,
     table: &TableName,
 ) -> Result<(), PeriodMismatch> {
+    if const { E::BUCKET.is_none() } {
+        return Ok(());
+    }
     let Some(bucketing) = E::BUCKET else { return Ok(()) };
     // Where the time cannot be stored, the row's key or property says so.
     let Some(period) = bucketing.period_of(entity) else { return Ok(()) };

@@ -103,6 +103,18 @@ impl Excess {
     }
 }
 
+/// Whether the type has rows for the elements of a field.
+pub(crate) const fn has_element_rows<E: TableEntity>() -> bool {
+    let mut index = 0;
+    while index < E::ROWS.len() {
+        if E::ROWS[index].each.is_some() {
+            return true;
+        }
+        index += 1;
+    }
+    false
+}
+
 /// The error of a transaction that has too much of something, where rows for elements are among its
 /// rows.
 pub(crate) fn too_many_elements<E: TableEntity>(

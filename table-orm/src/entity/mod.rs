@@ -66,11 +66,13 @@ pub use template::{CopyKind, EventualTemplate, GuardTemplate, RowTemplate};
 pub use union::{MemberOf, TableUnion, UnionMember};
 pub use unique_key::UniqueKey;
 
-pub(crate) use across::{across_keys, has_across, has_eventual_rows, reaches_across};
+pub(crate) use across::{
+    across_keys, has_across, has_eventual_rows, reaches_across, stays_in_partition,
+};
 pub(crate) use blind::{merges_blind, patches_blind, writes_blind};
 pub(crate) use borrowed::MapRows;
 pub(crate) use bucket::check_period;
-pub(crate) use elements::too_many_elements;
+pub(crate) use elements::{has_element_rows, too_many_elements};
 pub(crate) use event::{EVENTS, EventContent, EventRowKey, HEAD, Head, LEASE, ReportedType};
 pub(crate) use eventual_row::{eventual_rows_from, home_key, is_of_table, keys_of_rows};
 pub(crate) use expiry::{
@@ -147,6 +149,10 @@ pub trait TableEntity: ReadRow + FromRow<Self::Canonical> + Send + Sync {
 
     /// What the events of its writes hold, if each write adds an event to the outbox.
     const OUTBOX: Option<EventValues> = None;
+
+    /// Whether it has sums.
+    #[doc(hidden)]
+    const HAS_SUMS: bool = false;
 
     /// The names of its sums; empty for a generic type.
     #[doc(hidden)]

@@ -1,6 +1,8 @@
 //! An entity as the rows that store it.
 
-use super::elements::{Excess, TooManyElements, most_elements, too_many_elements};
+use super::elements::{
+    Excess, TooManyElements, has_element_rows, most_elements, too_many_elements,
+};
 use super::template::template_at;
 use crate::codec::{KEYS_FRAME, write_keys};
 use crate::entity::{CopyKind, GuardTemplate, PeriodMismatch, Row, TableEntity, check_period};
@@ -60,7 +62,7 @@ impl EntityRows {
     /// element of a field: [`InvalidEntity`].
     pub fn of<E: TableEntity>(entity: &E) -> Result<Self, InvalidEntity> {
         let rows = Self::with_elements(entity)?;
-        if rows.rows.len() > MAX_TRANSACTION_OPERATIONS {
+        if const { has_element_rows::<E>() } && rows.rows.len() > MAX_TRANSACTION_OPERATIONS {
             let indices = rows.rows.iter().map(|row| row.index);
             too_many_elements::<E>(indices, Excess::Rows).map_or(Ok(()), Err)?;
         }
@@ -85,7 +87,7 @@ impl EntityRows {
     /// elements are left out.
     pub(crate) fn of_stored<E: TableEntity>(entity: &E) -> Result<Self, InvalidEntity> {
         let mut rows = Self::with_elements(entity)?;
-        while rows.rows.len() > MAX_TRANSACTION_OPERATIONS {
+        while const { has_element_rows::<E>() } && rows.rows.len() > MAX_TRANSACTION_OPERATIONS {
             let indices = rows.rows.iter().map(|row| row.index);
             let Some(index) = most_elements::<E>(indices) else { break };
             rows.rows.retain(|row| row.index != index);
@@ -123,13 +125,20 @@ impl EntityRows {
         }
         let mut rows = Self { partition_key, rows };
         rows.add_guards(entity)?;
-        let canonical = <E::Canonical as Row>::INDEX;
-        rows.rows.sort_by_key(|row| (row.index != canonical, row.index < E::ROWS.len()));
+        rows.sort(<E::Canonical as Row>::INDEX, E::ROWS.len());
         Ok(rows)
+    }
+
+    /// Brings the rows into their order. The first `others` templates are of no guards.
+    fn sort(&mut self, canonical: usize, others: usize) {
+        self.rows.sort_by_key(|row| (row.index != canonical, row.index < others));
     }
 
     /// The guard rows, each with the key of the canonical row alone.
     fn add_guards<E: TableEntity>(&mut self, entity: &E) -> Result<(), InvalidEntity> {
+        if const { E::GUARDS.is_empty() } {
+            return Ok(());
+        }
         for index in guards::<E>(|guard| !guard.across) {
             let Some(row_key) = row_key(entity, index)? else { continue };
             let mut rows = self.rows.iter();

@@ -21,7 +21,7 @@ pub(crate) const COPIES: &str = "SUM::";
 
 /// Whether a sum of the type is over all partitions.
 pub(crate) fn has_sum_copies<E: TableEntity>() -> bool {
-    E::sums().iter().any(Sum::is_over_partitions)
+    E::HAS_SUMS && E::sums().iter().any(Sum::is_over_partitions)
 }
 
 /// Whether a RowKey can be that of a canonical row, or of a total with a copy.
@@ -31,7 +31,7 @@ pub(crate) fn is_canonical_or_total<E: TableEntity>(row_key: &str) -> bool {
 
 /// The total with that RowKey, if it has copies, and which of its rows it is.
 pub(crate) fn copied_total<E: TableEntity>(row_key: &str) -> Option<(Total, u8)> {
-    if !row_key.starts_with(START) {
+    if const { !E::HAS_SUMS } || !row_key.starts_with(START) {
         return None;
     }
     let sums = E::sums();
@@ -88,7 +88,7 @@ pub(crate) fn changed_copies<E: TableEntity>(
 pub(crate) fn copy_of_total<E: TableEntity>(
     row: &[u8],
 ) -> Result<Option<(String, String, Bytes)>, InvalidEntity> {
-    if !has_sum_copies::<E>() {
+    if const { !E::HAS_SUMS } || !has_sum_copies::<E>() {
         return Ok(None);
     }
     let home: RowHead = read_row(0, row)?;

@@ -29,10 +29,10 @@ pub(crate) struct SummedType {
 impl SummedType {
     /// `None` for a type without sums.
     pub fn of<E: TableEntity>() -> Option<Self> {
-        let sums = E::sums();
-        if sums.is_empty() {
+        if const { !E::HAS_SUMS } {
             return None;
         }
+        let sums = E::sums();
         let groups = sums.iter().filter(|sum| sum.is_in_groups()).count();
         Some(Self {
             entity: E::NAME,

@@ -45,7 +45,10 @@ struct InTheWay {
 impl ExpiringType {
     /// `E`, if its entities expire.
     pub fn of<E: TableEntity>() -> Option<Self> {
-        E::EXPIRES.map(|_| Self {
+        if const { E::EXPIRES.is_none() } {
+            return None;
+        }
+        Some(Self {
             entity: E::NAME,
             metadata: E::METADATA,
             client: TableClient::new::<E>,

@@ -20,7 +20,7 @@ use super::unique::{Guards, Reservation, TICKET};
 use super::unique_value::{UniqueValue, unique_values};
 use crate::entity::{
     EVENTS, EntityRow, InvalidEntity, Loaded, RowHead, TableEntity, canonical, changed_copies,
-    copied_total, has_sum_copies, reaches_across, read_row,
+    copied_total, has_sum_copies, reaches_across, read_row, stays_in_partition,
 };
 use crate::error::{Error, Result};
 use crate::key::{KeyError, KeyFault};
@@ -101,7 +101,7 @@ impl Intents {
         if !E::OVERFLOW.is_empty() {
             self.before.extend(old.cloned());
         }
-        if !reaches_across::<E>() {
+        if const { stays_in_partition::<E>() } || !reaches_across::<E>() {
             return Ok(());
         }
         let (before, after) =
@@ -150,7 +150,7 @@ impl Intents {
         old: Option<&EntityRow>,
         new: Option<&EntityRow>,
     ) -> Result<(), InvalidEntity> {
-        if !has_sum_copies::<E>() {
+        if const { !E::HAS_SUMS } || !has_sum_copies::<E>() {
             return Ok(());
         }
         let [before, after] = [old, new].map(|row| row.map(|row| &row.body));
@@ -195,7 +195,8 @@ impl Intents {
         loaded: &Loaded<E>,
         new: Option<&EntityRow>,
     ) -> Result<(), InvalidEntity> {
-        if !reaches_across::<E>() && E::OUTBOX.is_none() && E::OVERFLOW.is_empty() {
+        let follows = const { !stays_in_partition::<E>() } && reaches_across::<E>();
+        if !follows && const { E::OUTBOX.is_none() && E::OVERFLOW.is_empty() } {
             return Ok(());
         }
         let index = canonical::<E>();

@@ -4,7 +4,9 @@
 //! - After the operations, the stored rows are exactly those of the new entity.
 //! - A batch that writes anything checks the ETag of the canonical row.
 
-use crate::entity::{EntityRow, EntityRows, TableEntity, reaches_across};
+use crate::entity::{
+    EntityRow, EntityRows, GuardTemplate, TableEntity, has_element_rows, reaches_across,
+};
 use crate::model::{ETag, MAX_TRANSACTION_OPERATIONS};
 use crate::store::{Action, Batch, IfMatch, Operation};
 use bytes::Bytes;
@@ -141,12 +143,16 @@ fn action(
 /// The most operations that the changes of one entity have: two for each row, guard row and large value, and those
 /// of the intent and the tickets of rows and values in other partitions.
 pub(crate) fn most_changes<E: TableEntity>() -> usize {
-    if E::ROWS.iter().any(|row| row.each.is_some()) {
+    if const { has_element_rows::<E>() } {
         return MAX_TRANSACTION_OPERATIONS;
     }
-    let across = E::GUARDS.iter().filter(|guard| guard.across).count();
     let others = usize::from(reaches_across::<E>());
-    2 * (E::ROWS.len() + E::GUARDS.len() - across + E::OVERFLOW.len() + others)
+    2 * (E::ROWS.len() + guards_beside(E::GUARDS) + E::OVERFLOW.len() + others)
+}
+
+/// How many of the guards are in the entity's partition.
+fn guards_beside(guards: &[GuardTemplate]) -> usize {
+    guards.iter().filter(|guard| !guard.across).count()
 }
 
 /// One operation for two of one transaction on the same row: a row that one entity gives up and another

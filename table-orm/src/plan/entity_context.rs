@@ -1,7 +1,8 @@
 //! The entity type that rows are written for.
 
 use crate::entity::{
-    Excess, GuardTemplate, TableEntity, TooManyElements, canonical, index_of, too_many_elements,
+    EventualTemplate, Excess, GuardTemplate, RowTemplate, TableEntity, TooManyElements, canonical,
+    has_element_rows, index_of, too_many_elements,
 };
 use crate::error::Error;
 use crate::store::Batch;
@@ -11,35 +12,45 @@ use crate::store::Batch;
 pub(crate) struct EntityContext {
     /// Its name.
     pub entity: &'static str,
-    /// The guard rows, which identify an insert that failed on a unique value of another entity.
-    guards: &'static [GuardTemplate],
-    /// The name of the index row that a RowKey belongs to.
-    index_row: fn(&str) -> Option<&'static str>,
-    /// Whether its rows or guards name that table.
-    pub is_other_table: fn(&str) -> bool,
+    templates: &'static Templates,
     /// The error of a transaction that is too large, where it writes a row for each element of a field.
     pub elements: Option<fn(&Batch, Excess) -> Option<TooManyElements>>,
+}
+
+/// The key templates of an entity type.
+#[derive(Debug)]
+struct Templates {
+    /// Of its rows, and which of them is canonical.
+    rows: &'static [RowTemplate],
+    canonical: usize,
+    /// Of the guard rows, which identify an insert that failed on a unique value of another entity.
+    guards: &'static [GuardTemplate],
+    /// Of its rows in other partitions and tables.
+    eventual: &'static [EventualTemplate],
 }
 
 impl EntityContext {
     /// Entities of type `E`.
     pub const fn of<E: TableEntity>() -> Self {
         let mut elements: Option<fn(&Batch, Excess) -> Option<TooManyElements>> = None;
-        let mut index = 0;
-        while index < E::ROWS.len() {
-            if E::ROWS[index].each.is_some() {
-                elements = Some(too_many::<E>);
-            }
-            index += 1;
+        if const { has_element_rows::<E>() } {
+            elements = Some(too_many::<E>);
         }
-        let (index_row, is_other_table) = (index_row::<E>, is_other_table::<E>);
-        Self { entity: E::NAME, guards: E::GUARDS, index_row, is_other_table, elements }
+        let templates = const {
+            &Templates {
+                rows: E::ROWS,
+                canonical: canonical::<E>(),
+                guards: E::GUARDS,
+                eventual: E::EVENTUAL,
+            }
+        };
+        Self { entity: E::NAME, templates, elements }
     }
 
     /// A type whose rows are not known.
     pub const fn untyped(entity: &'static str) -> Self {
-        let (index_row, is_other_table) = (|_: &_| None, |_: &_| false);
-        Self { entity, guards: &[], index_row, is_other_table, elements: None }
+        let templates = &Templates { rows: &[], canonical: 0, guards: &[], eventual: &[] };
+        Self { entity, templates, elements: None }
     }
 
     /// The same type, for rows that a transaction may not name as elements.
@@ -49,22 +60,25 @@ impl EntityContext {
 
     /// Adds the entity and its row to the error of an operation.
     pub fn attribute(self, error: Error) -> Error {
-        error.of_entity(self.entity, self.index_row).guarded_by(self.guards)
+        error
+            .of_entity(self.entity, |row_key| self.index_row(row_key))
+            .guarded_by(self.templates.guards)
     }
-}
 
-/// The name of the index row that a RowKey belongs to.
-fn index_row<E: TableEntity>(row_key: &str) -> Option<&'static str> {
-    let mut rows = E::ROWS.iter().enumerate();
-    let (index, template) = rows.find(|(_, row)| row_key.starts_with(row.start))?;
-    (index != canonical::<E>()).then_some(template.name)
-}
+    /// The name of the index row that a RowKey belongs to.
+    fn index_row(&self, row_key: &str) -> Option<&'static str> {
+        let mut rows = self.templates.rows.iter().enumerate();
+        let (index, template) = rows.find(|(_, row)| row_key.starts_with(row.start))?;
+        (index != self.templates.canonical).then_some(template.name)
+    }
 
-fn is_other_table<E: TableEntity>(table: &str) -> bool {
-    let rows = E::EVENTUAL.iter().filter_map(|row| row.table);
-    let mut tables = rows.chain(E::GUARDS.iter().filter_map(|guard| guard.table));
-    // The names of tables have no case.
-    tables.any(|name| name.eq_ignore_ascii_case(table))
+    /// Whether its rows or guards name that table.
+    pub fn is_other_table(&self, table: &str) -> bool {
+        let rows = self.templates.eventual.iter().filter_map(|row| row.table);
+        let mut tables = rows.chain(self.templates.guards.iter().filter_map(|guard| guard.table));
+        // The names of tables have no case.
+        tables.any(|name| name.eq_ignore_ascii_case(table))
+    }
 }
 
 fn too_many<E: TableEntity>(batch: &Batch, excess: Excess) -> Option<TooManyElements> {

@@ -473,7 +473,7 @@ impl TableClient {
             row_key: row_key.to_owned(),
             index_row: None,
             operation,
-            is_other_table: (self.context.is_other_table)(self.table.as_str()),
+            is_other_table: self.context.is_other_table(self.table.as_str()),
             is_repeatable: false,
             is_read: false,
             cause,

@@ -65,7 +65,8 @@ pub struct ManyPages<T> {
 impl<T> ManyPages<T> {
     /// Each query has pages of at most `size` rows.
     pub(super) fn new(mut queries: Vec<Pages<T>>, size: usize) -> Self {
-        let hashes: Result<Vec<_>> = queries.iter_mut().map(Pages::fingerprint).collect();
+        let hash = |pages: &mut Pages<T>| pages.cursor.fingerprint();
+        let hashes: Result<Vec<_>> = queries.iter_mut().map(hash).collect();
         let hash = Some(hashes.map(fingerprint_of_many));
         let (page, items) = (ManyPlace::default(), Vec::new());
         let mut pages = Self { queries, hash, size, at: 0, page, items, first: None };
@@ -86,7 +87,7 @@ impl<T> ManyPages<T> {
                     let starts =
                         iter::once((start, read)).chain(iter::repeat_with(Default::default));
                     for (pages, (start, read)) in self.queries.iter_mut().skip(query).zip(starts) {
-                        pages.start_at(start, read);
+                        pages.cursor.start_at(start, read);
                     }
                     self.settle();
                 }
@@ -125,9 +126,9 @@ impl<T> ManyPages<T> {
             }
             let end = end.filter(|end| end.query == self.at).map(|end| &end.start);
             if let Some(end) = end {
-                pages.end_at(end);
+                pages.cursor.end_at(end);
             }
-            let start = pages.start();
+            let start = pages.cursor.start();
             match pages.next_with_body().await {
                 Ok(Some((page, body))) => {
                     if self.first.is_none() {
@@ -137,14 +138,14 @@ impl<T> ManyPages<T> {
                 }
                 Ok(None) => {}
                 Err(error) => {
-                    if pages.is_done() {
+                    if pages.cursor.is_done() {
                         self.hash = None;
                     }
                     return Err(error);
                 }
             }
             let is_end = |end: &PageStart| {
-                pages.start().is_none_or(|(next, _)| next.continuation == end.continuation)
+                pages.cursor.start().is_none_or(|(next, _)| next.continuation == end.continuation)
             };
             if end.is_some_and(is_end) {
                 break;
@@ -175,18 +176,18 @@ impl<T> ManyPages<T> {
 
     /// Moves on to the first query that has another page, and asks it for no more rows than the page lacks.
     fn settle(&mut self) {
-        while self.queries.get(self.at).is_some_and(Pages::is_done) {
+        while self.queries.get(self.at).is_some_and(|pages| pages.cursor.is_done()) {
             self.at += 1;
         }
         let lacks = self.size.saturating_sub(self.items.len()).max(1);
         if let Some(pages) = self.queries.get_mut(self.at) {
-            pages.set_size(lacks);
+            pages.cursor.set_size(lacks);
         }
     }
 
     /// Where the next page starts.
     fn start(&self) -> Option<ManyStart> {
-        let (start, read) = self.queries.get(self.at)?.start()?;
+        let (start, read) = self.queries.get(self.at)?.cursor.start()?;
         Some(ManyStart { query: self.at, read, start })
     }
 }

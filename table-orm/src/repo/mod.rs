@@ -31,6 +31,7 @@ mod mapped;
 mod merge;
 mod merged_streams;
 mod over_stored;
+mod page_cursor;
 mod pages;
 mod patch;
 mod purge;

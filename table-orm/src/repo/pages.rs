@@ -1,15 +1,11 @@
 //! The answers of a query, page by page or row by row.
 
-use super::read_ahead::PageAhead;
-use crate::entity::{
-    MapRows, OwnRows, PageRows, ReadRow, RowHead, SkipUnreadable, cut_page, first_head, read_page,
-};
+use super::page_cursor::PageCursor;
+use crate::entity::{MapRows, OwnRows, PageRows, ReadRow, SkipUnreadable, read_page};
 use crate::error::{Error, Result};
-use crate::model::{Continuation, MAX_PAGE_ROWS};
-use crate::plan::{Plan, Step, TableClient};
+use crate::plan::{Plan, TableClient};
 use crate::property::PropertyError;
-use crate::query::{PagePlace, PageStart, PageToken, RowQuery, fingerprint, fingerprint_of_many};
-use crate::store::Page;
+use crate::query::{PageToken, RowQuery};
 use bytes::Bytes;
 use futures_core::Stream;
 use futures_core::stream::BoxStream;
@@ -55,23 +51,8 @@ use std::task::{Context, Poll};
 #[must_use = "nothing is sent until `next`"]
 #[derive(Debug)]
 pub struct Pages<T> {
-    client: TableClient,
+    pub(super) cursor: PageCursor,
     reader: PageReader<T>,
-    /// What to read, without a place; `None` after an error that ends the pages. An invalid query stays
-    /// here for the next call.
-    query: Option<Result<RowQuery>>,
-    /// Where the next page is; `None` at the end.
-    place: Option<PagePlace>,
-    /// The most rows to read, and those still to read.
-    limit: Option<usize>,
-    left: Option<usize>,
-    /// Whether rows that cannot be read are left out.
-    skip: Option<SkipUnreadable>,
-    /// Whether a page had rows that were left out. The next request then asks for a full page, even if
-    /// few rows are wanted. Otherwise many left-out rows would cost many small requests.
-    left_out: bool,
-    /// The next page, where a stream reads ahead.
-    ahead: PageAhead,
 }
 
 /// What a page's rows are read into.
@@ -167,93 +148,33 @@ impl<T> Pages<T> {
         limit: Option<usize>,
         size: Option<usize>,
     ) -> Self {
-        let query = query.and_then(|mut query| {
-            query.top = size.map(page_size).transpose()?;
-            Ok(query)
-        });
-        let (query, place) = (Some(query), Some(PagePlace::default()));
-        let (skip, left_out, ahead) = (None, false, PageAhead::default());
-        Self { client, reader, query, place, limit, left: limit, skip, left_out, ahead }
+        Self { cursor: PageCursor::new(client, query, limit, size), reader }
     }
 
     /// The same, without rows that cannot be read.
-    pub(crate) fn skipping(self, skip: Option<SkipUnreadable>) -> Self {
-        Self { skip, ..self }
+    pub(crate) fn skipping(mut self, skip: Option<SkipUnreadable>) -> Self {
+        self.cursor.skip = skip;
+        self
     }
 
     /// Continues with the page of `token`: the [`next`](RowPage::next) or the
     /// [`previous`](RowPage::previous) one of a page that was read. The next call fails with
     /// [`Error::Token`] when the token belongs to another query.
     pub fn resume(mut self, token: PageToken) -> Self {
-        if let Some(Ok(query)) = &self.query {
-            match token.open(query) {
-                Ok(place) => self.place = Some(place),
-                Err(error) => self.query = Some(Err(error.into())),
-            }
-        }
+        self.cursor.resume(token);
         self
-    }
-
-    /// The hash that binds a token to the query and its limit, whose rows the token counts; the error of an invalid
-    /// one, which ends the pages.
-    pub(super) fn fingerprint(&mut self) -> Result<u64> {
-        let query = match self.query.take_if(|query| query.is_err()) {
-            Some(error) => error.map(|query| fingerprint(&query))?,
-            None => self.query.iter().flatten().map(fingerprint).next().unwrap_or_default(),
-        };
-        Ok(match self.limit {
-            None => query,
-            Some(rows) => fingerprint_of_many([query, rows as u64]),
-        })
-    }
-
-    /// Whether no page follows.
-    pub(super) fn is_done(&self) -> bool {
-        self.request().is_none()
-    }
-
-    /// Where the next page starts, and how many rows a limit counts before it.
-    pub(super) fn start(&self) -> Option<(PageStart, usize)> {
-        let read = self.limit.zip(self.left).map_or(0, |(limit, left)| limit - left);
-        Some((self.place.as_ref()?.start.clone(), read))
-    }
-
-    /// Continues at a [`start`](Self::start).
-    pub(super) fn start_at(&mut self, start: PageStart, read: usize) {
-        self.place = Some(start.into());
-        self.left = self.limit.map(|limit| limit.saturating_sub(read));
-    }
-
-    /// Ends the next page there at the latest.
-    pub(super) fn end_at(&mut self, end: &PageStart) {
-        if let Some(place) = &mut self.place {
-            place.end = Some(end.clone());
-        }
-    }
-
-    /// The most rows of the next page.
-    pub(super) fn set_size(&mut self, rows: usize) {
-        if let (Some(Ok(query)), Ok(rows)) = (&mut self.query, page_size(rows)) {
-            query.top = Some(rows);
-        }
     }
 
     /// Returns the request for the next page. The plan is empty after the last page, and when the next call
     /// would fail.
     #[must_use]
     pub fn plan(&self) -> Plan {
-        match self.request() {
-            Some((query, _)) => Step::Read { query, limit: self.left, reason: None }.into(),
-            None => Plan::default(),
-        }
+        self.cursor.plan()
     }
 
     /// The plan of the first request.
-    pub(super) fn first_request(mut self) -> Result<Plan> {
-        if let Some(Err(error)) = self.query.take_if(|query| query.is_err()) {
-            return Err(error);
-        }
-        Ok(self.plan())
+    pub(super) fn first_request(self) -> Result<Plan> {
+        self.cursor.first_request()
     }
 
     /// The number of items of all pages from here on.
@@ -263,24 +184,6 @@ impl<T> Pages<T> {
             count += page.len();
         }
         Ok(count)
-    }
-
-    /// The request for no more rows than are wanted, and where its page is. `None` at the end.
-    fn request(&self) -> Option<(RowQuery, &PagePlace)> {
-        let (Some(Ok(query)), Some(place)) = (&self.query, &self.place) else { return None };
-        if self.left == Some(0) {
-            return None;
-        }
-        let mut request = self.client.only_alive(query.clone());
-        let start = &place.start.continuation;
-        request.continuation =
-            Some(start.clone()).filter(|start| *start != Continuation::default());
-        if let Some(left) = self.left.and_then(|left| u16::try_from(left).ok())
-            && !self.left_out
-        {
-            request.top = Some(left.min(request.top.unwrap_or(MAX_PAGE_ROWS)).min(MAX_PAGE_ROWS));
-        }
-        Some((request, place))
     }
 
     /// Reads the next page: one request. Returns `None` after the last one. A page that reaches the limit of
@@ -317,46 +220,18 @@ impl<T> Pages<T> {
 
     /// The same, with the JSON of the page.
     pub(super) async fn next_with_body(&mut self) -> Result<Option<(RowPage<T>, Bytes)>> {
-        if let Some(Err(error)) = self.query.take_if(|query| query.is_err()) {
-            return Err(error);
+        let Some(page) = self.cursor.next().await? else { return Ok(None) };
+        let (own, most) = (self.cursor.alive(self.reader.own), self.cursor.most());
+        match self.reader.read(&own, &page.body, self.cursor.skip.as_ref(), most) {
+            Ok((items, whole)) => {
+                let (next, previous) = self.cursor.advance(&page, items.len(), whole);
+                Ok(Some((RowPage { items, next, previous }, page.body)))
+            }
+            Err(error) => {
+                self.cursor.end();
+                Err(error)
+            }
         }
-        let Some((request, place)) = self.request() else { return Ok(None) };
-        let place = place.clone();
-        let page = match self.ahead.take().await {
-            Some(page) => page?,
-            None => self.client.page(&request).await?,
-        };
-        // What has expired changes from page to page, and a token opens the next one all the same.
-        let query = self.query.iter().flatten().map(fingerprint).next().unwrap_or_default();
-        let page = self.read(query, &place, page);
-        if page.is_err() {
-            self.query = None;
-        }
-        page.map(Some)
-    }
-
-    /// Reads the rows of a page, and finds the pages beside it.
-    fn read(&mut self, query: u64, place: &PagePlace, page: Page) -> Result<(RowPage<T>, Bytes)> {
-        let end = place.end.as_ref();
-        let (from, before) = (head_of(Some(&place.start)), head_of(end));
-        let cut = cut_page(page.body, from.as_ref(), before.as_ref())?;
-        let (reader, most) = (&self.reader, self.left.unwrap_or(usize::MAX));
-        let own = self.client.alive(reader.own);
-        let (items, whole) = reader.read(&own, &cut.body, self.skip.as_ref(), most)?;
-        self.left_out |= !whole;
-        if let Some(left) = &mut self.left {
-            *left -= items.len();
-        }
-        let first = || first_head(&cut.body).map(|head| (head.partition_key, head.row_key));
-        let next = match page.continuation {
-            _ if cut.is_cut => end.cloned(),
-            next => next.map(|next| place.start.followed_by(next, first)),
-        };
-        self.place = next.filter(|_| self.left != Some(0)).map(|next| place.after(next));
-        let token = |place| PageToken::new(query, place);
-        let previous = place.before(first);
-        let next = self.place.clone().map(token);
-        Ok((RowPage { items, next, previous: previous.map(token) }, cut.body))
     }
 
     /// Reads the rows of all further pages.
@@ -371,13 +246,6 @@ impl<T> Pages<T> {
         Ok(rows)
     }
 
-    /// Asks for the next page, before it is wanted.
-    fn ask_ahead(&mut self) {
-        if let Some((request, _)) = self.request() {
-            self.ahead.ask(&self.client, request);
-        }
-    }
-
     pub(super) fn into_stream(self) -> RowStream<T>
     where
         T: Send + 'static,
@@ -386,7 +254,7 @@ impl<T> Pages<T> {
             let page = pages.next().await?;
             // An empty page is used up at once.
             if page.as_ref().is_some_and(|page| !page.items.is_empty()) {
-                pages.ask_ahead();
+                pages.cursor.ask_ahead();
             }
             Ok::<_, Error>(page.map(|page| (page.items, pages)))
         });
@@ -398,19 +266,6 @@ impl<T> Pages<T> {
             stream::iter(items.into_iter().map(Ok).chain(error.map(Err)))
         });
         RowStream::new(rows)
-    }
-}
-
-/// The keys at which a page starts, if they are known.
-fn head_of(start: Option<&PageStart>) -> Option<RowHead> {
-    let (partition_key, row_key) = start?.key.clone()?;
-    Some(RowHead { partition_key, row_key })
-}
-
-fn page_size(size: usize) -> Result<u16> {
-    match u16::try_from(size) {
-        Ok(size @ 1..=MAX_PAGE_ROWS) => Ok(size),
-        _ => Err(Error::PageSize(size)),
     }
 }
 

@@ -111,10 +111,13 @@ impl<E: TableEntity, R: Row<Entity = E>, C> List<R, C, E> {
 
     /// The same. The rows store whole entities.
     pub(super) fn by_canonical_rows(self) -> Checked<R, Loaded<E>> {
-        let source = match eventual_at::<E>(R::INDEX) {
-            _ if Checked::<R>::IS_CANONICAL => Source::canonical,
-            Some(_) => Source::eventual_entity,
-            None => Source::entity,
+        // Decided by the compiler, which builds only that one.
+        let source = if const { Checked::<R>::IS_CANONICAL } {
+            Source::canonical
+        } else if const { eventual_at::<E>(R::INDEX).is_some() } {
+            Source::eventual_entity
+        } else {
+            Source::entity
         };
         Checked { listing: self.listing, source, give: identity }
     }
