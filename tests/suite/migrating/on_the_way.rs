@@ -81,7 +81,7 @@ impl Middleware for Doubtful {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_save_whose_move_has_no_answer_is_never_said_to_have_failed() {
     let inner = EmbeddedStore::in_memory().unwrap();
     let store = Arc::new(Doubtful { inner, state: AtomicU32::new(0) });
