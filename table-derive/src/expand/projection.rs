@@ -3,7 +3,7 @@
 
 use crate::ast::{Field, Role};
 use crate::expand::property::{finish, group_call, group_value, read_type, slot};
-use crate::expand::read::{other, read_row_impl};
+use crate::expand::read::{next, other, read_row_impl};
 use crate::expand::scope::{hygienic, located, located_tokens};
 use crate::expand::types::Types;
 use crate::kind;
@@ -156,10 +156,11 @@ fn read_row(of: &Path, fields: &[Field<'_>], page: Option<&Lifetime>) -> TokenSt
         let value = group_value(field, &quote!(#slot), &name);
         values.push(quote!(#ident: #value));
     }
+    let next = next(reads.is_empty());
     let other = other(reads.into_iter());
     hygienic! {
         #(#slots)*
-        while let _orm::Some(member) = _orm::Members::next_name(&mut m)? {
+        while let _orm::Some(member) = #next {
             match &*member {
                 #(#arms)*
                 #other

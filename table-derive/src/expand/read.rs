@@ -60,7 +60,9 @@ fn read_row(model: &Model<'_>) -> TokenStream {
         let (slot, property, ty) = (slot(index), &field.property, read_type(field));
         hygienic!(#property => <#ty as _orm::Stored>::take(&mut #slot, &mut m, #property)?,)
     });
-    let other = other(groups(fields).into_iter().map(|(index, field)| {
+    let groups = groups(fields);
+    let next = next(groups.is_empty());
+    let other = other(groups.into_iter().map(|(index, field)| {
         let (slot, property) = (slot(index), &field.property);
         let read = group_call(field, hygienic!(read(&mut #slot, #property, other, &mut m)));
         hygienic!(#read?)
@@ -71,7 +73,7 @@ fn read_row(model: &Model<'_>) -> TokenStream {
     });
     hygienic! {
         #slots
-        while let _orm::Some(member) = _orm::Members::next_name(&mut m)? {
+        while let _orm::Some(member) = #next {
             match &*member {
                 #(#arms)*
                 #other
@@ -93,6 +95,14 @@ fn slots(fields: &[Field<'_>]) -> TokenStream {
         hygienic!(let (#(mut #slots,)*) = (#(#empty,)*);)
     });
     statements.collect()
+}
+
+/// The next member. Groups take the types of properties, too.
+pub fn next(no_groups: bool) -> TokenStream {
+    match no_groups {
+        true => hygienic!(_orm::Members::next_property(&mut m)?),
+        false => hygienic!(_orm::Members::next_name(&mut m)?),
+    }
 }
 
 /// The arm for a property that is no column: each of the `groups` in turn may take it.

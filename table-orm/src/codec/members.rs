@@ -2,12 +2,10 @@
 
 use super::aliases::{Alias, AliasesRead};
 use super::json::Json;
-use super::name_cache::{CachedName, NameCache};
+use super::name_cache::{CachedName, MemberRole, NameCache};
 use crate::codec::{Property, PropertyError, PropertyFault, RowFault};
 use crate::key::{KeyError, StoredKeys};
-use crate::model::{
-    DateTime, ETAG_MEMBER, ETag, Edm, HOME_TABLE, KIND, MOVED_TO, PARTITION_KEY, ROW_KEY, TIMESTAMP,
-};
+use crate::model::{DateTime, ETag, Edm, HOME_TABLE, KIND, MOVED_TO};
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, Visitor};
 use std::borrow::Cow;
@@ -122,18 +120,86 @@ impl<'c, 'de> Members<'c, 'de> {
     #[inline]
     pub fn next_name(&mut self) -> Result<Option<Cow<'de, str>>, RowFault> {
         match self.expected_name() {
-            Some(name) => Ok(Some(Cow::Borrowed(name))),
+            Some((name, _)) => Ok(Some(Cow::Borrowed(name))),
             None => self.any_name(),
         }
     }
 
-    /// The next member's name, if it is the one that comes here in the rows before.
+    /// The same, and what the member holds.
     #[inline]
-    fn expected_name(&mut self) -> Option<&'de str> {
+    pub(crate) fn next_member(&mut self) -> Result<Option<(Cow<'de, str>, MemberRole)>, RowFault> {
+        match self.expected_name() {
+            Some((name, role)) => Ok(Some((Cow::Borrowed(name), role))),
+            None => Ok(self.any_name()?.map(|name| {
+                let role = MemberRole::of(&name);
+                (name, role)
+            })),
+        }
+    }
+
+    /// The same of a member that may be a property: keeps the keys, timestamp and ETag before it, and skips the types
+    /// of properties.
+    ///
+    /// # Errors
+    /// When the row is not JSON.
+    #[inline]
+    pub fn next_property(&mut self) -> Result<Option<Cow<'de, str>>, RowFault> {
+        while let Some((name, role)) = self.next_member()? {
+            if role == MemberRole::Property {
+                return Ok(Some(name));
+            }
+            self.keep(role)?;
+        }
+        Ok(None)
+    }
+
+    /// Reads a member: keeps a key, the timestamp or the ETag, and skips everything else.
+    #[inline]
+    pub(crate) fn keep(&mut self, role: MemberRole) -> Result<(), RowFault> {
+        let slot = match role {
+            MemberRole::PartitionKey => &mut self.context.partition_key,
+            MemberRole::RowKey => &mut self.context.row_key,
+            MemberRole::Timestamp => &mut self.context.timestamp,
+            MemberRole::ETag => &mut self.context.stated_etag,
+            MemberRole::Annotation => return self.skip_type(),
+            MemberRole::Property => return self.json.ignore(),
+        };
+        *slot = self.json.text()?;
+        Ok(())
+    }
+
+    /// Skips the type of a property, which mostly is that of the rows before.
+    #[inline]
+    fn skip_type(&mut self) -> Result<(), RowFault> {
+        let rest = match &self.names {
+            Some(names) => names.after_type(self.place, self.json.rest),
+            None => None,
+        };
+        match rest {
+            Some(rest) => self.json.rest = rest,
+            None => self.skip_new_type()?,
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn skip_new_type(&mut self) -> Result<(), RowFault> {
+        let rest = self.json.rest;
+        self.json.ignore()?;
+        if let Some(names) = &mut *self.names {
+            names.keep_type(self.place, &rest[..rest.len() - self.json.rest.len()]);
+        }
+        Ok(())
+    }
+
+    /// The next member's name, if it is the one that comes here in the rows before, and what the member holds.
+    #[inline]
+    fn expected_name(&mut self) -> Option<(&'de str, MemberRole)> {
         let names = self.names.as_ref().filter(|_| self.is_plain)?;
-        let (name, rest) = names.expected(self.place, self.is_first, self.json.rest)?;
+        let (cached, rest) = names.expected(self.place, self.is_first, self.json.rest)?;
+        let expected = (cached.name(), cached.role());
         (self.place, self.is_first, self.json.rest) = (self.place + 1, false, rest);
-        Some(name)
+        Some(expected)
     }
 
     #[inline(never)]
@@ -246,15 +312,10 @@ impl<'c, 'de> Members<'c, 'de> {
     /// # Errors
     /// When the row is not JSON.
     pub fn other(&mut self, name: &str) -> Result<(), RowFault> {
-        let slot = match name {
-            PARTITION_KEY => &mut self.context.partition_key,
-            ROW_KEY => &mut self.context.row_key,
-            TIMESTAMP => &mut self.context.timestamp,
-            ETAG_MEMBER => &mut self.context.stated_etag,
-            _ => return self.rest(name),
-        };
-        *slot = self.json.text()?;
-        Ok(())
+        match MemberRole::of(name) {
+            MemberRole::Property => self.rest(name),
+            role => self.keep(role),
+        }
     }
 
     /// Keeps a mark whose value was read as a property of a row of any shape.

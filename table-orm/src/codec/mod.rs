@@ -37,3 +37,5 @@ pub use object::{RawMember, visit_members};
 pub(crate) use overlay::overlay;
 #[cfg(any(feature = "azure", fuzzing, test))]
 pub use property_name::is_property_name;
+#[cfg(feature = "embedded")]
+pub(crate) use seen_names::SeenNames;

@@ -3,6 +3,8 @@
 //! Invariant: a cached name matches only its whole text, so what is read from a row does not depend
 //! on the rows before it.
 
+use crate::model::{ETAG_MEMBER, PARTITION_KEY, ROW_KEY, TIMESTAMP, TYPE_ANNOTATION};
+
 /// How many cached names a row may lack and still match.
 const LOOK_AHEAD: usize = 4;
 /// The bytes that are compared as one number.
@@ -24,6 +26,35 @@ pub(crate) struct CachedName<'de> {
     /// From the brace or comma before the name to the colon after it.
     text: &'de str,
     name: &'de str,
+    role: MemberRole,
+    /// The type that the member had in a row before, with its quotes; empty for other members.
+    edm: &'de str,
+}
+
+/// What a member holds, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MemberRole {
+    PartitionKey,
+    RowKey,
+    Timestamp,
+    ETag,
+    /// The type of a property.
+    Annotation,
+    /// A property, a mark, or what a later version of the service adds.
+    Property,
+}
+
+impl MemberRole {
+    pub fn of(name: &str) -> Self {
+        match name {
+            PARTITION_KEY => Self::PartitionKey,
+            ROW_KEY => Self::RowKey,
+            TIMESTAMP => Self::Timestamp,
+            ETAG_MEMBER => Self::ETag,
+            _ if name.ends_with(TYPE_ANNOTATION) => Self::Annotation,
+            _ => Self::Property,
+        }
+    }
 }
 
 /// A matched name, the position after it in the cache, and the unread text.
@@ -37,15 +68,16 @@ impl<'de> NameCache<'de> {
         place: usize,
         is_first: bool,
         rest: &'de str,
-    ) -> Option<(&'de str, &'de str)> {
-        self.0.get(place)?.find(is_first, rest)
+    ) -> Option<(&CachedName<'de>, &'de str)> {
+        let cached = self.0.get(place)?;
+        Some((cached, cached.find(is_first, rest)?))
     }
 
     /// The name at the start of `rest`, if it is one of the next cached names from position
     /// `place`.
     pub fn find(&self, place: usize, is_first: bool, rest: &'de str) -> Option<Match<'de>> {
         match self.expected(place, is_first, rest) {
-            Some((name, rest)) => Some((name, place + 1, rest)),
+            Some((cached, rest)) => Some((cached.name, place + 1, rest)),
             None => self.look_ahead(place + 1, is_first, rest),
         }
     }
@@ -53,9 +85,26 @@ impl<'de> NameCache<'de> {
     #[cold]
     fn look_ahead(&self, place: usize, is_first: bool, rest: &'de str) -> Option<Match<'de>> {
         (place..place + LOOK_AHEAD).find_map(|place| {
-            let (name, rest) = self.0.get(place)?.find(is_first, rest)?;
-            Some((name, place + 1, rest))
+            let (cached, rest) = self.expected(place, is_first, rest)?;
+            Some((cached.name, place + 1, rest))
         })
+    }
+
+    /// The text behind the type of a property whose name was the last to be matched, up to position `place`, if the
+    /// type is that of a row before.
+    #[inline]
+    pub fn after_type(&self, place: usize, rest: &'de str) -> Option<&'de str> {
+        let edm = self.0.get(place.checked_sub(1)?)?.edm;
+        rest.strip_prefix(edm).filter(|_| !edm.is_empty())
+    }
+
+    /// Keeps the type behind the name that was the last to be matched, up to position `place`.
+    pub fn keep_type(&mut self, place: usize, edm: &'de str) {
+        let last = place.checked_sub(1).and_then(|place| self.0.get_mut(place));
+        // The text of a string ends with its quote, so no longer text starts with it.
+        if let Some(last) = last.filter(|_| edm.starts_with('"')) {
+            last.edm = edm;
+        }
     }
 
     /// Inserts a name at position `place` and returns the position after it; `None` when the cache
@@ -76,11 +125,20 @@ impl<'de> CachedName<'de> {
             (start[at], mask[at]) = (byte, u8::MAX);
         }
         let [start, mask] = [start, mask].map(u128::from_ne_bytes);
-        Self { is_first, start, mask, text, name }
+        Self { is_first, start, mask, text, name, role: MemberRole::of(name), edm: "" }
     }
 
+    pub const fn name(&self) -> &'de str {
+        self.name
+    }
+
+    pub const fn role(&self) -> MemberRole {
+        self.role
+    }
+
+    /// The text behind the name, if `rest` starts with it.
     #[inline]
-    fn find(&self, is_first: bool, rest: &'de str) -> Option<(&'de str, &'de str)> {
+    fn find(&self, is_first: bool, rest: &'de str) -> Option<&'de str> {
         let is_start = match rest.as_bytes().first_chunk::<WORD>() {
             Some(start) => {
                 (u128::from_ne_bytes(*start) ^ self.start) & self.mask == 0
@@ -89,7 +147,7 @@ impl<'de> CachedName<'de> {
             None => self.starts(rest),
         };
         let rest = rest.get(self.text.len()..).filter(|_| is_start)?;
-        (self.is_first == is_first).then_some((self.name, rest))
+        (self.is_first == is_first).then_some(rest)
     }
 
     #[inline(never)]
@@ -134,7 +192,7 @@ mod tests {
             let cached = CachedName::new(false, &text, &name);
             for rest in ["", "1", "1}", "1,\"A\":true,\"B\":false}"] {
                 let row = format!("{text}{rest}");
-                assert_eq!(cached.find(false, &row), Some((&*name, rest)));
+                assert_eq!(cached.find(false, &row), Some(rest));
             }
             for end in 0..text.len() {
                 assert_eq!(cached.find(false, &text[..end]), None, "{text} {end}");

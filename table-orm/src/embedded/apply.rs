@@ -5,7 +5,7 @@
 //! database itself can fail, which then discards the whole group.
 
 use super::clock::Clock;
-use super::database::{Database, Transaction, WriteRows, WriteTable};
+use super::database::{Database, RowChange, Transaction, WriteRows, WriteTable};
 use super::row::Row;
 use super::{layout, rules, stored};
 use crate::model::{ETag, TableName};
@@ -184,21 +184,16 @@ fn write_rows(
             Err(error) => return Ok(Err(error.at(index))),
         }
     }
-    let mut etags = Vec::with_capacity(operations.len());
-    for (operation, body) in operations.iter().zip(bodies) {
-        etags.push(match body {
-            Some(body) => {
-                let timestamp = clock.tick().text();
-                rows.put(&operation.key, &timestamp, &body)?;
-                Some(stored::etag_at(&timestamp))
-            }
-            None => {
-                rows.remove(&operation.key)?;
-                None
-            }
-        });
-    }
-    Ok(Ok(etags))
+    let changes = operations.iter().zip(bodies).map(|(operation, body)| RowChange {
+        key: &operation.key,
+        row: body.map(|body| (clock.tick().text(), body)),
+    });
+    let changes: Vec<_> = changes.collect();
+    rows.write(&changes)?;
+    let etag = |change: &RowChange<'_>| {
+        change.row.as_ref().map(|(timestamp, _)| stored::etag_at(timestamp))
+    };
+    Ok(Ok(changes.iter().map(etag).collect()))
 }
 
 /// Returns the row's new body, `None` when the row is deleted. Fails when the condition is not

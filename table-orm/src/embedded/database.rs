@@ -6,14 +6,16 @@
 
 use super::clock::Clock;
 use super::file::{File, FileTable, FileTransaction};
+use super::file_rows;
 use super::layout;
 use super::memory::{Memory, MemoryRows, MemoryTable};
 use super::packed::PackedRow;
 use super::row::{Row, RowKey};
-use super::stored;
 use super::stored::TimestampText;
 use crate::model::TableName;
+use bytes::Bytes;
 use redb::{ReadOnlyTable, ReadableTable};
+use std::borrow::Cow;
 use std::collections::{BTreeSet, btree_set};
 use std::ops::Bound;
 use std::sync::{RwLockReadGuard, RwLockWriteGuard};
@@ -258,28 +260,22 @@ impl WriteRows<'_, '_> {
         })
     }
 
-    /// Stores a row of this body, in place of the one that is there.
-    pub(crate) fn put(
-        &mut self,
-        key: &[u8],
-        timestamp: &TimestampText,
-        body: &[u8],
-    ) -> Result<(), redb::Error> {
+    /// Makes the changes of a request, all of different keys.
+    pub(crate) fn write(&mut self, changes: &[RowChange<'_>]) -> Result<(), redb::Error> {
         match self {
-            Self::File(table) => {
-                let mut place = table.insert_reserve(key, stored::row_len(body))?;
-                stored::write(place.as_mut(), timestamp, body);
-            }
-            Self::Memory(rows) => rows.put(key, timestamp, body),
+            Self::File(table) => file_rows::write(table, changes)?,
+            Self::Memory(rows) => changes.iter().for_each(|RowChange { key, row }| match row {
+                Some((timestamp, body)) => rows.put(key, timestamp, body),
+                None => rows.remove(key),
+            }),
         }
         Ok(())
     }
+}
 
-    pub(crate) fn remove(&mut self, key: &[u8]) -> Result<(), redb::Error> {
-        match self {
-            Self::File(table) => drop(table.remove(key)?),
-            Self::Memory(rows) => rows.remove(key),
-        }
-        Ok(())
-    }
+/// A change of one row.
+pub(crate) struct RowChange<'o> {
+    pub(crate) key: &'o [u8],
+    /// The Timestamp and the body of the row that is stored, in place of the one that is there; `None` to delete it.
+    pub(crate) row: Option<(TimestampText, Cow<'o, Bytes>)>,
 }

@@ -23,6 +23,7 @@ mod durability;
 mod engine;
 mod file;
 mod file_options;
+mod file_rows;
 mod filter_eval;
 mod key_bytes;
 mod layout;

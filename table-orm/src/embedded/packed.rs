@@ -240,8 +240,8 @@ mod tests {
 
     /// Returns what a file stores for the row.
     fn stored(body: &str) -> String {
-        let mut row = vec![0; stored::row_len(body.as_bytes())];
-        stored::write(&mut row, STAMP, body.as_bytes());
+        let mut row = Vec::new();
+        stored::compose(&mut row, STAMP, body.as_bytes());
         String::from_utf8(row).unwrap()
     }
 

@@ -27,8 +27,7 @@ pub(crate) fn normalise(
     let text = std::str::from_utf8(object)
         .map_err(|error| invalid("The body is not UTF-8.").caused_by(error))?;
     let members = read(text)?;
-    let by_name = members.by_name();
-    if let Some(name) = by_name.duplicate() {
+    if let Some(name) = members.duplicate() {
         return Err(StoreError::new(
             ErrorCode::DUPLICATE_PROPERTIES_SPECIFIED,
             format!("The row has the member `{name}` twice."),
@@ -36,8 +35,9 @@ pub(crate) fn normalise(
     }
     let mut row = CheckedRow::addressed(partition_key, row_key);
     row.properties.reserve_exact(members.len());
-    for member in members.iter() {
-        row.admit(member, &by_name)?;
+    let by_name = members.by_name();
+    for (at, member) in by_name.iter() {
+        row.admit(at, member, &by_name)?;
     }
     row.check_totals()?;
     if row.is_body() {
@@ -54,13 +54,13 @@ pub(crate) fn merge(stored: &str, patch: &str) -> Result<Bytes, StoreError> {
     let mut out = Vec::with_capacity(stored.len() + patch.len());
     out.extend_from_slice(&patch.as_bytes()[..patch.len() - 1]);
     let mut totals = Totals::default();
-    for member in patch_members.iter() {
-        totals.add(member, &patch_by_name)?;
+    for (at, member) in patch_by_name.iter() {
+        totals.add(at, member, &patch_by_name)?;
     }
-    for member in stored_members.iter() {
+    for (at, member) in stored_by_name.iter() {
         let property = member.property();
         if property != TIMESTAMP && patch_by_name.get(property).is_none() {
-            totals.add(member, &stored_by_name)?;
+            totals.add(at, member, &stored_by_name)?;
             out.push(b',');
             stored::append(&mut out, member);
         }
@@ -106,11 +106,16 @@ struct Totals {
 
 impl Totals {
     /// Counts a member of a valid row.
-    fn add(&mut self, member: &RawMember<'_>, row: &ByName<'_, '_>) -> Result<(), StoreError> {
+    fn add<'a>(
+        &mut self,
+        at: usize,
+        member: &RawMember<'a>,
+        row: &ByName<'_, 'a>,
+    ) -> Result<(), StoreError> {
         if member.annotated().is_some() {
             return Ok(());
         }
-        let value = read_property(member, row)?;
+        let value = read_property(at, member, row)?;
         if matches!(&*member.name, PARTITION_KEY | ROW_KEY) {
             self.key_units += (value.size() - 4) / 2;
         } else {
@@ -171,7 +176,12 @@ impl<'r, 'a> CheckedRow<'r, 'a> {
         }
     }
 
-    fn admit(&mut self, member: &'r RawMember<'a>, row: &ByName<'_, 'a>) -> Result<(), StoreError> {
+    fn admit(
+        &mut self,
+        at: usize,
+        member: &'r RawMember<'a>,
+        row: &ByName<'_, 'a>,
+    ) -> Result<(), StoreError> {
         if matches!(member.name, Cow::Owned(_)) {
             // A name that was sent with escapes is stored without.
             self.left_out += 1;
@@ -182,8 +192,8 @@ impl<'r, 'a> CheckedRow<'r, 'a> {
             TIMESTAMP => self.left_out += 1,
             name if name.starts_with(METADATA_PREFIX) => self.left_out += 1,
             _ => match member.annotated() {
-                Some(property) => self.admit_annotation(member, property, row)?,
-                None => self.admit_property(member, row)?,
+                Some(property) => self.admit_annotation(at, member, property, row)?,
+                None => self.admit_property(at, member, row)?,
             },
         }
         Ok(())
@@ -206,11 +216,12 @@ impl<'r, 'a> CheckedRow<'r, 'a> {
 
     fn admit_annotation(
         &mut self,
+        at: usize,
         member: &'r RawMember<'a>,
         property: &str,
         row: &ByName<'_, 'a>,
     ) -> Result<(), StoreError> {
-        match row.get(property) {
+        match row.annotated(at, property) {
             _ if is_system_property(property) => self.left_out += 1,
             Some("null") => self.left_out += 1,
             Some(_) => self.properties.push(member),
@@ -225,6 +236,7 @@ impl<'r, 'a> CheckedRow<'r, 'a> {
 
     fn admit_property(
         &mut self,
+        at: usize,
         member: &'r RawMember<'a>,
         row: &ByName<'_, 'a>,
     ) -> Result<(), StoreError> {
@@ -233,7 +245,7 @@ impl<'r, 'a> CheckedRow<'r, 'a> {
             self.left_out += 1;
             return Ok(());
         }
-        let value = read_property(member, row)?;
+        let value = read_property(at, member, row)?;
         check_length(&member.name, &value)?;
         self.totals.add_property(&member.name, &value);
         self.properties.push(member);
@@ -251,11 +263,12 @@ impl<'r, 'a> CheckedRow<'r, 'a> {
 }
 
 fn read_property<'a>(
+    at: usize,
     member: &RawMember<'a>,
     row: &ByName<'_, 'a>,
 ) -> Result<StoredValue<'a>, StoreError> {
     let name = &member.name;
-    StoredValue::read(member.value, row.annotation(name)).map_err(|fault| match fault {
+    StoredValue::read(member.value, row.annotation(at)).map_err(|fault| match fault {
         ValueFault::UnknownType => StoreError::new(
             ErrorCode::INVALID_VALUE_TYPE,
             format!("The type annotation of the property `{name}` is not an EDM type."),

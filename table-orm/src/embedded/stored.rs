@@ -18,21 +18,13 @@ const TIMESTAMP: Range<usize> = HEAD.len()..HEAD.len() + DateTime::TEXT_LEN;
 /// The bytes of a row before the members of its body.
 pub(crate) const BODY_START: usize = TIMESTAMP.end + TAIL.len();
 
-/// Returns a row's length with its Timestamp.
-pub(crate) const fn row_len(body: &[u8]) -> usize {
-    BODY_START + body.len() - 1
-}
-
-/// Writes a row of exactly [`row_len`] bytes: the Timestamp, then the members of `body`, an object
-/// with at least one.
-pub(crate) fn write(row: &mut [u8], timestamp: &TimestampText, body: &[u8]) {
-    let (head, rest) = row.split_at_mut(HEAD.len());
-    let (stamp, rest) = rest.split_at_mut(DateTime::TEXT_LEN);
-    let (tail, members) = rest.split_at_mut(TAIL.len());
-    head.copy_from_slice(HEAD);
-    stamp.copy_from_slice(timestamp);
-    tail.copy_from_slice(TAIL);
-    members.copy_from_slice(&body[1..]);
+/// Writes a row in place of what is in `row`: the Timestamp, then the members of `body`, an object with at least one.
+pub(crate) fn compose(row: &mut Vec<u8>, timestamp: &TimestampText, body: &[u8]) {
+    row.clear();
+    row.reserve(BODY_START + body.len());
+    for text in [HEAD, timestamp, TAIL, &body[1..]] {
+        row.extend_from_slice(text);
+    }
 }
 
 /// Appends what comes before the members of a row's body.
@@ -107,8 +99,8 @@ mod tests {
     fn the_timestamp_is_first_and_gives_the_etag() {
         let body = br#"{"PartitionKey":"p","RowKey":"r"}"#;
         let when: DateTime = "2011-11-06T09:10:00Z".parse().unwrap();
-        let mut row = vec![0; row_len(body)];
-        write(&mut row, &when.text(), body);
+        let mut row = Vec::new();
+        compose(&mut row, &when.text(), body);
         assert_eq!(
             std::str::from_utf8(&row).unwrap(),
             r#"{"Timestamp":"2011-11-06T09:10:00.0000000Z","PartitionKey":"p","RowKey":"r"}"#

@@ -41,13 +41,13 @@ impl ReadRow for RawRow {
         let mut kept = members.unread();
         loop {
             let start = members.unread();
-            let name = members.next_name()?;
-            let is_end = name.is_none();
-            if let Some(name) = name {
-                members.other(&name)?;
+            let member = members.next_member()?;
+            let is_end = member.is_none();
+            if let Some((name, role)) = member {
+                let value = members.unread();
+                members.keep(role)?;
                 if !is_set_by_store(&name) {
-                    let member = &start[..start.len() - members.unread().len()];
-                    doubles.note(name, member);
+                    doubles.note(name, &value[..value.len() - members.unread().len()]);
                     continue;
                 }
             }
@@ -85,14 +85,14 @@ struct UntypedDoubles<'de> {
 
 impl<'de> UntypedDoubles<'de> {
     /// Takes a member into account. A type mostly stands beside its value.
-    fn note(&mut self, name: Cow<'de, str>, member: &str) {
+    fn note(&mut self, name: Cow<'de, str>, value: &str) {
         if let Some(property) = name.strip_suffix(TYPE_ANNOTATION) {
             if self.doubles.last().is_some_and(|last| last == property) {
                 self.doubles.pop();
             } else {
                 self.typed.push(property.to_owned().into());
             }
-        } else if is_double(member) && self.typed.last() != Some(&name) {
+        } else if is_double(value) && self.typed.last() != Some(&name) {
             self.doubles.push(name);
         }
     }
@@ -103,13 +103,11 @@ impl<'de> UntypedDoubles<'de> {
     }
 }
 
-/// Whether a member's value is a number with a fraction or an exponent.
-fn is_double(member: &str) -> bool {
-    let member = member.trim_ascii_end().as_bytes();
-    let is_of_number = |c: &&u8| matches!(c, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
-    let number = member.iter().rev().take_while(is_of_number);
-    member.last().is_some_and(u8::is_ascii_digit)
-        && number.into_iter().any(|c| matches!(c, b'.' | b'e' | b'E'))
+/// Whether a value is a number with a fraction or an exponent.
+fn is_double(value: &str) -> bool {
+    let value = value.trim_ascii_start().as_bytes();
+    matches!(value.first(), Some(b'-' | b'0'..=b'9'))
+        && value.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E'))
 }
 
 /// Whether a member is no part of what an app stores.

@@ -129,6 +129,62 @@ impl ReadRow for Lenient {
     }
 }
 
+/// The names of a row's properties, and its keys and version.
+#[derive(Debug, PartialEq)]
+struct Named(Vec<String>, [String; 3]);
+
+impl ReadRow for Named {
+    const NAME: &'static str = "Named";
+
+    fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {
+        let mut names = Vec::new();
+        while let Some(name) = members.next_property()? {
+            members.other(&name)?;
+            names.push(name.into_owned());
+        }
+        let (partition_key, row_key) = (members.partition_key(), members.row_key());
+        let texts = [&partition_key, &row_key, members.etag().as_str()].map(str::to_owned);
+        Ok(Self(names, texts))
+    }
+}
+
+#[test]
+fn the_keys_version_and_types_of_each_row_are_no_properties() {
+    let types = [
+        r#""Edm.Int64""#,
+        r#""Edm.Int64""#,
+        r#""Edm.Int""#,
+        r#""Edm.Int64x""#,
+        r#""Edm\u002eInt64""#,
+        r#" "Edm.Int64" "#,
+        "1",
+        "12",
+        "null",
+        r#"["Edm.Int64"]"#,
+    ];
+    let row = |(n, edm): (usize, &&str)| {
+        format!(
+            r#"{{"odata.etag":"e{n}","PartitionKey":"p{n}","A@odata.type":{edm},"A":{n},"RowKey":"r{n}","B":"x","B\u0040odata.type":{edm},"Timestamp":"t","C@odata.type":{edm}}}"#
+        )
+    };
+    let rows: Vec<_> = types.iter().enumerate().map(row).collect();
+    let read = read_page::<Named>(page_of(&rows).as_bytes()).unwrap();
+    for (n, (row, read)) in rows.iter().zip(read).enumerate() {
+        let names = vec!["A".to_owned(), "B".to_owned()];
+        assert_eq!(
+            read,
+            Named(names, [format!("p{n}"), format!("r{n}"), format!("e{n}")]),
+            "{row}"
+        );
+        assert_eq!(read_row::<Named>(0, row.as_bytes()).unwrap(), read, "{row}");
+    }
+    for end in [r#""Edm.Int64"#, r#""Edm.Int64"x"#, "", "tru"] {
+        let row = format!(r#"{{"A":1,"A@odata.type":{end}}}"#);
+        let page = page_of(&[r#"{"A":1,"A@odata.type":"Edm.Int64"}"#.to_owned(), row]);
+        assert!(read_page::<Named>(page.as_bytes()).is_err(), "{page}");
+    }
+}
+
 #[test]
 fn reading_continues_behind_a_value_of_another_type() {
     for value in [r#""x""#, "1.5", "300", "-1", "[1,[2]]", r#"{"a":{}}"#, "true", "null"] {

@@ -6,6 +6,7 @@
 use super::Printable;
 use std::fmt;
 use std::str::FromStr;
+use std::time::{SystemTime, UNIX_EPOCH};
 use time::{Date, Month, OffsetDateTime, Time};
 
 /// Ticks in a second: the service counts 100 ns.
@@ -41,7 +42,11 @@ impl DateTime {
     /// The current time, rounded down to 100 ns.
     #[must_use]
     pub fn now() -> Self {
-        Self::try_from(OffsetDateTime::now_utc()).unwrap_or(Self::MIN)
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let ticks = i64::from(now.subsec_nanos() / 100);
+        let seconds = i64::try_from(now.as_secs()).ok();
+        let seconds = seconds.and_then(|seconds| seconds.checked_mul(TICKS_PER_SECOND));
+        seconds.and_then(|seconds| Self::from_unix_ticks(seconds + ticks)).unwrap_or(Self::MAX)
     }
 
     /// Ticks of 100 ns since 0001-01-01T00:00:00Z.

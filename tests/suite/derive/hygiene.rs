@@ -94,8 +94,8 @@ pub mod hostile {
         and_then assert_union check_limit check_open clone collect default deserialize differs digits edm
         empty encode err etag extend fill_from_keys finish for_each from from_keys holding into
         into_iter into_keys into_patch into_value is_none is_some iter json key key_value keys len limit literal map
-        map_all map_err map_or_else max member new next next_name of ok ok_or_else other part partition parts
-        property put push push_ref range read read_keys row select series set set_json set_slot
+        map_all map_err map_or_else max member new next next_name next_property of ok ok_or_else other part partition
+        parts property put push push_ref range read read_keys row select series set set_json set_slot
         shares_table sparse starts_with string take timestamp to_owned to_string try_into unwrap
         unwrap_or_default unwrap_or_else with write
     }

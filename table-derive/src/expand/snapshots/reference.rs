@@ -158,7 +158,7 @@ const _: () = {
         fn read_row(row: _orm::usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
             let (mut f0, mut f1, mut f2, mut f3) = (_orm::None, _orm::None, _orm::None, _orm::None);
             let (mut f4, mut f5, mut f6, mut f7) = (_orm::None, _orm::None, _orm::None, _orm::None);
-            while let _orm::Some(member) = _orm::Members::next_name(&mut m)? {
+            while let _orm::Some(member) = _orm::Members::next_property(&mut m)? {
                 match &*member {
                     "Event" => <String as _orm::Stored>::take(&mut f0, &mut m, "Event")?,
                     "Distance" => <Distance as _orm::Stored>::take(&mut f1, &mut m, "Distance")?,

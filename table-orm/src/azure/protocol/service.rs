@@ -372,7 +372,7 @@ mod tests {
             ],
         };
         let request = service().commit(&people(), &transaction, Uuid::nil()).unwrap();
-        let id = Uuid::nil();
+        let id = "0000000000000000";
         assert_eq!(request.target, "/$batch");
         assert_eq!(
             header(&request, "content-type"),

@@ -21,6 +21,8 @@ pub const OPEN_BYTES: usize = 16 * MAX_TRANSACTION_BYTES;
 
 /// Chunks that take more entities.
 pub(super) struct Open<E> {
+    /// The chunk of the entity before, which is in no map: an entity of the same partition costs no search.
+    latest: Option<(Age, Chunk<E>)>,
     /// The fullest chunk is last; of equally full ones, the oldest.
     chunks: BTreeMap<(usize, Age), Chunk<E>>,
     /// The place of each partition's chunk in `chunks`.
@@ -36,28 +38,35 @@ type Age = Reverse<u64>;
 impl<E> Open<E> {
     pub fn new() -> Self {
         let (chunks, places) = (BTreeMap::new(), HashMap::new());
-        Self { chunks, places, begun: 0, operations: 0, bytes: 0 }
+        Self { latest: None, chunks, places, begun: 0, operations: 0, bytes: 0 }
     }
 
     /// Adds an entity to the chunk of its partition. If that chunk has no room, returns it and starts a
     /// new one.
     pub fn push(&mut self, entity: E, measured: MeasuredBatch) -> Option<Chunk<E>> {
-        let partition_key = measured.batch.partition_key.clone();
-        let (age, mut chunk, closed) = match self.remove(&partition_key) {
-            Some((age, chunk)) if chunk.takes(&measured) => (age, chunk, None),
-            earlier => {
-                self.begun += 1;
-                let closed = earlier.map(|(_, chunk)| chunk);
-                (Reverse(self.begun), Chunk::new(partition_key.clone()), closed)
-            }
+        let partition_key = &measured.batch.partition_key;
+        let is_latest = |(_, chunk): &(Age, Chunk<E>)| chunk.partition_key() == partition_key;
+        if !self.latest.as_ref().is_some_and(is_latest) {
+            self.store_latest();
+            self.latest = self.remove(partition_key);
+        }
+        let closed = match &self.latest {
+            Some((_, chunk)) if !chunk.takes(&measured) => self.latest.take(),
+            _ => None,
         };
+        if let Some((_, chunk)) = &closed {
+            self.operations -= chunk.operations();
+            self.bytes -= chunk.bytes();
+        }
+        let (_, chunk) = self.latest.get_or_insert_with(|| {
+            self.begun += 1;
+            (Reverse(self.begun), Chunk::new(partition_key.clone()))
+        });
+        let (operations, bytes) = (chunk.operations(), chunk.bytes());
         chunk.push(entity, measured);
-        self.operations += chunk.operations();
-        self.bytes += chunk.bytes();
-        let place = (chunk.fullness(), age);
-        self.places.insert(partition_key, place);
-        self.chunks.insert(place, chunk);
-        closed
+        self.operations += chunk.operations() - operations;
+        self.bytes += chunk.bytes() - bytes;
+        closed.map(|(_, chunk)| chunk)
     }
 
     /// Removes the fullest chunk while the bounds are exceeded.
@@ -68,24 +77,35 @@ impl<E> Open<E> {
 
     /// Removes the fullest chunk; of equally full ones, the oldest.
     pub fn fullest(&mut self) -> Option<Chunk<E>> {
-        let (_, fullest) = self.chunks.last_key_value()?;
-        let partition_key = fullest.partition_key().to_owned();
-        self.remove(&partition_key).map(|(_, chunk)| chunk)
+        self.store_latest();
+        let (_, chunk) = self.chunks.pop_last()?;
+        self.places.remove(chunk.partition_key());
+        self.operations -= chunk.operations();
+        self.bytes -= chunk.bytes();
+        Some(chunk)
     }
 
     /// All chunks, oldest first.
-    pub fn into_chunks(self) -> impl Iterator<Item = Chunk<E>> {
+    pub fn into_chunks(mut self) -> impl Iterator<Item = Chunk<E>> {
+        self.store_latest();
         let mut chunks: Vec<_> = self.chunks.into_iter().collect();
         chunks.sort_unstable_by_key(|&((_, age), _)| Reverse(age));
         chunks.into_iter().map(|(_, chunk)| chunk)
     }
 
+    /// Puts the chunk of the entity before into the maps.
+    fn store_latest(&mut self) {
+        if let Some((age, chunk)) = self.latest.take() {
+            let place = (chunk.fullness(), age);
+            self.places.insert(chunk.partition_key().to_owned(), place);
+            self.chunks.insert(place, chunk);
+        }
+    }
+
+    /// Takes the chunk of a partition out of the maps.
     fn remove(&mut self, partition_key: &str) -> Option<(Age, Chunk<E>)> {
         let place = self.places.remove(partition_key)?;
-        let chunk = self.chunks.remove(&place)?;
-        self.operations -= chunk.operations();
-        self.bytes -= chunk.bytes();
-        Some((place.1, chunk))
+        Some((place.1, self.chunks.remove(&place)?))
     }
 }
 
