@@ -6,6 +6,7 @@
 use super::Printable;
 use std::fmt;
 use std::str::FromStr;
+use std::time::{SystemTime, UNIX_EPOCH};
 use time::{Date, Month, OffsetDateTime, Time};
 
 /// Ticks in a second: the service counts 100 ns.
@@ -41,7 +42,16 @@ impl DateTime {
     /// The current time, rounded down to 100 ns.
     #[must_use]
     pub fn now() -> Self {
-        Self::try_from(OffsetDateTime::now_utc()).unwrap_or(Self::MIN)
+        // Before 1970 a clock is wrong, and the calendar is right.
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or_else(
+            |_| Self::try_from(OffsetDateTime::now_utc()).unwrap_or(Self::MIN),
+            |since| {
+                let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
+                let ticks = seconds.saturating_mul(TICKS_PER_SECOND);
+                Self::from_unix_ticks(ticks.saturating_add((since.subsec_nanos() / 100).into()))
+                    .unwrap_or(Self::MIN)
+            },
+        )
     }
 
     /// Ticks of 100 ns since 0001-01-01T00:00:00Z.
@@ -196,7 +206,7 @@ impl fmt::Debug for DateTime {
 
 impl fmt::Display for DateTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.text().iter().try_for_each(|&byte| fmt::Write::write_char(f, char::from(byte)))
+        f.write_str(str::from_utf8(&self.text()).unwrap_or_default())
     }
 }
 
