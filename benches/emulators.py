@@ -6,7 +6,9 @@
     benches/emulators.py /tmp/azurite/node_modules/azurite [rows [name ..]]
 
 Needs Python 3.9 and Linux. Each server is asked by the same client over kept connections, written here over
-sockets, so that a client library does not decide the figures. Its share of the time is the same for all.
+sockets, so that a client library does not decide the figures. The client writes the bytes of its requests before
+the clock runs, some hundreds at a time, so a rate has its sends, its receives and the end of each answer in it.
+Its share of the time is the same for all.
 More arguments name the servers to ask, by the beginning of their names.
 """
 
@@ -27,80 +29,42 @@ import time
 ACCOUNT = "devstoreaccount1"
 KEY = base64.b64decode("Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==")
 SECONDS = 3
+# How many requests are written before they are sent.
+AT_A_TIME = 500
 
 
-class Client:
-    """One connection. Signatures of a path are computed once in ten minutes."""
-
-    signed = {}
+class Requests:
+    """The bytes of requests to a server. Signatures of a path are computed once in ten minutes."""
 
     def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.received = b""
         self.endpoint = f"http://127.0.0.1:{port}/{ACCOUNT}"
+        self.signed = {}
 
-    def send(self, method, resource, query="", body="", kind="application/json"):
-        self.start(method, resource, query, body, kind)
-        return self.finish()
-
-    def start(self, method, resource, query="", body="", kind="application/json"):
+    def request(self, method, resource, query="", body=b"", kind="application/json"):
         path = f"/{ACCOUNT}/{resource}"
-        date, authorization, made = self.signed.get(path, ("", "", 0))
+        date, authorization, made = self.signed.get(path, ("", "", -600))
         if time.monotonic() > made + 600:
             date = email.utils.formatdate(usegmt=True)
             signature = hmac.new(KEY, f"{date}\n/{ACCOUNT}{path}".encode(), hashlib.sha256).digest()
             authorization = f"SharedKeyLite {ACCOUNT}:{base64.b64encode(signature).decode()}"
             if "'" not in path:
                 self.signed[path] = date, authorization, time.monotonic()
-        self.socket.sendall(
+        head = (
             f"{method} {path}{query} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {authorization}\r\n"
             f"x-ms-date: {date}\r\nx-ms-version: 2020-12-06\r\nPrefer: return-no-content\r\n"
             "Accept: application/json;odata=nometadata\r\nDataServiceVersion: 3.0\r\n"
-            f"Content-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+            f"Content-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
         )
+        return head.encode() + body
 
-    def finish(self):
-        while b"\r\n\r\n" not in self.received:
-            self.receive()
-        head, content = self.received.split(b"\r\n\r\n", 1)
-        status, lower = int(head[9:12]), head.lower()
-        length = re.search(rb"\r\ncontent-length: *(\d+)", lower)
-        if b"\r\ntransfer-encoding: chunked" in lower:
-            self.received, content = content, b""
-            while True:
-                while b"\r\n" not in self.received:
-                    self.receive()
-                size, rest = self.received.split(b"\r\n", 1)
-                size = int(size, 16)
-                while len(rest) < size + 2:
-                    rest += self.some()
-                content, self.received = content + rest[:size], rest[size + 2 :]
-                if not size:
-                    break
-        else:
-            size = int(length.group(1)) if length else 0
-            parts = [content]
-            missing = size - len(content)
-            while missing > 0:
-                parts.append(self.some())
-                missing -= len(parts[-1])
-            content, self.received = b"".join(parts), b""
-        if status >= 300:
-            raise RuntimeError(f"{status} {content[:300]}")
-        return head, content
+    def create_table(self):
+        return self.request("POST", "Tables", body=b'{"TableName":"bench"}')
 
-    def receive(self):
-        self.received += self.some()
-
-    def some(self):
-        received = self.socket.recv(1 << 20)
-        if not received:
-            raise RuntimeError("the connection was closed")
-        return received
+    def delete_table(self):
+        return self.request("DELETE", "Tables('bench')")
 
     def insert(self, partition, row):
-        self.start("POST", "bench", body=entity(partition, row))
+        return self.request("POST", "bench", body=entity(partition, row))
 
     def transaction(self, partition, first):
         batch = "36522ad7-fc75-4b56-8c71-56071383e77b"
@@ -108,40 +72,96 @@ class Client:
             f"--changeset_{batch}\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"
             f"POST {self.endpoint}/bench HTTP/1.1\r\nPrefer: return-no-content\r\n"
             "Accept: application/json;odata=nometadata\r\nContent-Type: application/json\r\n\r\n"
-        )
-        parts = "".join(f"{head}{entity(partition, first + n)}\r\n" for n in range(100))
+        ).encode()
+        parts = b"".join(b"%b%b\r\n" % (head, entity(partition, first + n)) for n in range(100))
         body = (
-            f"--batch_{batch}\r\nContent-Type: multipart/mixed; boundary=changeset_{batch}\r\n\r\n"
-            f"{parts}--changeset_{batch}--\r\n--batch_{batch}--\r\n"
+            f"--batch_{batch}\r\nContent-Type: multipart/mixed; boundary=changeset_{batch}\r\n\r\n".encode()
+            + parts
+            + f"--changeset_{batch}--\r\n--batch_{batch}--\r\n".encode()
         )
-        self.start("POST", "$batch", body=body, kind=f"multipart/mixed; boundary=batch_{batch}")
+        return self.request("POST", "$batch", body=body, kind=f"multipart/mixed; boundary=batch_{batch}")
 
     def get(self, partition, row):
-        self.start("GET", f"bench(PartitionKey='{partition}',RowKey='{row:09}')")
+        return self.request("GET", f"bench(PartitionKey='{partition}',RowKey='{row:09}')")
 
     def page(self, filter_text):
-        self.start("GET", "bench()", f"?$filter={filter_text}")
+        return self.request("GET", "bench()", f"?$filter={filter_text}")
 
-    def scan(self, filter_text):
-        """Reads a query to its end. Returns its rows and pages."""
-        query, rows, pages = f"?$filter={filter_text}", 0, 0
+
+class Client:
+    """One connection."""
+
+    length = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def send(self, request):
+        self.socket.sendall(request)
+        return self.finish()
+
+    def finish(self):
+        """Receives the answer to the only request that was sent. Returns its head and its body."""
+        received = self.receive()
+        while b"\r\n\r\n" not in received:
+            received += self.receive()
+        head, content = received.split(b"\r\n\r\n", 1)
+        length = self.length.search(head)
+        if length:
+            parts, missing = [content], int(length.group(1)) - len(content)
+            while missing > 0:
+                parts.append(self.receive())
+                missing -= len(parts[-1])
+            content = b"".join(parts)
+        elif b"\r\ntransfer-encoding: chunked" in head.lower():
+            content = self.chunked(content)
+        if head[9:10] != b"2":
+            raise RuntimeError(f"{head.decode()} {content[:300]}")
+        return head, content
+
+    def chunked(self, rest):
+        content = b""
         while True:
-            head, content = self.send("GET", "bench()", query)
-            rows, pages = rows + content.count(b'"RowKey"'), pages + 1
-            tokens = re.findall(rb"(?i)x-ms-continuation-(Next\w+): *([^\r]*)", head)
-            if not tokens:
-                return rows, pages
-            tokens = {name.lower().decode(): value.decode() for name, value in tokens}
-            query = f"?$filter={filter_text}&NextPartitionKey={tokens['nextpartitionkey']}"
-            query += f"&NextRowKey={tokens['nextrowkey']}" if "nextrowkey" in tokens else ""
+            while b"\r\n" not in rest:
+                rest += self.receive()
+            size, rest = rest.split(b"\r\n", 1)
+            size = int(size, 16)
+            while len(rest) < size + 2:
+                rest += self.receive()
+            content, rest = content + rest[:size], rest[size + 2 :]
+            if not size:
+                return content
+
+    def receive(self):
+        # More at a time takes longer: each buffer would be mapped into memory and given back.
+        received = self.socket.recv(1 << 16)
+        if not received:
+            raise RuntimeError("the connection was closed")
+        return received
+
+
+def scan(port, filter_text):
+    """Reads a query to its end. Returns its rows and pages."""
+    client, requests = Client(port), Requests(port)
+    query, rows, pages = filter_text, 0, 0
+    while True:
+        head, content = client.send(requests.page(query))
+        rows, pages = rows + content.count(b'"RowKey"'), pages + 1
+        tokens = re.findall(rb"(?i)x-ms-continuation-(Next\w+): *([^\r]*)", head)
+        if not tokens:
+            return rows, pages
+        tokens = {name.lower().decode(): value.decode() for name, value in tokens}
+        query = f"{filter_text}&NextPartitionKey={tokens['nextpartitionkey']}"
+        query += f"&NextRowKey={tokens['nextrowkey']}" if "nextrowkey" in tokens else ""
 
 
 def entity(partition, row):
     return (
-        f'{{"PartitionKey":"{partition}","RowKey":"{row:09}","Name":"Ann Miller","City":"Boston","Age":{row % 90},'
-        '"Chip":"1234567890123","Chip@odata.type":"Edm.Int64","Start":"2011-11-06T09:10:00Z",'
-        '"Start@odata.type":"Edm.DateTime","Share":0.5,"Paid":true,"Note":"a text of some thirty characters"}'
-    )
+        b'{"PartitionKey":"%b","RowKey":"%09d","Name":"Ann Miller","City":"Boston","Age":%d,'
+        b'"Chip":"1234567890123","Chip@odata.type":"Edm.Int64","Start":"2011-11-06T09:10:00Z",'
+        b'"Start@odata.type":"Edm.DateTime","Share":0.5,"Paid":true,"Note":"a text of some thirty characters"}'
+    ) % (partition.encode(), row, row % 90)
 
 
 class Server:
@@ -178,85 +198,90 @@ class Server:
         self.process.wait()
 
 
-def rate(port, in_flight, work, seconds=SECONDS):
-    """How often a second `work(client, number)` is answered, with so many connections in flight, and how often."""
-    clients, number = [Client(port) for _ in range(in_flight)], 0
-    waiting = selectors.DefaultSelector()
-    start = time.perf_counter()
-    for client in clients:
-        waiting.register(client.socket, selectors.EVENT_READ, client)
-        work(client, number)
-        number += 1
-    done = 0
-    while time.perf_counter() < start + seconds:
-        for key, _ in waiting.select():
-            client = key.data
+def rate(port, in_flight, write, seconds=SECONDS):
+    """How often a second a request is answered, with so many connections in flight, and how often it was.
+
+    `write(number)` returns the bytes of a request. The clock runs only while requests are sent and answered.
+    """
+    clients, number, done, spent = [Client(port) for _ in range(in_flight)], 0, 0, 0
+    while spent < seconds:
+        requests = [write(number + n) for n in range(AT_A_TIME)]
+        number += len(requests)
+        start = time.perf_counter()
+        done += exchange(clients, requests, start + seconds - spent)
+        spent += time.perf_counter() - start
+    return done / spent, done
+
+
+def exchange(clients, requests, end=float("inf")):
+    """Sends requests over all connections until `end`, each when the one before is answered. Returns how many."""
+    requests, done, in_flight = iter(requests), 0, 0
+    for client, request in zip(clients, requests):
+        client.socket.sendall(request)
+        in_flight += 1
+    if len(clients) > 1:
+        waiting = selectors.DefaultSelector()
+        for client in clients:
+            waiting.register(client.socket, selectors.EVENT_READ, client)
+    while in_flight:
+        for client in [key.data for key, _ in waiting.select()] if len(clients) > 1 else clients:
             client.finish()
-            work(client, number)
-            number, done = number + 1, done + 1
-    for client in clients:
-        client.finish()
-    done += in_flight
-    return done / (time.perf_counter() - start), done
+            done += 1
+            request = next(requests, None) if time.perf_counter() < end else None
+            if request is None:
+                in_flight -= 1
+            else:
+                client.socket.sendall(request)
+    return done
 
 
 def load(port, rows, in_flight=4):
     """Inserts rows in transactions of 100. Returns the seconds it took."""
-    clients, number = [Client(port) for _ in range(in_flight)], 0
-    waiting = selectors.DefaultSelector()
-    start, missing = time.perf_counter(), 0
-    for client in clients:
-        waiting.register(client.socket, selectors.EVENT_READ, client)
-        client.transaction(f"load{number // 100_000:04}", number)
-        number, missing = number + 100, missing + 1
-    while missing:
-        for key, _ in waiting.select():
-            key.data.finish()
-            missing -= 1
-            if number < rows:
-                key.data.transaction(f"load{number // 100_000:04}", number)
-                number, missing = number + 100, missing + 1
+    clients, requests = [Client(port) for _ in range(in_flight)], Requests(port)
+    start = time.perf_counter()
+    exchange(clients, (requests.transaction(f"load{n // 100_000:04}", n) for n in range(0, rows, 100)))
     return time.perf_counter() - start
 
 
 def measure(server, rows):
     port = server.port
-    Client(port).send("POST", "Tables", body='{"TableName":"bench"}')
+    requests = Requests(port)
+    Client(port).send(requests.create_table())
     figures = {"start-up, ms": server.start * 1000}
 
     def empty():
         client = Client(port)
-        client.send("DELETE", "Tables('bench')")
-        client.send("POST", "Tables", body='{"TableName":"bench"}')
+        client.send(requests.delete_table())
+        client.send(requests.create_table())
 
-    def measure_rate(name, in_flight, work):
+    def measure_rate(name, in_flight, write):
         cpu = server.cpu()
-        figures[f"{name}/s, {in_flight} in flight"], count = rate(port, in_flight, work)
+        figures[f"{name}/s, {in_flight} in flight"], count = rate(port, in_flight, write)
         figures[f"CPU of each of these {name}, µs, {in_flight} in flight"] = (server.cpu() - cpu) / count * 1e6
 
     # Into a server that has stored nothing yet, so that its memory is that of these rows.
     figures[f"loading {rows:,} rows, s"] = load(port, rows)
     figures["memory with them, MB"] = server.memory()
     part = min(rows, 100_000)
-    measure_rate("point gets", 1, lambda c, n: c.get("load0000", n * 7919 % part))
-    measure_rate("pages of 1000", 1, lambda c, n: c.page("PartitionKey%20eq%20'load0000'"))
+    measure_rate("point gets", 1, lambda n: requests.get("load0000", n * 7919 % part))
+    measure_rate("pages of 1000", 1, lambda n: requests.page("PartitionKey%20eq%20'load0000'"))
     start = time.perf_counter()
-    found, pages = Client(port).scan("PartitionKey%20eq%20'load0000'%20and%20Age%20eq%2077")
+    found, pages = scan(port, "PartitionKey%20eq%20'load0000'%20and%20Age%20eq%2077")
     if found != len(range(77, part, 90)):
         raise RuntimeError(f"{found} rows were found")
     figures[f"a filter over a partition of {part:,} rows, ms"] = (time.perf_counter() - start) * 1000
     figures["its pages"] = pages
-    measure_rate("transactions of 100 into that partition", 1, lambda c, n: c.transaction("load0000", rows + n * 100))
+    measure_rate("transactions of 100 into that partition", 1, lambda n: requests.transaction("load0000", rows + n * 100))
     # Azurite takes longer the more rows a partition has. Each of these rates starts with no rows, and transactions go
     # into partitions of 1,000.
     empty()
-    measure_rate("inserts", 1, lambda c, n: c.insert("one", n))
+    measure_rate("inserts", 1, lambda n: requests.insert("one", n))
     empty()
-    measure_rate("inserts", 16, lambda c, n: c.insert(f"many{n % 16}", n))
+    measure_rate("inserts", 16, lambda n: requests.insert(f"many{n % 16}", n))
     empty()
-    measure_rate("transactions of 100", 1, lambda c, n: c.transaction(f"batch{n // 10}", n * 100))
+    measure_rate("transactions of 100", 1, lambda n: requests.transaction(f"batch{n // 10}", n * 100))
     empty()
-    measure_rate("transactions of 100", 4, lambda c, n: c.transaction(f"batch{n // 40}-{n % 4}", n * 100))
+    measure_rate("transactions of 100", 4, lambda n: requests.transaction(f"batch{n // 40}-{n % 4}", n * 100))
     return figures
 
 

@@ -53,7 +53,7 @@ pub fn batch_body(content_type: &str, body: &[u8]) {
             BatchContent::Single(part) => vec![*part],
             BatchContent::ChangeSet { parts, .. } => parts,
         };
-        let bytes: usize = parts.iter().map(|part| part.body.len() + part.target.len()).sum();
+        let bytes: usize = parts.iter().map(|part| part.body.len() + part.head.target.len()).sum();
         assert!(bytes <= body.len());
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::ServiceError;
 use crate::message::header;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 
 /// How much an entity's JSON says about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -72,7 +72,8 @@ pub(crate) enum Preference {
 impl Preference {
     /// Reads the header `Prefer`.
     pub(crate) fn read(headers: &HeaderMap) -> Self {
-        match header(headers, "prefer").map(str::trim) {
+        static PREFER: HeaderName = HeaderName::from_static("prefer");
+        match header(headers, &PREFER).map(str::trim) {
             Some("return-no-content") => Self::NoContent,
             Some("return-content") => Self::Content,
             _ => Self::Unstated,

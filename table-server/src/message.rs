@@ -1,6 +1,7 @@
 //! Requests and responses as values.
 
 use bytes::Bytes;
+use http::header::AsHeaderName;
 use http::{HeaderMap, Method};
 use std::net::IpAddr;
 
@@ -49,7 +50,7 @@ impl Request {
 }
 
 /// Returns a header's value; `None` if it is absent or not ASCII.
-pub(crate) fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+pub(crate) fn header(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
 

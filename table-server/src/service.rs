@@ -75,6 +75,13 @@ pub(crate) struct Admitted {
     grant: Grant,
 }
 
+impl Admission {
+    /// Whether the credentials may be withdrawn while a body arrives. The key of an account is not.
+    pub(crate) fn is_revocable(&self) -> bool {
+        matches!(self, Self::Granted(admitted) if admitted.grant != Grant::Everything)
+    }
+}
+
 /// Whether a page of another server cannot have come from that host: an address, a name without a dot, or one that is
 /// resolved privately.
 fn is_private(host: &str) -> bool {

@@ -57,6 +57,11 @@ impl DatabaseWriter {
         Ok(Self { tables, clock })
     }
 
+    /// Whether the next group may have to be synced, whatever the durability.
+    pub(crate) fn may_sync(&self) -> bool {
+        self.clock.is_near_bound()
+    }
+
     /// Applies the requests in order. An error is the database's. The writer may then be ahead of
     /// the database, so the caller must start another.
     pub(crate) fn apply<'r>(
@@ -89,7 +94,7 @@ impl DatabaseWriter {
             return Ok(answers);
         }
         match self.clock.passed_bound() {
-            None => transaction.commit()?,
+            None => transaction.commit(answers.iter().flatten().map(Vec::len).sum())?,
             Some(bound) => {
                 transaction.store_clock(bound)?;
                 // A crash must not take the bound back: a timestamp could come twice.

@@ -56,6 +56,12 @@ impl Clock {
         now
     }
 
+    /// Whether a timestamp of the next millisecond may pass the stored bound.
+    pub(crate) fn is_near_bound(&self) -> bool {
+        const MILLISECOND: i64 = STEP_TICKS / 1000;
+        self.last.get().max(DateTime::now().ticks()) + MILLISECOND > self.bound
+    }
+
     /// Returns the bound to store with this transaction, when timestamps have passed the stored
     /// one.
     pub(crate) fn passed_bound(&self) -> Option<i64> {

@@ -9,6 +9,7 @@ use super::apply::{Change, ChangeResult};
 use super::engine::EngineError;
 use super::{Inner, open};
 use crate::store::{ErrorCode, StoreError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -72,10 +73,10 @@ pub(crate) async fn submit(inner: &Arc<Inner>, request: Change) -> ChangeResult 
     let (sender, answer) = oneshot::channel();
     if let Some(group) = inner.queue.join(Submission { request, answer: sender }) {
         let leader = Leader { inner: Arc::clone(inner), group, resigned: false };
-        if inner.in_memory() {
+        if inner.in_memory() || inner.engine.is_quick() {
             // Nothing blocks, so the first round runs on this task. Later rounds do not, or a busy
-            // store would never return to the caller.
-            if let Some(leader) = leader.round() {
+            // store would never return to the caller. After a panic, the answer below is an error.
+            if let Ok(Some(leader)) = catch_unwind(AssertUnwindSafe(|| leader.round())) {
                 leader.lead_next();
             }
         } else {

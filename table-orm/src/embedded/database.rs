@@ -1,7 +1,8 @@
 //! The database under a store: redb in a file, or ordered rows in memory.
 //!
 //! Invariants: a [`ReadRows`] shows the rows after some whole request, and no later change. Changes
-//! of a [`Transaction`] last once it is committed. In memory they take effect one request after the
+//! of a [`Transaction`] last once it is committed; of a file that is synced later, readers see them once answered
+//! writes are committed. In memory they take effect one request after the
 //! other, and nothing but a request's own checks can fail.
 
 use super::clock::Clock;
@@ -24,6 +25,7 @@ type Key = &'static [u8];
 type Value = &'static [u8];
 
 /// A database that is open.
+#[allow(clippy::large_enum_variant)] // A store has one.
 pub(crate) enum Database {
     File(File),
     Memory(Memory),
@@ -70,9 +72,27 @@ impl Database {
         matches!(self, Self::File(file) if file.is_read_only())
     }
 
+    /// Whether it is a file whose commits do not wait for the disk.
+    pub(crate) fn is_eventual(&self) -> bool {
+        matches!(self, Self::File(file) if file.is_eventual())
+    }
+
     /// Whether answered writes are not on the disk yet.
     pub(crate) fn is_unsynced(&self) -> bool {
         matches!(self, Self::File(file) if file.is_unsynced())
+    }
+
+    /// Whether a reader would not see all answered writes.
+    pub(crate) fn is_uncommitted(&self) -> bool {
+        matches!(self, Self::File(file) if file.is_uncommitted())
+    }
+
+    /// Commits all answered writes, so that readers see them.
+    pub(crate) fn commit_answered(&self) -> Result<(), redb::Error> {
+        match self {
+            Self::File(file) => file.commit_answered(),
+            Self::Memory(_) => Ok(()),
+        }
     }
 
     /// Brings all answered writes to the disk, if there is one.
@@ -168,7 +188,7 @@ impl Transaction<'_> {
     /// Returns a table by its lower-case name, which exists.
     pub(crate) fn table(&self, name: &str) -> Result<WriteTable<'_>, redb::Error> {
         Ok(match self {
-            Self::File(changes) => WriteTable::File(changes.redb.open_table(layout::rows(name))?),
+            Self::File(changes) => WriteTable::File(changes.redb().open_table(layout::rows(name))?),
             Self::Memory(memory) => WriteTable::Memory(memory.table(name).unwrap_or_default()),
         })
     }
@@ -178,8 +198,8 @@ impl Transaction<'_> {
         match self {
             Self::File(changes) => {
                 let key = layout::lower_case(name.as_str());
-                changes.redb.open_table(layout::CATALOG)?.insert(&*key, name.as_str())?;
-                changes.redb.open_table(layout::rows(&key))?;
+                changes.redb().open_table(layout::CATALOG)?.insert(&*key, name.as_str())?;
+                changes.redb().open_table(layout::rows(&key))?;
             }
             Self::Memory(memory) => memory.create_table(name),
         }
@@ -190,8 +210,8 @@ impl Transaction<'_> {
     pub(crate) fn delete_table(&self, name: &str) -> Result<(), redb::Error> {
         match self {
             Self::File(changes) => {
-                changes.redb.open_table(layout::CATALOG)?.remove(name)?;
-                changes.redb.delete_table(layout::rows(name))?;
+                changes.redb().open_table(layout::CATALOG)?.remove(name)?;
+                changes.redb().delete_table(layout::rows(name))?;
             }
             Self::Memory(memory) => memory.delete_table(name),
         }
@@ -201,14 +221,15 @@ impl Transaction<'_> {
     /// Stores the upper bound of all timestamps. Memory keeps the last one itself.
     pub(crate) fn store_clock(&self, bound: i64) -> Result<(), redb::Error> {
         if let Self::File(changes) = self {
-            changes.redb.open_table(layout::CLOCK)?.insert((), bound)?;
+            changes.redb().open_table(layout::CLOCK)?.insert((), bound)?;
         }
         Ok(())
     }
 
-    pub(crate) fn commit(self) -> Result<(), redb::Error> {
+    /// Makes the group's changes last, which has written so many rows.
+    pub(crate) fn commit(self, rows: usize) -> Result<(), redb::Error> {
         match self {
-            Self::File(changes) => changes.commit(),
+            Self::File(changes) => changes.commit(rows),
             Self::Memory(_) => Ok(()),
         }
     }
@@ -224,7 +245,7 @@ impl Transaction<'_> {
     /// Ends a group in which no request was applied.
     pub(crate) fn abort(self) -> Result<(), redb::Error> {
         if let Self::File(changes) = self {
-            changes.redb.abort()?;
+            changes.abort()?;
         }
         Ok(())
     }

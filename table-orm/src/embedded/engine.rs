@@ -11,7 +11,9 @@ use super::apply::{Change, ChangeResult, DatabaseWriter};
 use super::database::Database;
 use super::open::OpenError;
 use crate::store::{ErrorCode, StoreError};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{
+    Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError,
+};
 use std::{fmt, io, mem};
 
 /// Opens the database again.
@@ -92,6 +94,7 @@ impl Engine {
         &self,
         read: impl Fn(&Database) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        self.commit_answered();
         let attempt = || {
             let opened = self.opened();
             (opened.database.as_ref().map(&read), opened.times)
@@ -104,6 +107,40 @@ impl Engine {
                 self.reopen(&mut self.writer(), times).map_err(not_open)?;
                 attempt().0.or(failed).unwrap_or_else(|| Err(closed()))
             }
+        }
+    }
+
+    /// Whether writes that come now neither sync nor wait for what does.
+    pub(crate) fn is_quick(&self) -> bool {
+        let is_eventual = self.opened().database.as_ref().is_some_and(Database::is_eventual);
+        is_eventual
+            && self
+                .writer
+                .try_lock()
+                .is_ok_and(|writer| writer.as_ref().is_some_and(|writer| !writer.may_sync()))
+    }
+
+    /// Whether a read would wait for a writer, or for a sync.
+    pub(crate) fn would_wait(&self) -> bool {
+        self.has_uncommitted() && matches!(self.writer.try_lock(), Err(TryLockError::WouldBlock))
+    }
+
+    /// Whether a read has to commit answered writes first.
+    pub(crate) fn has_uncommitted(&self) -> bool {
+        self.opened().database.as_ref().is_some_and(Database::is_uncommitted)
+    }
+
+    /// Commits all answered writes, so that a read sees them. If that fails, the database is closed, so the read opens
+    /// it again.
+    pub(crate) fn commit_answered(&self) {
+        if !self.has_uncommitted() {
+            return;
+        }
+        let mut writer = self.writer();
+        let committed = self.opened().database.as_ref().map_or(Ok(()), Database::commit_answered);
+        if committed.is_err() {
+            self.opened_mut().close();
+            *writer = None;
         }
     }
 

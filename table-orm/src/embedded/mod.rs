@@ -264,6 +264,19 @@ impl EmbeddedStore {
         blocking(move || inner.engine.sync_and_report()).await
     }
 
+    /// Waits where it blocks no task, if a read would wait for a writer or a sync.
+    async fn wait_for_writer(&self) -> Result<(), StoreError> {
+        if !self.inner.engine.would_wait() {
+            return Ok(());
+        }
+        let inner = Arc::clone(&self.inner);
+        blocking(move || {
+            inner.engine.commit_answered();
+            Ok(())
+        })
+        .await
+    }
+
     fn new(engine: Arc<Engine>, syncer: Option<Syncer>, path: Option<PathBuf>) -> Self {
         let queue = CommitQueue::default();
         Self { inner: Arc::new(Inner { _syncer: syncer, engine, queue, path }) }
@@ -306,12 +319,13 @@ impl Store for EmbeddedStore {
     }
 
     async fn list_tables(&self) -> Result<Vec<TableName>, StoreError> {
+        self.wait_for_writer().await?;
         let names = self.inner.engine.read(read::table_names)?;
         names.iter().map(|name| TableName::new(name).map_err(stored::corrupt)).collect()
     }
 
-    /// Reads on the calling task, because at most a few pages of the file are not in redb's cache.
-    /// Rows have the annotations that they were written with.
+    /// Reads on the calling task, because at most a few pages of the file are not in redb's cache, unless it has to wait
+    /// for a writer. Rows have the annotations that they were written with.
     async fn get(
         &self,
         table: &TableName,
@@ -323,6 +337,7 @@ impl Store for EmbeddedStore {
         limits::check_key(PARTITION_KEY, partition_key)?;
         limits::check_key(ROW_KEY, row_key)?;
         let key = key_bytes::row(partition_key, row_key);
+        self.wait_for_writer().await?;
         self.inner.engine.read(|database| read::get(database, table.as_str(), &key, select))
     }
 

@@ -12,6 +12,10 @@ use crate::codec::write_string;
 use crate::model::{DateTime, ETag, TIMESTAMP, TYPE_ANNOTATION};
 use std::borrow::Borrow;
 use std::cmp::Ordering;
+use std::mem;
+
+/// A larger buffer is not kept for the next row: each table has one.
+const MOST_KEPT: usize = 64 * 1024;
 
 /// A row. Rows are equal and in order by their keys.
 #[derive(Debug)]
@@ -29,11 +33,16 @@ impl PackedRow {
         body: &[u8],
         shapes: &mut Shapes,
     ) -> Self {
-        let mut bytes = Vec::with_capacity(key.len() + timestamp.len() + body.len());
+        let mut bytes = mem::take(&mut shapes.packed);
+        bytes.clear();
         push(&mut bytes, key);
         bytes.extend_from_slice(timestamp);
         let shape = shapes.of(body, |value| push(&mut bytes, value));
-        Self { shape, bytes: bytes.as_slice().into() }
+        let row = Self { shape, bytes: bytes.as_slice().into() };
+        if bytes.capacity() <= MOST_KEPT {
+            shapes.packed = bytes;
+        }
+        row
     }
 
     /// Returns the row's shape, which is to be released.
@@ -69,7 +78,7 @@ impl PackedRow {
         let mut content = self.content();
         let mut mark = b'{';
         let mut start = |name: &[u8], out: &mut Vec<u8>| {
-            out.extend_from_slice(&[std::mem::replace(&mut mark, b','), b'"']);
+            out.extend_from_slice(&[mem::replace(&mut mark, b','), b'"']);
             out.extend_from_slice(name);
             out.extend_from_slice(b"\":");
         };

@@ -117,6 +117,8 @@ pub(crate) struct Shapes {
     all: BTreeSet<SharedShape>,
     /// Where the text of a row's shape is written to.
     text: Vec<u8>,
+    /// Where a row is packed, before its length is known.
+    pub(crate) packed: Vec<u8>,
 }
 
 impl Shapes {

@@ -201,7 +201,7 @@ impl fmt::Debug for DateTime {
 
 impl fmt::Display for DateTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.text().iter().try_for_each(|&byte| fmt::Write::write_char(f, char::from(byte)))
+        f.write_str(str::from_utf8(&self.text()).unwrap_or_default())
     }
 }
 

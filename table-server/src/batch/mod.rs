@@ -3,5 +3,5 @@
 mod read;
 mod write;
 
-pub(crate) use read::{BatchContent, Part, read};
+pub(crate) use read::{BatchContent, Part, PartHead, read};
 pub(crate) use write::{change_set, single};

@@ -7,15 +7,22 @@ use crate::error::ServiceError;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use memchr::memmem;
+use std::sync::Arc;
 
 /// One request in a body.
 #[derive(Debug, Clone)]
 pub(crate) struct Part {
+    pub(crate) head: Arc<PartHead>,
+    pub(crate) body: Bytes,
+}
+
+/// What comes before the body of a part. Parts share one if it is the same text.
+#[derive(Debug, Clone)]
+pub(crate) struct PartHead {
     pub(crate) method: Method,
     /// The URL as it was sent, mostly absolute.
     pub(crate) target: String,
     pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
     /// The `Content-ID`, which the response repeats.
     pub(crate) content_id: Option<String>,
 }
@@ -42,8 +49,7 @@ pub(crate) fn read(content_type: &str, body: &Bytes) -> Result<BatchContent, Ser
         match headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()) {
             Some(kind) if kind.to_ascii_lowercase().starts_with("multipart/mixed") => {
                 let inner = self::boundary(kind).ok_or_else(malformed)?;
-                let parts = sections(&content, inner)?;
-                change_sets.push(parts.iter().map(request).collect::<Result<Vec<_>, _>>()?);
+                change_sets.push(requests(&sections(&content, inner)?)?);
             }
             _ => singles.push(request(&section)?),
         }
@@ -114,6 +120,25 @@ fn before_line_end(body: &[u8], at: usize) -> usize {
     line.strip_suffix(b"\r").unwrap_or(line).len()
 }
 
+/// Reads the requests of a change set. Most have the head of the one before, which is then read once.
+fn requests(sections: &[Bytes]) -> Result<Vec<Part>, ServiceError> {
+    let mut parts = Vec::with_capacity(sections.len());
+    let mut known: Option<(Bytes, Arc<PartHead>)> = None;
+    for section in sections {
+        if let Some((text, head)) = known.as_ref().filter(|(text, _)| section.starts_with(text)) {
+            parts.push(Part { head: Arc::clone(head), body: section.slice(text.len()..) });
+            continue;
+        }
+        let part = request(section)?;
+        let text = section.slice(..section.len() - part.body.len());
+        // Without an empty line at its end, more headers could follow the same text.
+        let is_whole = text.ends_with(b"\n\n") || text.ends_with(b"\n\r\n");
+        known = is_whole.then(|| (text, Arc::clone(&part.head)));
+        parts.push(part);
+    }
+    Ok(parts)
+}
+
 /// Reads one request, with the headers of the part around it.
 fn request(section: &Bytes) -> Result<Part, ServiceError> {
     let (outer, content) = head(section)?;
@@ -131,7 +156,8 @@ fn request(section: &Bytes) -> Result<Part, ServiceError> {
         headers.get("content-id").and_then(|value| value.to_str().ok()).map(str::to_owned)
     };
     let content_id = id(&headers).or_else(|| id(&outer));
-    Ok(Part { method, target: target.to_owned(), headers, body, content_id })
+    let head = PartHead { method, target: target.to_owned(), headers, content_id };
+    Ok(Part { head: Arc::new(head), body })
 }
 
 /// The most headers of one part.
@@ -195,14 +221,50 @@ mod tests {
     fn crlf_and_lf_are_equal() {
         for text in [TWO.to_owned(), TWO.replace("\r\n", "\n")] {
             let read = change_set(&text);
+            let content_id = |at: usize| read[at].head.content_id.as_deref();
             assert_eq!(read.len(), 2);
-            assert_eq!((&*read[0].target, &read[0].method), ("http://h/acc/People", &Method::POST));
+            assert_eq!(
+                (&*read[0].head.target, &read[0].head.method),
+                ("http://h/acc/People", &Method::POST)
+            );
             assert_eq!(read[0].body, "{\"A\":\"\\n--x\"}");
-            assert_eq!(read[0].headers["prefer"], "return-no-content");
-            assert_eq!((read[0].content_id.as_deref(), &read[1].content_id), (Some("7"), &None));
-            assert_eq!(read[1].headers["if-match"], "*");
+            assert_eq!(read[0].head.headers["prefer"], "return-no-content");
+            assert_eq!((content_id(0), content_id(1)), (Some("7"), None));
+            assert_eq!(read[1].head.headers["if-match"], "*");
             assert!(read[1].body.is_empty());
         }
+    }
+
+    #[test]
+    fn a_head_is_read_once_only_where_the_whole_text_is_the_same() {
+        let part = |head: &str, body: &str| format!("--changeset_2\r\n{head}{body}\r\n");
+        let head = "Content-Type: application/http\r\n\r\nPOST /acc/People HTTP/1.1\r\nA: 1\r\n";
+        let parts = [
+            part(head, "\r\n{\"A\":1}"),
+            part(head, "\r\n{\"A\":2}"),
+            // The same text with another header, and the other way round.
+            part(head, "B: 2\r\n\r\n{\"A\":3}"),
+            part(head, ""),
+            part(head, "B: 2\r\n\r\n"),
+            part(head, "\r\nB: 2\r\n\r\n"),
+            part(&head.replace("People", "Peoples"), "\r\n"),
+        ];
+        let start = "--batch_1\r\nContent-Type: multipart/mixed; boundary=changeset_2\r\n\r\n";
+        let text = format!("{start}{}--changeset_2--\r\n--batch_1--\r\n", parts.concat());
+        let read = change_set(&text);
+        let alone = |part: &String| {
+            let mut read = change_set(&format!("{start}{part}--changeset_2--\r\n--batch_1--\r\n"));
+            read.remove(0)
+        };
+        assert_eq!(read.len(), parts.len());
+        for (read, part) in read.iter().zip(&parts) {
+            let alone = alone(part);
+            assert_eq!(format!("{:?}", read.head), format!("{:?}", alone.head), "{part}");
+            assert_eq!(read.body, alone.body, "{part}");
+        }
+        assert!(Arc::ptr_eq(&read[0].head, &read[1].head));
+        assert_eq!(read[2].head.headers["b"], "2");
+        assert_eq!(read[5].body, "B: 2\r\n\r\n");
     }
 
     #[test]

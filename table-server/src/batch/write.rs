@@ -3,6 +3,9 @@
 use crate::message::Response;
 use uuid::Uuid;
 
+/// About how long the response to an insert is.
+const PART_BYTES: usize = 640;
+
 /// Writes the answer with the responses of a change set: one for each operation, or the one of the
 /// operation that failed. Each of `others` is the response to another change set.
 pub(crate) fn change_set(
@@ -10,13 +13,15 @@ pub(crate) fn change_set(
     others: &[Response],
 ) -> Response {
     let (batch, changes) = (Uuid::new_v4(), Uuid::new_v4());
-    let mut body = format!(
+    let start = format!(
         "--batchresponse_{batch}\r\n\
          Content-Type: multipart/mixed; boundary=changesetresponse_{changes}\r\n\r\n"
-    )
-    .into_bytes();
+    );
+    let boundary = format!("--changesetresponse_{changes}\r\n");
+    let mut body = Vec::with_capacity((responses.len() + others.len() + 1) * PART_BYTES);
+    body.extend_from_slice(start.as_bytes());
     for (content_id, response) in responses {
-        body.extend_from_slice(format!("--changesetresponse_{changes}\r\n").as_bytes());
+        body.extend_from_slice(boundary.as_bytes());
         push(&mut body, content_id.as_deref(), response);
     }
     body.extend_from_slice(format!("--changesetresponse_{changes}--\r\n").as_bytes());

@@ -27,7 +27,7 @@ impl<'a> EntityBody<'a> {
         let mut key = None;
         for member in &self.members {
             if member.name == name && member.value != "null" {
-                key = Some(serde_json::from_str(member.value).map_err(|_| not_text(name))?);
+                key = Some(value::quoted(member.value).ok_or_else(|| not_text(name))?.into_owned());
             } else if member.annotated() == Some(name) && member.value != "\"Edm.String\"" {
                 return Err(not_text(name));
             }

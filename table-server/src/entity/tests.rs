@@ -46,6 +46,16 @@ fn numbers_of_many_digits_are_stored_in_few() {
             r#""A":"-9223372036854775808","A@odata.type":"Edm.Int64""#.to_owned(),
             r#""A":"-9223372036854775808","A@odata.type":"Edm.Int64""#,
         ),
+        (
+            r#""A":" +7","A@odata.type":"Edm.Int64","B":"-0","B@odata.type":"Edm.Int64""#
+                .to_owned(),
+            r#""A":"7","A@odata.type":"Edm.Int64","B":"0","B@odata.type":"Edm.Int64""#,
+        ),
+        (
+            r#""A":"\u0037","A@odata.type":"Edm.Int64","B":"-07","B@odata.type":"Edm.Int64""#
+                .to_owned(),
+            r#""A":"7","A@odata.type":"Edm.Int64","B":"-7","B@odata.type":"Edm.Int64""#,
+        ),
         (format!(r#""A":1.{zeros},"A@odata.type":"Edm.Int32""#), r#""A":1.0"#),
         // No double: the store refuses it.
         (

@@ -67,12 +67,16 @@ fn converted(value: &str, edm: EdmType) -> Option<StoredProperty<'_>> {
             _ => (short(value), false),
         },
         EdmType::Int64 => match quoted(value) {
-            Some(text) => (Cow::Owned(format!("\"{}\"", text.trim().parse::<i64>().ok()?)), false),
+            Some(text) => {
+                let number = text.trim().parse::<i64>().ok()?;
+                let is_sent = matches!(text, Cow::Borrowed(text) if is_plain(text));
+                (if is_sent { unchanged } else { format!("\"{number}\"").into() }, false)
+            }
             None => (short(value), false),
         },
         EdmType::DateTime => {
             let instant = instant::parse(&quoted(value)?)?;
-            (Cow::Owned(format!("\"{instant}\"")), false)
+            (Cow::Owned(["\"", &instant.to_string(), "\""].concat()), false)
         }
         EdmType::Guid => {
             let guid = Uuid::parse_str(&quoted(value)?).ok()?;
@@ -85,10 +89,19 @@ fn converted(value: &str, edm: EdmType) -> Option<StoredProperty<'_>> {
 
 /// A double of many digits in few: it takes 8 bytes of an entity, whatever its text.
 fn short(value: &str) -> Cow<'_, str> {
-    let is_double = !value.starts_with('"') && value.contains(['.', 'e', 'E']);
-    let is_long = value.len() > LONGEST_NUMBER && is_double;
+    let is_double = || !value.starts_with('"') && value.contains(['.', 'e', 'E']);
+    let is_long = value.len() > LONGEST_NUMBER && is_double();
     let number = is_long.then(|| value.parse::<f64>().ok().filter(|number| number.is_finite()));
     number.flatten().map_or(Cow::Borrowed(value), |number| Value::from(number).to_string().into())
+}
+
+/// Whether the text of an integer is the shortest.
+fn is_plain(integer: &str) -> bool {
+    match integer.strip_prefix('-').unwrap_or(integer).as_bytes() {
+        [b'0'] => !integer.starts_with('-'),
+        [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
+        _ => false,
+    }
 }
 
 /// Returns the text of a JSON string.

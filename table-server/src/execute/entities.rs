@@ -81,22 +81,20 @@ impl Execution<'_> {
         etag: Option<&ETag>,
         level: MetadataLevel,
     ) -> Result<Response, ServiceError> {
-        let Some(row) = &written.inserted else {
-            let response = Response::empty(204);
-            return Ok(etag.map_or(response.clone(), |etag| response.with("etag", etag.as_str())));
-        };
+        if !written.is_insert {
+            return Ok(with_etag(Response::empty(204), etag));
+        }
         let writer = self.writer(written.table, level, None);
-        let path = writer.address.path(written.partition_key, &written.row_key);
-        let location = format!("{}/{path}", self.address.endpoint);
-        let response = if written.preference == Preference::NoContent {
-            Response::empty(204).with("dataserviceid", &*location)
-        } else {
-            let row = stamped(row, etag)?;
-            let body = writer.single(&row, etag).map_err(unreadable)?;
-            Response::with_body(201, level.content_type(), body)
+        let location = writer.address.url(written.partition_key, &written.row_key);
+        let response = match &written.returned {
+            None => Response::empty(204).with("dataserviceid", &*location),
+            Some(row) => {
+                let row = stamped(row, etag)?;
+                let body = writer.single(&row, etag).map_err(unreadable)?;
+                Response::with_body(201, level.content_type(), body)
+            }
         };
-        let response = applied(response, written.preference).with("location", location);
-        Ok(etag.map_or(response.clone(), |etag| response.with("etag", etag.as_str())))
+        Ok(with_etag(applied(response, written.preference).with("location", location), etag))
     }
 }
 
@@ -106,8 +104,9 @@ pub(super) struct Written<'w> {
     partition_key: &'w str,
     row_key: String,
     preference: Preference,
-    /// The row of an insert.
-    inserted: Option<bytes::Bytes>,
+    is_insert: bool,
+    /// The row of an insert whose response holds it.
+    returned: Option<bytes::Bytes>,
 }
 
 impl<'w> Written<'w> {
@@ -118,10 +117,20 @@ impl<'w> Written<'w> {
         preference: Preference,
     ) -> Self {
         let inserted = match &operation.action {
-            Action::Insert(row) => Some(row.clone()),
+            Action::Insert(row) => Some(row),
             _ => None,
         };
-        Self { table, partition_key, row_key: operation.row_key.clone(), preference, inserted }
+        let returned = inserted.filter(|_| preference != Preference::NoContent).cloned();
+        let (is_insert, row_key) = (inserted.is_some(), operation.row_key.clone());
+        Self { table, partition_key, row_key, preference, is_insert, returned }
+    }
+}
+
+/// Adds the version of what was written.
+fn with_etag(response: Response, etag: Option<&ETag>) -> Response {
+    match etag {
+        Some(etag) => response.with("etag", etag.as_str()),
+        None => response,
     }
 }
 

@@ -3,13 +3,15 @@
 use super::Execution;
 use super::entities::Written;
 use crate::address::{Address, Resource};
-use crate::batch::{self, BatchContent, Part};
+use crate::batch::{self, BatchContent, Part, PartHead};
 use crate::error::ServiceError;
 use crate::media::MetadataLevel;
 use crate::message::{Request, Response};
 use crate::operation::{EntityWrite, Operation, meant_method};
 use crate::respond;
 use crate::uri::Parameters;
+use http::Method;
+use std::sync::Arc;
 use table_orm::model::MAX_TRANSACTION_OPERATIONS;
 use table_orm::store::Batch;
 
@@ -19,13 +21,15 @@ impl Execution<'_> {
     /// A request that is refused is answered within the batch.
     pub(super) async fn batch(&self, content: BatchContent) -> Result<Response, ServiceError> {
         let (parts, others) = match content {
-            BatchContent::Single(part) if is_query(&part) => return self.single_query(*part).await,
+            BatchContent::Single(part) if is_query(&part.head) => {
+                return self.single_query(*part).await;
+            }
             BatchContent::Single(_) => {
                 return Err(ServiceError::invalid("A write is in a change set of its batch."));
             }
             BatchContent::ChangeSet { parts, others } => (parts, vec![second_change_set(); others]),
         };
-        let ids: Vec<_> = parts.iter().map(|part| part.content_id.clone()).collect();
+        let ids: Vec<_> = parts.iter().map(|part| part.head.content_id.clone()).collect();
         match self.transaction(&parts).await {
             Ok(responses) => {
                 let responses: Vec<_> = ids.into_iter().zip(responses).collect();
@@ -53,10 +57,15 @@ impl Execution<'_> {
             return Err(ServiceError::invalid(message).at(MAX_TRANSACTION_OPERATIONS - 1));
         }
         let (mut writes, mut levels) = (Vec::new(), Vec::new());
+        let mut known: Option<(&Arc<PartHead>, PartTarget)> = None;
         for (index, part) in parts.iter().enumerate() {
-            let (write, level) = self.part(part).map_err(|error| error.at(index))?;
-            writes.push(write);
-            levels.push(level);
+            let target = match known.take() {
+                Some((head, target)) if Arc::ptr_eq(head, &part.head) => target,
+                _ => self.target(&part.head).map_err(|error| error.at(index))?,
+            };
+            writes.push(self.part(part, &target).map_err(|error| error.at(index))?);
+            levels.push(target.level);
+            known = Some((&part.head, target));
         }
         let Some(first) = writes.first() else { return Ok(Vec::new()) };
         let (table, partition_key) = (first.table.clone(), first.partition_key.clone());
@@ -80,31 +89,37 @@ impl Execution<'_> {
             .collect()
     }
 
-    /// Reads one write, and checks that the caller may do it.
-    fn part(&self, part: &Part) -> Result<(EntityWrite, MetadataLevel), ServiceError> {
-        if is_query(part) {
+    /// Reads what the head of a part asks for.
+    fn target(&self, head: &PartHead) -> Result<PartTarget, ServiceError> {
+        if is_query(head) {
             return Err(ServiceError::invalid("A query is no part of a change set."));
         }
-        let resource = self.part_resource(part)?;
-        let method = meant_method(&part.method, &part.headers)?;
-        let write = EntityWrite::read(&method, &resource, &part.headers, &part.body)?;
+        let resource = self.part_resource(head)?;
+        let method = meant_method(&head.method, &head.headers)?;
+        let level = MetadataLevel::read(None, &head.headers).unwrap_or_default();
+        Ok(PartTarget { resource, method, level })
+    }
+
+    /// Reads one write, and checks that the caller may do it.
+    fn part(&self, part: &Part, target: &PartTarget) -> Result<EntityWrite, ServiceError> {
+        let PartTarget { resource, method, .. } = target;
+        let write = EntityWrite::read(method, resource, &part.head.headers, &part.body)?;
         self.grant.check(&write.need())?;
-        let level = MetadataLevel::read(None, &part.headers).unwrap_or_default();
-        Ok((write, level))
+        Ok(write)
     }
 
     /// Reads what a part addresses, which mostly is below the endpoint of the batch.
-    fn part_resource(&self, part: &Part) -> Result<Resource, ServiceError> {
-        let path = part.target.strip_prefix(&*self.address.endpoint);
+    fn part_resource(&self, head: &PartHead) -> Result<Resource, ServiceError> {
+        let path = head.target.strip_prefix(&*self.address.endpoint);
         match path.and_then(|path| path.strip_prefix('/')) {
             Some(path) => Resource::of(path.split('?').next().unwrap_or_default()),
-            None => self.part_address(part).map(|address| address.resource),
+            None => self.part_address(head).map(|address| address.resource),
         }
     }
 
     /// Reads the URL of a part: absolute, or a path.
-    fn part_address(&self, part: &Part) -> Result<Address, ServiceError> {
-        let target = part.target.split('?').next().unwrap_or_default();
+    fn part_address(&self, head: &PartHead) -> Result<Address, ServiceError> {
+        let target = head.target.split('?').next().unwrap_or_default();
         let (host, path) = match target.split_once("://") {
             Some((_, rest)) => rest.split_at(rest.find('/').unwrap_or(rest.len())),
             None => ("", target),
@@ -122,10 +137,11 @@ impl Execution<'_> {
 
     /// Answers the one query of a batch.
     async fn single_query(&self, part: Part) -> Result<Response, ServiceError> {
-        let address = self.part_address(&part)?;
+        let Part { head, body } = part;
+        let address = self.part_address(&head)?;
         let parameters =
-            Parameters::read(part.target.split_once('?').map_or("", |(_, query)| query))?;
-        let Part { method, target, headers, body, .. } = part;
+            Parameters::read(head.target.split_once('?').map_or("", |(_, query)| query))?;
+        let PartHead { method, target, headers, .. } = Arc::unwrap_or_clone(head);
         let request = Request { method, target, headers, body, client: self.request.client };
         let operation = Operation::read(&request, &address.resource, &parameters)?;
         if let Some(need) = operation.need() {
@@ -148,8 +164,15 @@ impl Execution<'_> {
     }
 }
 
-fn is_query(part: &Part) -> bool {
-    meant_method(&part.method, &part.headers) == Ok(http::Method::GET)
+/// What the head of a part asks for.
+struct PartTarget {
+    resource: Resource,
+    method: Method,
+    level: MetadataLevel,
+}
+
+fn is_query(head: &PartHead) -> bool {
+    meant_method(&head.method, &head.headers) == Ok(Method::GET)
 }
 
 /// The response to a change set after the first (service documentation, "Performing entity group

@@ -107,12 +107,14 @@ async fn answer(
         }
         Err(BodyError::Broken) => return Err(Closed),
     };
-    // Credentials may be revoked while a body arrives.
-    let answer = match request.body.is_empty() {
-        true => service.answer(request, admission).await,
-        false => service.handle(request).await,
+    let admission = match admission {
+        // A policy may have changed while the body arrived.
+        Ok(admitted) if admitted.is_revocable() && !request.body.is_empty() => {
+            service.admit(&request).await
+        }
+        decided => decided,
     };
-    match answer {
+    match service.answer(request, admission).await {
         Answer::Response(response) => Ok(written(response)),
         Answer::Close => Err(Closed),
     }

@@ -7,6 +7,7 @@ use crate::error::ServiceError;
 use crate::media::Preference;
 use crate::message::header;
 use bytes::Bytes;
+use http::header::CONTENT_TYPE;
 use http::{HeaderMap, Method};
 use table_orm::store::{Action, IfMatch, Operation};
 use table_orm::{ETag, TableName};
@@ -99,7 +100,8 @@ fn if_match(headers: &HeaderMap) -> Result<Option<IfMatch>, ServiceError> {
 
 /// Checks that a body is JSON, if it says what it is.
 pub(super) fn check_media_type(headers: &HeaderMap) -> Result<(), ServiceError> {
-    match header(headers, "content-type") {
+    match header(headers, CONTENT_TYPE) {
+        Some("application/json") => Ok(()),
         Some(media) if media.contains("atom") => Err(ServiceError::ATOM_NOT_SUPPORTED),
         Some(media) if !media.to_ascii_lowercase().starts_with("application/json") => {
             Err(ServiceError::MEDIA_TYPE_NOT_SUPPORTED)

@@ -9,7 +9,9 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'
 /// Percent-encodes the UTF-8 bytes of `text`, all but ASCII letters, digits and `-_.~`.
 #[must_use]
 pub fn percent_encode(text: &str) -> String {
-    utf8_percent_encode(text, ESCAPED).to_string()
+    let mut encoded = String::with_capacity(text.len());
+    push(&mut encoded, text);
+    encoded
 }
 
 /// Appends `text` percent-encoded.

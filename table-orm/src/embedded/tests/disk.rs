@@ -4,6 +4,7 @@ use super::super::durability::Durability;
 use super::super::engine::Engine;
 use super::super::file::File;
 use super::super::{EmbeddedStore, OpenError};
+use crate::model::DateTime;
 use redb::StorageBackend as _;
 use redb::backends::InMemoryBackend;
 use std::io;
@@ -112,6 +113,18 @@ impl redb::StorageBackend for Disk {
 /// A disk whose store syncs writes after they are answered.
 pub(crate) fn eventual() -> Disk {
     Disk { durability: Durability::Eventual, ..Disk::default() }
+}
+
+/// The same, whose timestamps are a day ahead of the clock. Only the first write of a row reserves more of them, which
+/// syncs.
+pub(crate) fn eventual_ahead() -> Disk {
+    const DAY_TICKS: i64 = 86_400 * 10_000_000;
+    let disk = eventual();
+    let (database, _) = disk.open().unwrap();
+    let transaction = database.begin().unwrap();
+    transaction.store_clock(DateTime::now().ticks() + DAY_TICKS).unwrap();
+    transaction.commit_synced().unwrap();
+    disk
 }
 
 /// A store that works like one in a file, but does not open the file again.

@@ -1,8 +1,9 @@
 //! Writes that are answered before they are on the disk.
 
-use super::disk::{Disk, eventual, on, on_again};
+use super::disk::{Disk, eventual, eventual_ahead, on, on_again};
 use super::*;
-use crate::embedded::Durability;
+use crate::embedded::{Durability, admit};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -150,4 +151,113 @@ async fn closing_a_file_and_waiting_both_bring_all_writes_to_the_disk() {
         assert!(start.elapsed() < Duration::from_secs(60), "no sync comes");
         tokio::task::yield_now().await;
     }
+}
+
+/// Whether answered writes are in the open transaction.
+fn is_open(people: &Fixture) -> bool {
+    people.store.inner.engine.has_uncommitted()
+}
+
+#[tokio::test]
+async fn eventual_writes_share_a_transaction_until_a_read() {
+    let people = Fixture::with(on(&eventual_ahead())).await;
+    people.insert("p", "first", "{}").await;
+    for round in 0..3 {
+        for row in 0..10 {
+            people.insert("p", &format!("{round}-{row}"), "{}").await;
+            assert!(is_open(&people));
+        }
+        match round {
+            0 => assert!(people.get("p", "0-9").await.is_some()),
+            1 => assert_eq!(people.keys(people.query(partition("p"))).await.0.len(), 21),
+            _ => people.store.create_table(&TableName::new("Later").unwrap()).await.unwrap(),
+        }
+        assert_eq!(is_open(&people), round == 2);
+    }
+    assert_eq!(people.store.list_tables().await.unwrap().len(), 2);
+    assert!(!is_open(&people));
+}
+
+#[tokio::test]
+async fn a_transaction_of_many_rows_is_committed_without_a_read() {
+    let people = Fixture::with(on(&eventual_ahead())).await;
+    people.insert("p", "first", "{}").await;
+    people.insert("p", "second", "{}").await;
+    let mut rows = 1;
+    while is_open(&people) {
+        let upsert = |row| operation(&format!("{row:02}"), Action::InsertOrReplace(json("{}")));
+        people.commit((0..100).map(upsert).collect()).await.unwrap();
+        rows += 100;
+        assert!(rows < 11_000, "it stays open");
+    }
+    assert_eq!(rows, 10_001);
+}
+
+#[tokio::test]
+async fn a_rejected_request_leaves_nothing_of_itself_among_answered_writes() {
+    let disk = eventual_ahead();
+    let people = Fixture::with(on_again(&disk)).await;
+    people.insert("p", "a", "{}").await;
+    people.insert("p", "b0", "{}").await;
+    for round in 0..3 {
+        let taken = vec![insert("b", "{}"), insert("a", "{}")];
+        rejected(people.commit(taken).await, &ErrorCode::ENTITY_ALREADY_EXISTS);
+        rejected(people.store.create_table(&people.table).await, &ErrorCode::TABLE_ALREADY_EXISTS);
+        assert!(is_open(&people), "the answered write waits for a read");
+        people.insert("p", &format!("c{round}"), "{}").await;
+    }
+    people.store.sync().await.unwrap();
+    let expected = ["a", "b0", "c0", "c1", "c2"];
+    assert_eq!(left(&disk).await, expected);
+    let (keys, _) = people.keys(people.query(partition("p"))).await;
+    assert_eq!(keys.into_iter().map(|(_, row_key)| row_key).collect::<Vec<_>>(), expected);
+}
+
+#[tokio::test]
+async fn a_panic_loses_writes_up_to_some_moment_and_the_next_writer_gets_to_know() {
+    for reads_first in [false, true] {
+        let disk = eventual_ahead();
+        let people = Fixture::with(on_again(&disk)).await;
+        people.insert("p", "synced", "{}").await;
+        people.store.sync().await.unwrap();
+        people.insert("p", "committed", "{}").await;
+        assert!(people.get("p", "committed").await.is_some());
+        people.insert("p", "open", "{}").await;
+        let request = admit::write(&people.table, "p", insert("group", "{}")).unwrap();
+        let group = [Some(&request), None];
+        let requests = group.into_iter().map(|request| request.expect("a request"));
+        let engine = &people.store.inner.engine;
+        assert!(catch_unwind(AssertUnwindSafe(|| engine.apply(requests))).is_err());
+
+        if reads_first {
+            assert_eq!(people.get("p", "open").await, None);
+            assert!(people.get("p", "synced").await.is_some());
+        }
+        let refused = people.write("p", "next", Action::Insert(json("{}"))).await;
+        let error = refused.unwrap_err();
+        assert_eq!((error.status, error.code.as_str()), (507, "AnsweredWritesLost"));
+        assert_eq!(people.get("p", "next").await, None);
+        assert_eq!(people.get("p", "group").await, None);
+        people.insert("p", "next", "{}").await;
+        people.store.sync().await.unwrap();
+        let left = left(&disk).await;
+        assert!(left.contains(&"synced".to_owned()) && !left.contains(&"open".to_owned()));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_read_waits_for_no_sync() {
+    let disk = eventual_ahead();
+    let people = Fixture::with(on(&disk)).await;
+    people.insert("p", "first", "{}").await;
+    people.insert("p", "r", "{}").await;
+    assert!(is_open(&people));
+    disk.hold(true);
+    let store = people.store.clone();
+    let sync = tokio::spawn(async move { store.sync().await });
+    disk.is_held_up().await;
+    assert!(people.get("p", "r").await.is_some());
+    assert_eq!(people.keys(people.query(partition("p"))).await.0.len(), 2);
+    disk.hold(false);
+    sync.await.unwrap().unwrap();
 }

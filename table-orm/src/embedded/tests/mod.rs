@@ -1,5 +1,5 @@
 //! The promises of the embedded store, through the [`Store`] trait: those of both databases in
-//! `in_memory` and `in_file`.
+//! `in_memory`, `in_file` and `in_eventual_file`.
 
 mod disk;
 mod durability;
@@ -8,6 +8,7 @@ mod exhausted;
 mod failures;
 mod files;
 mod groups;
+mod in_eventual_file;
 mod in_file;
 mod in_memory;
 
