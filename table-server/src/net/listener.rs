@@ -2,6 +2,7 @@
 
 use super::connection;
 use super::cut::Cuts;
+use super::same_task::SameTask;
 use super::tls::TlsAcceptor;
 use crate::message::Client;
 use crate::service::TableService;
@@ -77,10 +78,10 @@ impl Listener {
             };
             let (service, stop, tls) = (Arc::clone(&service), stop.clone(), self.tls.clone());
             let cuts = Arc::clone(&self.cuts);
-            connections.spawn(async move {
+            connections.spawn(SameTask::new(async move {
                 connect(stream, address, tls, cuts, service, stop).await;
                 drop(permit);
-            });
+            }));
         }
         drop(self.listener);
         let all = async { while connections.join_next().await.is_some() {} };

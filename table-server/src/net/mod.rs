@@ -5,6 +5,7 @@ mod connection;
 mod cut;
 mod head_time;
 mod listener;
+mod same_task;
 mod tls;
 
 pub(crate) use cut::Cuts;
