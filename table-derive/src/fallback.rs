@@ -27,7 +27,7 @@ pub fn entity(mut entity: Entity<'_>) -> TokenStream {
         patch_methods(&entity, types),
     ];
     simplify(&mut entity);
-    let mut model = Model::resolve(&entity, &mut Errors::default());
+    let mut model = Model::resolve(&entity, &Errors::default());
     let beside = [
         columns::column_types(&model, types),
         partition::ty(&model, types),

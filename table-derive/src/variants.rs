@@ -20,7 +20,7 @@ pub struct Code<'a> {
 
 impl<'a> KeyPart<'a> {
     /// The type, or `None` when it is neither an enum nor a newtype.
-    pub fn parse(input: &'a DeriveInput, grows: Option<Span>, errors: &mut Errors) -> Option<Self> {
+    pub fn parse(input: &'a DeriveInput, grows: Option<Span>, errors: &Errors) -> Option<Self> {
         match &input.data {
             Data::Enum(data) if !data.variants.is_empty() => {
                 if let Some(at) = grows {
@@ -53,7 +53,7 @@ fn keys(attrs: &[Attribute]) -> impl Iterator<Item = &Attribute> {
 }
 
 impl<'a> Code<'a> {
-    fn parse(variant: &'a Variant, errors: &mut Errors) -> Option<Self> {
+    fn parse(variant: &'a Variant, errors: &Errors) -> Option<Self> {
         let ident = &variant.ident;
         if !matches!(variant.fields, Fields::Unit) {
             mistake!(errors, ident => "variant `{ident}` has fields, but its code stores only which variant it is",
@@ -83,7 +83,7 @@ pub struct UnionMember<'a> {
 }
 
 impl<'a> UnionMember<'a> {
-    pub fn parse_all(input: &'a DeriveInput, errors: &mut Errors) -> Vec<Self> {
+    pub fn parse_all(input: &'a DeriveInput, errors: &Errors) -> Vec<Self> {
         let variants = match &input.data {
             Data::Enum(data) if !data.variants.is_empty() => &data.variants,
             _ => {
@@ -109,7 +109,7 @@ impl<'a> UnionMember<'a> {
         members
     }
 
-    fn parse(variant: &'a Variant, errors: &mut Errors) -> Option<Self> {
+    fn parse(variant: &'a Variant, errors: &Errors) -> Option<Self> {
         let Variant { ident, fields, .. } = variant;
         match fields {
             Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {

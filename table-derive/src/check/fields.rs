@@ -16,7 +16,7 @@ const MAX_CHUNKS: usize = 17;
 const MAX_SLOTS: usize = MAX_PROPERTIES / 2;
 
 /// The rules for the fields of an entity or a group, whose rows have that many other properties.
-pub fn fields(fields: &[Field<'_>], others: usize, errors: &mut Errors) {
+pub fn fields(fields: &[Field<'_>], others: usize, errors: &Errors) {
     for field in fields {
         key_only_role(field, errors);
         of_one_property(field, errors);
@@ -40,7 +40,7 @@ pub fn fields(fields: &[Field<'_>], others: usize, errors: &mut Errors) {
 }
 
 /// The rules for the fields of a group of properties.
-pub fn properties(group: &[Field<'_>], errors: &mut Errors) {
+pub fn properties(group: &[Field<'_>], errors: &Errors) {
     fields(group, 0, errors);
     for field in group {
         no_row_field(field, errors);
@@ -49,7 +49,7 @@ pub fn properties(group: &[Field<'_>], errors: &mut Errors) {
 }
 
 /// The rules for the fields of a projection.
-pub fn projection(fields: &[Field<'_>], errors: &mut Errors) {
+pub fn projection(fields: &[Field<'_>], errors: &Errors) {
     for field in fields {
         owned(field, errors);
         role_type(field, errors);
@@ -58,7 +58,7 @@ pub fn projection(fields: &[Field<'_>], errors: &mut Errors) {
 }
 
 /// The lifetime of a projection that borrows: that of the page.
-pub fn borrowed<'a>(input: &'a DeriveInput, errors: &mut Errors) -> Option<&'a syn::Lifetime> {
+pub fn borrowed<'a>(input: &'a DeriveInput, errors: &Errors) -> Option<&'a syn::Lifetime> {
     let mut params = input.generics.params.iter();
     match (params.next(), params.next()) {
         (Some(syn::GenericParam::Lifetime(page)), None) => Some(&page.lifetime),
@@ -72,7 +72,7 @@ pub fn borrowed<'a>(input: &'a DeriveInput, errors: &mut Errors) -> Option<&'a s
 }
 
 /// A `key_only` field has no property that another attribute could describe.
-fn key_only_role(Field { ident, name, key_only, role, .. }: &Field<'_>, errors: &mut Errors) {
+fn key_only_role(Field { ident, name, key_only, role, .. }: &Field<'_>, errors: &Errors) {
     if key_only.is_some() && *role != Role::Property {
         mistake!(errors, ident => "field `{name}` is `key_only`, so no property stores it",
             help: "keep one of the two attributes");
@@ -80,7 +80,7 @@ fn key_only_role(Field { ident, name, key_only, role, .. }: &Field<'_>, errors: 
 }
 
 /// A default replaces one property that a row lacks, and a former name is that of one property.
-fn of_one_property(field: &Field<'_>, errors: &mut Errors) {
+fn of_one_property(field: &Field<'_>, errors: &Errors) {
     let Field { ident, name, default, aliases, .. } = field;
     let default = default.iter().map(|_| ("a", "default", ident.to_token_stream()));
     let alias = aliases.first().map(|alias| ("an", "alias", alias.to_token_stream()));
@@ -91,7 +91,7 @@ fn of_one_property(field: &Field<'_>, errors: &mut Errors) {
 }
 
 /// Entities are read from a response that is gone when the app gets them.
-fn owned(field: &Field<'_>, errors: &mut Errors) {
+fn owned(field: &Field<'_>, errors: &Errors) {
     let Field { name, ty, .. } = field;
     if let Some((lifetime, borrowed)) = kind::reference(field.value_type())
         && (field.is_stored() || field.key_only.is_some())
@@ -106,7 +106,7 @@ fn owned(field: &Field<'_>, errors: &mut Errors) {
 }
 
 /// A field's type can hold what its attribute stores in it.
-fn role_type(field: &Field<'_>, errors: &mut Errors) {
+fn role_type(field: &Field<'_>, errors: &Errors) {
     let Field { name, ty, .. } = field;
     let value = kind(field.value_type());
     let one_value = value.is_sure() && value != Kind::Bytes;
@@ -165,7 +165,7 @@ fn holds_timestamp(ty: &Type) -> bool {
 }
 
 /// A limit that the field's type cannot enforce would have no effect.
-fn max_len_of_text(field: &Field<'_>, errors: &mut Errors) {
+fn max_len_of_text(field: &Field<'_>, errors: &Errors) {
     let Some((_, literal)) = &field.max_len else { return };
     let (name, value) = (&field.name, kind(field.value_type()));
     if field.role != Role::Property || value.is_sure() && value != Kind::Text {
@@ -176,7 +176,7 @@ fn max_len_of_text(field: &Field<'_>, errors: &mut Errors) {
 }
 
 /// A limit that the field's type cannot enforce would limit nothing.
-fn max_of_integer(field: &Field<'_>, errors: &mut Errors) {
+fn max_of_integer(field: &Field<'_>, errors: &Errors) {
     let Some((_, literal)) = &field.max else { return };
     let (name, value) = (&field.name, kind(field.value_type()));
     let integer = matches!(value, Kind::Unsigned(_) | Kind::Signed(_));
@@ -187,7 +187,7 @@ fn max_of_integer(field: &Field<'_>, errors: &mut Errors) {
 }
 
 /// No type is both text and a number.
-fn one_limit(field: &Field<'_>, errors: &mut Errors) {
+fn one_limit(field: &Field<'_>, errors: &Errors) {
     let name = &field.name;
     if let (Some(_), Some((_, literal))) = (&field.max_len, &field.max) {
         mistake!(errors, literal => "field `{name}` has both `max` and `max_len`",
@@ -196,7 +196,7 @@ fn one_limit(field: &Field<'_>, errors: &mut Errors) {
 }
 
 /// Keys and versions belong to a row, not to a group of properties.
-fn no_row_field(Field { ident, name, role, key_only, .. }: &Field<'_>, errors: &mut Errors) {
+fn no_row_field(Field { ident, name, role, key_only, .. }: &Field<'_>, errors: &Errors) {
     if key_only.is_some() || matches!(role, Role::ETag | Role::Timestamp) {
         mistake!(errors, ident => "field `{name}` belongs to a row, not to a group of properties",
             help: "move it to the entity");
@@ -204,7 +204,7 @@ fn no_row_field(Field { ident, name, role, key_only, .. }: &Field<'_>, errors: &
 }
 
 /// Only an entity knows the former names of its properties.
-fn no_alias(Field { name, aliases, .. }: &Field<'_>, errors: &mut Errors) {
+fn no_alias(Field { name, aliases, .. }: &Field<'_>, errors: &Errors) {
     if let Some(alias) = aliases.first() {
         mistake!(errors, alias => "field `{name}` belongs to a group of properties, which have no `alias`",
             help: "move it to the entity, or keep its stored name: `#[table(rename = \"..\")]`");
@@ -212,7 +212,7 @@ fn no_alias(Field { name, aliases, .. }: &Field<'_>, errors: &mut Errors) {
 }
 
 /// The service stores no property of another name.
-fn property_name(Field { property, property_at, role, .. }: &Field<'_>, errors: &mut Errors) {
+fn property_name(Field { property, property_at, role, .. }: &Field<'_>, errors: &Errors) {
     let valid = is_name(property) && property.encode_utf16().count() <= 255;
     if *role != Role::Flatten && !valid {
         mistake!(errors, property_at => "`{property}` is not a valid property name",
@@ -221,7 +221,7 @@ fn property_name(Field { property, property_at, role, .. }: &Field<'_>, errors: 
 }
 
 /// The service writes some itself, and others say whose row it is.
-fn system_property(Field { property, property_at, role, .. }: &Field<'_>, errors: &mut Errors) {
+fn system_property(Field { property, property_at, role, .. }: &Field<'_>, errors: &Errors) {
     let writer = match property.as_str() {
         _ if *role == Role::Flatten => return,
         name if SYSTEM_PROPERTIES.contains(&name) => "the service writes itself",
@@ -254,7 +254,7 @@ fn stored_names(field: &Field<'_>) -> Vec<String> {
 fn distinct_properties<'f>(
     field: &'f Field<'_>,
     taken: &mut BTreeMap<String, &'f str>,
-    errors: &mut Errors,
+    errors: &Errors,
 ) {
     let Field { name, property_at, .. } = field;
     for property in stored_names(field) {
@@ -268,7 +268,7 @@ fn distinct_properties<'f>(
 }
 
 /// No row has a property of another name, or a field in the properties that are not the app's.
-fn alias_name(Field { name, aliases, .. }: &Field<'_>, errors: &mut Errors) {
+fn alias_name(Field { name, aliases, .. }: &Field<'_>, errors: &Errors) {
     for alias in aliases {
         let former = alias.value();
         let system = SYSTEM_PROPERTIES.contains(&&*former);
@@ -283,7 +283,7 @@ fn alias_name(Field { name, aliases, .. }: &Field<'_>, errors: &mut Errors) {
 fn distinct_aliases<'f>(
     field: &'f Field<'_>,
     taken: &mut BTreeMap<String, &'f str>,
-    errors: &mut Errors,
+    errors: &Errors,
 ) {
     let name = &field.name;
     for alias in &field.aliases {
@@ -299,7 +299,7 @@ fn distinct_aliases<'f>(
 
 /// The service stores no row with more properties. A `Vec` may have no slots, and a chunked value few
 /// chunks, so they count as 0.
-fn property_count(fields: &[Field<'_>], others: usize, errors: &mut Errors) {
+fn property_count(fields: &[Field<'_>], others: usize, errors: &Errors) {
     let is_vec = |field: &Field<'_>| {
         field.is_numbered() && (field.role != Role::Series || kind::array(field.ty).is_none())
     };

@@ -11,7 +11,7 @@ use crate::tokens::*;
 const MAX_ROWS: usize = 100;
 
 /// The service creates no table of another name.
-pub fn name(table: &LitStr, errors: &mut Errors) {
+pub fn name(table: &LitStr, errors: &Errors) {
     let name = table.value();
     let valid = (3..=63).contains(&name.len())
         && name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -24,7 +24,7 @@ pub fn name(table: &LitStr, errors: &mut Errors) {
 }
 
 /// One transaction writes all rows of an entity.
-pub fn rows(entity: &Entity<'_>, errors: &mut Errors) {
+pub fn rows(entity: &Entity<'_>, errors: &Errors) {
     let eventual = entity.rows.iter().filter(|row| row.eventual.is_some()).count();
     let across = entity.uniques.iter().any(|unique| unique.across.is_some());
     // The transaction also writes an intent, in place of a guard in another partition a ticket, and an event
@@ -40,7 +40,7 @@ pub fn rows(entity: &Entity<'_>, errors: &mut Errors) {
 
 /// A PartitionKey that starts with a growing value sends all writes to one partition server, and one with few values
 /// before it to few of them.
-pub fn append_only(model: &Model<'_>, errors: &mut Errors) {
+pub fn append_only(model: &Model<'_>, errors: &Errors) {
     if model.entity.allow_append_only.is_some() {
         return;
     }
@@ -77,7 +77,7 @@ pub fn append_only(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// One server serves a partition, so a few of them cannot carry a table that grows.
-pub fn single_partition(model: &Model<'_>, errors: &mut Errors) {
+pub fn single_partition(model: &Model<'_>, errors: &Errors) {
     let key = &model.partition;
     // A placeholder with a mistake is no component.
     if key.parts.len() != key.template.slots.len() {
@@ -100,7 +100,7 @@ pub fn single_partition(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// A name is no proof, so the error says what to do where the value does not grow.
-fn grows_by_name(name: &str, is_after_few: bool, literal: &LitStr, errors: &mut Errors) {
+fn grows_by_name(name: &str, is_after_few: bool, literal: &LitStr, errors: &Errors) {
     if is_after_few {
         mistake!(errors, literal =>
             "the PartitionKey has at most {FEW} values before `{name}`, which follows the clock or a count, as its name says, so all writes go to at most {FEW} partition servers (append-only hot partition)",
@@ -113,8 +113,8 @@ fn grows_by_name(name: &str, is_after_few: bool, literal: &LitStr, errors: &mut 
 }
 
 /// Rows of one partition share one server, whatever their RowKeys are.
-pub fn shards_of_rows(model: &Model<'_>, errors: &mut Errors) {
-    for key in model.rows.iter().chain(&model.guards) {
+pub fn shards_of_rows(model: &Model<'_>, errors: &Errors) {
+    for key in model.rows.iter().map(|row| &row.key).chain(&model.guards) {
         if let Some(part) = key.parts.iter().find(|part| part.is_shard()) {
             let (name, attribute) = (&part.name, attribute(part));
             mistake!(errors, key.template.literal => "`{name}` is a `{attribute}` in a RowKey, which does not spread the load",
@@ -129,8 +129,9 @@ fn attribute(part: &Part<'_>) -> &'static str {
 }
 
 /// A second shard only multiplies the partitions, as a larger number of shards does.
-pub fn one_shard(model: &Model<'_>, errors: &mut Errors) {
-    for key in std::iter::once(&model.partition).chain(&model.eventual_partitions) {
+pub fn one_shard(model: &Model<'_>, errors: &Errors) {
+    let eventual = model.eventual().map(|(_, partition)| partition);
+    for key in std::iter::once(&model.partition).chain(eventual) {
         let mut shards = key.parts.iter().filter(|part| part.is_shard());
         let (Some(first), Some(second)) = (shards.next(), shards.next()) else { continue };
         let (name, attributes) = (&second.name, [first, second].map(attribute));

@@ -46,7 +46,8 @@ fn id(field: &Field<'_>) -> Literal {
 
 /// `Stores` of each row: every field for a full row, some for a partial one.
 pub fn stores(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let rows = model.rows().enumerate().map(|(index, (row, key))| {
+    let rows = model.rows.iter().map(|keyed| {
+        let row = keyed.row;
         let this = types.row_in(names::row(types.input, row), quote!(__S));
         let implement = |params, what| {
             types.implement_for(types.params_and(params), what, &this, TokenStream::new())
@@ -54,11 +55,7 @@ pub fn stores(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
         if row.is_full() {
             return implement(quote!(__S, const _ID: _orm::u64), quote!(_orm::Stores<_ID>));
         }
-        let holds = |field: &&Field<'_>| {
-            row.has_property(field)
-                || model.partition_of(index).recovers(field)
-                || key.recovers(field)
-        };
+        let holds = |field: &&Field<'_>| row.has_property(field) || model.recovers(keyed, field);
         let fields = projected(model.entity).filter(holds);
         let stores = fields.map(|field| {
             let id = id(field);
@@ -72,9 +69,9 @@ pub fn stores(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
 /// `Field::KEYS`, where rows do not store the field but their keys hold it: the PartitionKey, or the
 /// RowKeys of those rows.
 fn keys(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
-    let without = model.rows().enumerate().filter(|(_, (row, _))| !row.has_property(field));
+    let without = model.rows.iter().filter(|keyed| !keyed.row.has_property(field));
     let mut readers: Vec<TokenStream> = Vec::new();
-    for reader in without.filter_map(|(row, _)| read_from_keys(model, row, field)) {
+    for reader in without.filter_map(|row| read_from_keys(model, row, field)) {
         // One reader serves all rows of the entity's own partition.
         if readers.iter().all(|other| other.to_string() != reader.to_string()) {
             readers.push(reader);

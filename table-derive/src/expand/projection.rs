@@ -9,6 +9,7 @@ use crate::expand::types::Types;
 use crate::kind;
 use crate::names::field_id;
 use crate::tokens::*;
+use std::ops::Range;
 use syn::Lifetime;
 
 /// `page` is the lifetime of a projection that borrows.
@@ -231,7 +232,7 @@ fn projected_series(field: &Field<'_>, id: &Literal) -> (TokenStream, TokenStrea
             quote!(E: _orm::SeriesOf<#id, Series = T>, T: _orm::Series),
             quote_spanned!(span=> _orm::ProjectedSeries::whole::<T>(#of::PROPERTY)),
         ),
-        Some((from, to)) => (
+        Some(Range { start: from, end: to }) => (
             quote!(E: _orm::SeriesOf<#id>, T: _orm::SlotsOf<#of::Series>),
             quote_spanned!(span=> _orm::ProjectedSeries::part::<#of::Series, T>(#of::PROPERTY, #from, #to)),
         ),

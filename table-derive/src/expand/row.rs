@@ -6,13 +6,13 @@ use crate::expand::sample::{self, ROW_RANGE_QUERY, class, cost, described};
 use crate::expand::scope::doc;
 use crate::expand::types::Types;
 use crate::kind::Kind;
-use crate::model::{Key, Model, Part, Width};
+use crate::model::{Key, KeyedRow, Model, Part, Width};
 use crate::names;
 use crate::tokens::*;
 use std::collections::BTreeSet;
 
 pub fn row_types(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let rows = model.rows().map(|(row, key)| {
+    let rows = model.rows.iter().map(|KeyedRow { row, key, .. }| {
         let copy = if row.is_full() { "full copies" } else { "partial copies" };
         let docs = doc(format!(
             "The rows `{}` of one partition, {}: {copy}. As a query, those with the components given.",
@@ -32,7 +32,7 @@ pub fn row_types(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
 pub fn component_types(model: &Model<'_>) -> Option<TokenStream> {
     let (vis, module) = (&model.entity.input.vis, names::components(model.entity.input));
     let components: BTreeSet<_> =
-        model.rows.iter().flat_map(|key| &key.parts).map(|part| &part.ident).collect();
+        model.rows.iter().flat_map(|row| &row.key.parts).map(|part| &part.ident).collect();
     (!components.is_empty()).then(|| {
         quote! {
             #[doc(hidden)]
@@ -67,7 +67,7 @@ pub fn states(model: &Model<'_>) -> TokenStream {
     let needed: BTreeSet<_> = model
         .rows
         .iter()
-        .flat_map(|key| key.parts.iter().skip(usize::from(key.is_open())))
+        .flat_map(|KeyedRow { key, .. }| key.parts.iter().skip(usize::from(key.is_open())))
         .map(|part| &part.ident)
         .collect();
     let state = |component: &Ident| {
@@ -78,12 +78,12 @@ pub fn states(model: &Model<'_>) -> TokenStream {
 }
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let rows = model.rows().enumerate().map(|(index, (row, key))| {
+    let rows = model.rows.iter().enumerate().map(|(at, KeyedRow { row, key, index, .. })| {
         let row_type = &names::row(types.input, row);
         let steps = key.parts.iter().enumerate();
         let steps = steps.map(|(at, part)| Step { model, types, row_type, key, at, part }.items());
-        let below = (index == model.canonical).then(|| and_below(model, types, row, key));
-        let traits = traits(model, types, model.index(index), row);
+        let below = (at == model.canonical).then(|| and_below(model, types, row, key));
+        let traits = traits(model, types, *index, row);
         quote!(#(#steps)* #below #traits)
     });
     rows.collect()

@@ -1,13 +1,13 @@
 //! `TableEntity`: the templates of an entity, and how it is written into rows.
 
-use crate::ast::{Entity, Field, Role, Row};
+use crate::ast::{Entity, Field, Role};
 use crate::case::pascal;
 use crate::expand::key::{self, parts};
 use crate::expand::property;
 use crate::expand::scope::{hygienic, located};
 use crate::expand::types::Types;
 use crate::growing::{FEW, Few, Growing, Growth, Values, few_partitions, growing};
-use crate::model::{Key, Model, Width};
+use crate::model::{Key, KeyedRow, Model, Width};
 use crate::names;
 use crate::tokens::*;
 
@@ -57,8 +57,7 @@ fn table_entity(
     let parts = parts(&model.partition, encode);
     let at = model.partition.template.literal.span();
     let key_template = quote_spanned!(at=> _orm::key(#start)#parts);
-    let rows = model.rows().take(model.own_rows());
-    let rows = rows.map(|(row, key)| row_template(model.entity, row, key));
+    let rows = model.own_rows().map(|row| row_template(model.entity, row));
     let options = options(model);
     let canonical = types.row(&model.entity.rows[model.canonical]);
     let fields = property::declared(&model.entity.fields);
@@ -66,7 +65,7 @@ fn table_entity(
     let fields = (!model.rows.is_empty())
         .then(|| quote!(const PROPERTIES: &'static [_orm::Declared] = #fields;));
     let (partition_key, row_key) = (key::write(None, &model.partition), key::write_row_key(model));
-    let eventual = [key::write_eventual_partition_keys(model), key::write_home_key(model)];
+    let eventual = key::write_eventual_keys(model);
     let (properties, set_version) = (write_properties(model), set_version(&model.entity.fields));
     hygienic! {
         const TABLE: &'static _orm::str = #table;
@@ -85,7 +84,7 @@ fn table_entity(
             #row_key
             _orm::Ok(true)
         }
-        #(#eventual)*
+        #eventual
         fn encode_properties(&self, row: _orm::usize, out: &mut _orm::Writer) -> _orm::Written {
             #properties
             _orm::Ok(())
@@ -94,7 +93,7 @@ fn table_entity(
     }
 }
 
-fn row_template(entity: &Entity<'_>, row: &Row, key: &Key<'_>) -> TokenStream {
+fn row_template(entity: &Entity<'_>, KeyedRow { row, key, .. }: &KeyedRow<'_>) -> TokenStream {
     let stored = entity.fields.iter().filter(|field| row.has_property(field));
     let fields: Vec<_> = stored.map(|field| &field.property).collect();
     let (make, fields) =
@@ -173,17 +172,18 @@ fn options(model: &Model<'_>) -> TokenStream {
         .then(|| quote!(const OVERFLOW: &'static [&'static _orm::str] = &[#(#large),*];));
     let guards = (!entity.uniques.is_empty())
         .then(|| quote!(const GUARDS: &'static [_orm::GuardTemplate] = &[#(#guards),*];));
-    let eventual = model.eventual().map(|(row, partition, key)| {
-        let table = row.eventual.as_ref().and_then(|place| place.table.as_ref());
+    let eventual = model.eventual().map(|(keyed, partition)| {
+        let table = keyed.row.eventual.as_ref().and_then(|place| place.table.as_ref());
         let table = table.map(|table| quote!(.table(#table)));
         let sparse = partition.is_sparse().then(|| quote!(.sparse()));
-        let row = row_template(entity, row, key);
+        let row = row_template(entity, keyed);
         let (text, start) = (&partition.template.text, &partition.template.start);
         let parts = parts(partition, entity.encode);
         quote_spanned!(partition.template.literal.span()=>
             _orm::eventual(#row #sparse, #text, _orm::key(#start)#parts)#table)
     });
-    let eventual = (!model.eventual_partitions.is_empty())
+    let eventual = model
+        .has_eventual()
         .then(|| quote!(const EVENTUAL: &'static [_orm::EventualTemplate] = &[#(#eventual),*];));
     // After a mistake, the names may be wrong.
     let bucket = entity.bucket.as_deref().filter(|_| !model.rows.is_empty()).into_iter();
@@ -228,9 +228,9 @@ fn write_properties(model: &Model<'_>) -> TokenStream {
     let mut groups: Vec<(Vec<usize>, Vec<TokenStream>)> = Vec::new();
     for field in &model.entity.fields {
         let Some(write) = property::write(field) else { continue };
-        let rows = model.rows().enumerate();
-        let rows = rows.filter(|(_, (row, _))| row.stores(field) || field.key_only.is_some());
-        let rows: Vec<usize> = rows.map(|(index, _)| model.index(index)).collect();
+        let rows = model.rows.iter();
+        let rows = rows.filter(|keyed| keyed.row.stores(field) || field.key_only.is_some());
+        let rows: Vec<usize> = rows.map(|keyed| keyed.index).collect();
         match groups.last_mut() {
             Some((same, writes)) if *same == rows => writes.push(write),
             _ => groups.push((rows, vec![write])),
@@ -280,12 +280,11 @@ fn assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
     let unknown = |key: &Key<'_>| {
         key.parts.iter().any(|part| part.width(model.entity.encode) == Width::Unknown)
     };
-    let (own, eventual) = model.rows.split_at(model.own_rows());
     let templates = [
         (unknown(&model.partition), quote!(PARTITION_KEY)),
-        (own.iter().any(unknown), quote!(ROWS)),
+        (model.own_rows().any(|row| unknown(&row.key)), quote!(ROWS)),
         (model.guards.iter().any(unknown), quote!(GUARDS)),
-        (eventual.iter().chain(&model.eventual_partitions).any(unknown), quote!(EVENTUAL)),
+        (model.eventual().any(|(row, key)| unknown(&row.key) || unknown(key)), quote!(EVENTUAL)),
     ];
     for (_, templates) in templates.iter().filter(|(unknown, _)| *unknown) {
         assertions.push(quote!(_orm::evaluate(&<#ty as _orm::TableEntity>::#templates);));
