@@ -56,10 +56,7 @@ impl Parse for Item {
                 Value::Path(path)
             }
         };
-        if !input.is_empty() && !input.peek(Token![,]) {
-            let wrong = format!("unexpected text after `{name}`");
-            return Err(wrong_here(input, wrong, "`name = value`, with a comma before the next"));
-        }
+        ends(input, &name, "`name = value`, with a comma before the next")?;
         Ok(Self { name, value })
     }
 }
@@ -68,6 +65,14 @@ impl Parse for Item {
 fn ident(input: ParseStream<'_>, instead: &str) -> syn::Result<Ident> {
     let there = input.call(Ident::parse_any);
     there.map_err(|_| wrong_here(input, "expected a name", instead))
+}
+
+/// Whether a part ends here, or an error with `instead` as its help.
+fn ends(input: ParseStream<'_>, name: &Ident, instead: &str) -> syn::Result<()> {
+    if input.is_empty() || input.peek(Token![,]) {
+        return Ok(());
+    }
+    Err(wrong_here(input, format!("unexpected text after `{name}`"), instead))
 }
 
 /// The name, if a method can have it.
@@ -239,11 +244,8 @@ fn range(input: ParseStream<'_>) -> syn::Result<Range<LitInt>> {
 fn idents(tokens: TokenStream) -> syn::Result<Vec<Ident>> {
     let name = |input: ParseStream<'_>| {
         let name = ident(input, "names without quotes, separated by commas")?;
-        if input.is_empty() || input.peek(Token![,]) {
-            return Ok(name);
-        }
-        let wrong = format!("unexpected text after `{name}`");
-        Err(wrong_here(input, wrong, "names separated by commas"))
+        ends(input, &name, "names separated by commas")?;
+        Ok(name)
     };
     let parse =
         |input: ParseStream<'_>| Punctuated::<Ident, Token![,]>::parse_terminated_with(input, name);

@@ -5,8 +5,10 @@ use crate::ast::{Entity, Field, named_fields, rename_all};
 use crate::attr::Items;
 use crate::case::pascal;
 use crate::errors::{Errors, mistake};
+use crate::expand::projection::Projection;
 use crate::expand::scope::anonymous;
-use crate::expand::{key_part, projection, properties, union};
+use crate::expand::types::Types;
+use crate::expand::{key_part, properties, union};
 use crate::model::Model;
 use crate::symbol::*;
 use crate::tokens::*;
@@ -88,10 +90,11 @@ pub fn projection(input: &DeriveInput) -> TokenStream {
         let fields = Field::parse_all(fields, (ON_PROJECTED_FIELD, pascal), errors);
         check::projection(&fields, errors);
         let lifetime = borrow.and_then(|_| check::borrowed(input, errors));
-        Some(match of {
-            Some(of) if errors.is_empty() => projection::impls(input, &of, &fields, lifetime),
-            _ => fallback::projection(input, lifetime),
-        })
+        if of.is_none() || !errors.is_empty() {
+            return Some(fallback::projection(input, lifetime));
+        }
+        let (types, of) = (&Types::of(input), of.as_ref());
+        Some(Projection { types, of, fields: &fields, page: lifetime }.impls())
     })
 }
 

@@ -23,40 +23,29 @@ const SUFFIXES: &str = "secs sec s us ns utc gmt on no num number";
 /// Those of numbers that count up.
 const COUNTERS: &str = "n seq sequence serial ordinal counter";
 
-/// How many values a component has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Values {
-    /// So many, or so many that it is all one.
-    Known(u64),
-    /// Only the type knows.
-    Unknown,
-}
+/// How many values a component has; `None` where only the type knows.
+pub type Values = Option<u64>;
 
-impl Values {
-    fn of(part: &Part<'_>) -> Self {
-        match (part.encoder, part.kind()) {
-            // A value is in one shard.
-            (Encoder::Shard(shards), Kind::Bool) => Self::Known(u64::from(shards).min(2)),
-            (Encoder::Shard(shards), _) => Self::Known(shards.into()),
-            (Encoder::Spread, _) => Self::Known(u64::MAX),
-            (_, Kind::Bool) => Self::Known(2),
-            (_, Kind::Other) => Self::Unknown,
-            _ => Self::Known(u64::MAX),
-        }
+fn values(part: &Part<'_>) -> Values {
+    match (part.encoder, part.kind()) {
+        // A value is in one shard.
+        (Encoder::Shard(shards), Kind::Bool) => Some(u64::from(shards).min(2)),
+        (Encoder::Shard(shards), _) => Some(shards.into()),
+        (Encoder::Spread, _) => Some(u64::MAX),
+        (_, Kind::Bool) => Some(2),
+        (_, Kind::Other) => None,
+        // So many that it is all one.
+        _ => Some(u64::MAX),
     }
 }
 
 /// The fewest values that they have together, as far as they are known.
 fn fewest(values: &[Values]) -> u64 {
-    let known = values.iter().map(|values| match values {
-        Values::Known(number) => *number,
-        Values::Unknown => 1,
-    });
-    known.fold(1, u64::saturating_mul)
+    values.iter().flatten().fold(1, |all, values| all.saturating_mul(*values))
 }
 
 fn are_known(values: &[Values]) -> bool {
-    values.iter().all(|values| matches!(values, Values::Known(_)))
+    values.iter().all(Option::is_some)
 }
 
 /// Whether a PartitionKey has few values.
@@ -69,7 +58,7 @@ pub enum Few {
 }
 
 pub fn few_partitions(model: &Model<'_>) -> Few {
-    let values: Vec<_> = model.partition.parts.iter().map(Values::of).collect();
+    let values: Vec<_> = model.partition.parts.iter().map(values).collect();
     let is_sharded = model.partition.parts.iter().any(Part::is_shard);
     let limit = if is_sharded { FEW } else { FEW_PARTITIONS };
     match fewest(&values) {
@@ -107,7 +96,7 @@ impl Growing<'_, '_> {
 /// The components of a PartitionKey that may grow, and follow few values.
 pub fn growing<'m, 'a>(model: &'m Model<'a>) -> Vec<Growing<'m, 'a>> {
     let parts = &model.partition.parts;
-    let values: Vec<_> = parts.iter().map(Values::of).collect();
+    let values: Vec<_> = parts.iter().map(values).collect();
     let follows_few = |at: &usize| fewest(&values[..*at]) <= FEW;
     let candidates = (0..parts.len()).take_while(follows_few).filter_map(|at| {
         let part = &parts[at];

@@ -94,33 +94,25 @@ impl<'a> UnionMember<'a> {
             }
         };
         let mut members: Vec<Self> = Vec::new();
-        for variant in variants {
-            let Some(member) = Self::parse(variant, errors) else { continue };
-            let text = |member: &Self| member.ty.to_token_stream().to_string();
-            match members.iter().find(|other| text(other) == text(&member)) {
-                Some(other) => {
-                    let (other, variant) = (other.variant, member.variant);
-                    mistake!(errors, member.ty => "variants `{other}` and `{variant}` hold the same entity type",
-                        help: "give each entity type one variant");
-                }
-                None => members.push(member),
+        for Variant { ident: variant, fields, .. } in variants {
+            let mut held = fields.iter();
+            let (Fields::Unnamed(_), Some(Field { ty, .. }), None) =
+                (fields, held.next(), held.next())
+            else {
+                mistake!(errors, variant => "variant `{variant}` does not hold one entity",
+                    help: "write `{variant}(Entity)`");
+                continue;
+            };
+            let text = |ty: &Type| ty.to_token_stream().to_string();
+            if let Some(Self { variant: other, .. }) =
+                members.iter().find(|other| text(other.ty) == text(ty))
+            {
+                mistake!(errors, ty => "variants `{other}` and `{variant}` hold the same entity type",
+                    help: "give each entity type one variant");
+            } else {
+                members.push(Self { variant, ty });
             }
         }
         members
-    }
-
-    fn parse(variant: &'a Variant, errors: &Errors) -> Option<Self> {
-        let Variant { ident, fields, .. } = variant;
-        match fields {
-            Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
-                let ty = fields.unnamed.first().map(|field| &field.ty)?;
-                Some(Self { variant: ident, ty })
-            }
-            _ => {
-                mistake!(errors, ident => "variant `{ident}` does not hold one entity",
-                    help: "write `{ident}(Entity)`");
-                None
-            }
-        }
     }
 }

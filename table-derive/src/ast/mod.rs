@@ -91,6 +91,16 @@ pub enum Role {
     Timestamp,
 }
 
+/// The roles that a flag gives a field.
+const ROLES: [(&str, Role); 6] = [
+    ("json", Role::Json),
+    ("series", Role::Series),
+    ("flatten", Role::Flatten),
+    ("skip", Role::Skip),
+    ("etag", Role::ETag),
+    ("timestamp", Role::Timestamp),
+];
+
 impl Field<'_> {
     /// Whether a row's properties hold it.
     pub fn is_stored(&self) -> bool {
@@ -271,16 +281,8 @@ impl<'a> Field<'a> {
         let ident = field.ident.as_ref()?;
         let name = ident.unraw().to_string();
         let mut items = Items::of(&field.attrs, attribute, errors);
-        let roles = [
-            ("json", Role::Json),
-            ("series", Role::Series),
-            ("flatten", Role::Flatten),
-            ("skip", Role::Skip),
-            ("etag", Role::ETag),
-            ("timestamp", Role::Timestamp),
-        ];
         let slots: Option<Range<LitInt>> = items.get("slots");
-        let given = roles.iter().filter_map(|(flag, role)| {
+        let given = ROLES.iter().filter_map(|(flag, role)| {
             let at = items.get(flag)?;
             Some((Ident::new(flag, at), *role))
         });
@@ -290,16 +292,18 @@ impl<'a> Field<'a> {
             mistake!(errors, flag => "field `{name}` cannot be both `{first}` and `{flag}`", help: "keep one of them");
         }
         let alone = if slots.is_some() { Role::Series } else { Role::Property };
-        let role = match (given.first().map_or(alone, |(_, role)| *role), items.get("chunked")) {
-            (Role::Property, Some(_)) => Role::Chunked,
-            (Role::Json, Some(_)) => Role::ChunkedJson,
-            (role, Some(at)) => {
-                let flag = Ident::new("chunked", at);
-                mistake!(errors, flag => "`chunked` splits one value, but `{name}` is not stored as one", help: "remove `chunked`");
-                role
-            }
-            (role, None) => role,
-        };
+        let mut role = given.first().map_or(alone, |(_, role)| *role);
+        if let Some(at) = items.get("chunked") {
+            role = match role {
+                Role::Property => Role::Chunked,
+                Role::Json => Role::ChunkedJson,
+                other => {
+                    let flag = Ident::new("chunked", at);
+                    mistake!(errors, flag => "`chunked` splits one value, but `{name}` is not stored as one", help: "remove `chunked`");
+                    other
+                }
+            };
+        }
         let rename: Option<LitStr> = items.get("rename");
         let property_at =
             rename.as_ref().map_or(ident.to_token_stream(), ToTokens::to_token_stream);

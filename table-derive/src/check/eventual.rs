@@ -1,5 +1,6 @@
 //! Rules over entities with rows in other partitions.
 
+use crate::ast::Field;
 use crate::errors::{Errors, mistake};
 use crate::model::{KeyedRow, Model};
 
@@ -15,18 +16,14 @@ pub fn determines_entity(model: &Model<'_>, errors: &Errors) {
         let (row, at) = (&keyed.row.name, &keyed.key.template.literal);
         let missing =
             needed().find(|part| part.field().is_none_or(|field| !held.contains(&field.name)));
-        match missing.map(|part| (part, part.field())) {
-            Some((_, Some(field))) => {
-                let name = &field.name;
-                mistake!(errors, at => "keys of row `{row}` do not determine `{name}`, which the key of the entity has: two entities could claim one row",
-                    help: "write `{{{name}}}` in the row's `partition` or `key`; components with `lower`, `shard` or `with` do not determine a value");
-            }
-            Some((part, None)) => {
-                let name = &part.name;
-                mistake!(errors, at => "a function makes `{name}` in the key of the entity, so keys of row `{row}` do not determine it: two entities could claim one row",
-                    help: "make the key of the canonical row and `partition` of fields");
-            }
-            None => {}
+        let Some(part) = missing else { continue };
+        if let Some(Field { name, .. }) = part.field() {
+            mistake!(errors, at => "keys of row `{row}` do not determine `{name}`, which the key of the entity has: two entities could claim one row",
+                help: "write `{{{name}}}` in the row's `partition` or `key`; components with `lower`, `shard` or `with` do not determine a value");
+        } else {
+            let name = &part.name;
+            mistake!(errors, at => "a function makes `{name}` in the key of the entity, so keys of row `{row}` do not determine it: two entities could claim one row",
+                help: "make the key of the canonical row and `partition` of fields");
         }
     }
 }

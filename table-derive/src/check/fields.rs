@@ -22,18 +22,16 @@ pub fn fields(fields: &[Field<'_>], others: usize, errors: &Errors) {
         of_one_property(field, errors);
         owned(field, errors);
         role_type(field, errors);
-        max_len_of_text(field, errors);
-        max_of_integer(field, errors);
-        one_limit(field, errors);
+        limits(field, errors);
     }
     let mut taken = BTreeMap::new();
-    for field in fields.iter().filter(|field| field.is_stored()) {
+    // The properties of a flattened group have their own names.
+    let named = |field: &&Field<'_>| field.is_stored() && field.role != Role::Flatten;
+    for field in fields.iter().filter(named) {
         property_name(field, errors);
-        system_property(field, errors);
         distinct_properties(field, &mut taken, errors);
     }
     for field in fields {
-        alias_name(field, errors);
         distinct_aliases(field, &mut taken, errors);
     }
     property_count(fields, others, errors);
@@ -43,8 +41,7 @@ pub fn fields(fields: &[Field<'_>], others: usize, errors: &Errors) {
 pub fn properties(group: &[Field<'_>], errors: &Errors) {
     fields(group, 0, errors);
     for field in group {
-        no_row_field(field, errors);
-        no_alias(field, errors);
+        of_an_entity(field, errors);
     }
 }
 
@@ -144,7 +141,13 @@ fn role_type(field: &Field<'_>, errors: &Errors) {
             mistake!(errors, ty => "field `{name}` cannot hold the entity's ETag",
                 help: "use `Option<ETag>`");
         }
-        Role::Timestamp if !holds_timestamp(ty) => {
+        // The type checker decides about other names.
+        Role::Timestamp
+            if !matches!(
+                (kind::option(ty), value),
+                (_, Kind::Other) | (Some(_), Kind::Instant)
+            ) =>
+        {
             mistake!(errors, ty => "field `{name}` cannot hold the row's timestamp",
                 help: "use `Option<DateTime>`, or an `Option` of another instant");
         }
@@ -156,80 +159,61 @@ fn role_type(field: &Field<'_>, errors: &Errors) {
     }
 }
 
-/// Whether the type may be an `Option` of an instant. The type checker decides about other names.
-fn holds_timestamp(ty: &Type) -> bool {
-    match kind::option(ty) {
-        Some(ty) => matches!(kind(ty), Kind::Instant | Kind::Other),
-        None => kind(ty) == Kind::Other,
-    }
-}
-
-/// A limit that the field's type cannot enforce would have no effect.
-fn max_len_of_text(field: &Field<'_>, errors: &Errors) {
-    let Some((_, literal)) = &field.max_len else { return };
-    let (name, value) = (&field.name, kind(field.value_type()));
-    if field.role != Role::Property || value.is_sure() && value != Kind::Text {
+/// A limit that the field's type cannot enforce would limit nothing, and no type is both text and a number.
+fn limits(field: &Field<'_>, errors: &Errors) {
+    let (Field { name, max_len, max, role, .. }, value) = (field, kind(field.value_type()));
+    let can_be = |fits: bool| *role == Role::Property && (fits || !value.is_sure());
+    if let Some((_, literal)) = max_len
+        && !can_be(value == Kind::Text)
+    {
         let is = if field.is_numbered() { "is in several properties" } else { "is not text" };
         mistake!(errors, literal => "`max_len` limits the UTF-16 units of text, but `{name}` {is}",
             help: "remove it; `max = N` limits a number");
     }
-}
-
-/// A limit that the field's type cannot enforce would limit nothing.
-fn max_of_integer(field: &Field<'_>, errors: &Errors) {
-    let Some((_, literal)) = &field.max else { return };
-    let (name, value) = (&field.name, kind(field.value_type()));
-    let integer = matches!(value, Kind::Unsigned(_) | Kind::Signed(_));
-    if field.role != Role::Property || value.is_sure() && !integer {
+    if let Some((_, literal)) = max
+        && !can_be(matches!(value, Kind::Unsigned(_) | Kind::Signed(_)))
+    {
         mistake!(errors, literal => "`max` limits an integer, but `{name}` is not an integer",
             help: "remove it; `max_len = N` limits text");
     }
-}
-
-/// No type is both text and a number.
-fn one_limit(field: &Field<'_>, errors: &Errors) {
-    let name = &field.name;
-    if let (Some(_), Some((_, literal))) = (&field.max_len, &field.max) {
+    if let (Some(_), Some((_, literal))) = (max_len, max) {
         mistake!(errors, literal => "field `{name}` has both `max` and `max_len`",
             help: "keep `max` for a number, or `max_len` for text");
     }
 }
 
-/// Keys and versions belong to a row, not to a group of properties.
-fn no_row_field(Field { ident, name, role, key_only, .. }: &Field<'_>, errors: &Errors) {
+/// Keys and versions belong to a row, not to a group of properties. Only an entity knows the former names of its
+/// properties.
+fn of_an_entity(Field { ident, name, role, key_only, aliases, .. }: &Field<'_>, errors: &Errors) {
     if key_only.is_some() || matches!(role, Role::ETag | Role::Timestamp) {
         mistake!(errors, ident => "field `{name}` belongs to a row, not to a group of properties",
             help: "move it to the entity");
     }
-}
-
-/// Only an entity knows the former names of its properties.
-fn no_alias(Field { name, aliases, .. }: &Field<'_>, errors: &Errors) {
     if let Some(alias) = aliases.first() {
         mistake!(errors, alias => "field `{name}` belongs to a group of properties, which have no `alias`",
             help: "move it to the entity, or keep its stored name: `#[table(rename = \"..\")]`");
     }
 }
 
-/// The service stores no property of another name.
-fn property_name(Field { property, property_at, role, .. }: &Field<'_>, errors: &Errors) {
-    let valid = is_name(property) && property.encode_utf16().count() <= 255;
-    if *role != Role::Flatten && !valid {
-        mistake!(errors, property_at => "`{property}` is not a valid property name",
-            help: "use at most 255 letters, digits and `_`, and do not start with a digit");
+/// Who writes the properties of that name, if not the app: the service, or table-orm to say whose a row is.
+fn other_writer(property: &str) -> Option<&'static str> {
+    match property {
+        name if SYSTEM_PROPERTIES.contains(&name) => Some("the service writes itself"),
+        name if RESERVED_PROPERTIES.contains(&name) => Some("table-orm marks rows with"),
+        _ => None,
     }
 }
 
-/// The service writes some itself, and others say whose row it is.
-fn system_property(Field { property, property_at, role, .. }: &Field<'_>, errors: &Errors) {
-    let writer = match property.as_str() {
-        _ if *role == Role::Flatten => return,
-        name if SYSTEM_PROPERTIES.contains(&name) => "the service writes itself",
-        name if RESERVED_PROPERTIES.contains(&name) => "table-orm marks rows with",
-        _ => return,
-    };
-    mistake!(errors, property_at => "`{property}` is a property that {writer}",
-        help: "store the field under another name: `#[table(rename = \"..\")]`");
+/// The service stores no property of another name, and some are not the app's.
+fn property_name(Field { property, property_at, .. }: &Field<'_>, errors: &Errors) {
+    if !is_name(property) || property.encode_utf16().count() > 255 {
+        mistake!(errors, property_at => "`{property}` is not a valid property name",
+            help: "use at most 255 letters, digits and `_`, and do not start with a digit");
+    }
+    if let Some(writer) = other_writer(property) {
+        mistake!(errors, property_at => "`{property}` is a property that {writer}",
+            help: "store the field under another name: `#[table(rename = \"..\")]`");
+    }
 }
 
 /// The names of a field's properties. A series is numbered as the runtime does; a `Vec` takes three
@@ -241,7 +225,6 @@ fn stored_names(field: &Field<'_>) -> Vec<String> {
         _ => (0..slots.min(1000)).map(|at| format!("{property}{at:03}")).collect(),
     };
     match (field.role, kind::array(field.ty)) {
-        (Role::Flatten, _) => Vec::new(),
         (Role::Series, slots) => numbered(slots.unwrap_or(MAX_PROPERTIES)),
         (Role::Chunked | Role::ChunkedJson, _) => {
             [numbered(MAX_CHUNKS), vec![property.clone()]].concat()
@@ -267,27 +250,18 @@ fn distinct_properties<'f>(
     }
 }
 
-/// No row has a property of another name, or a field in the properties that are not the app's.
-fn alias_name(Field { name, aliases, .. }: &Field<'_>, errors: &Errors) {
-    for alias in aliases {
-        let former = alias.value();
-        let system = SYSTEM_PROPERTIES.contains(&&*former);
-        if system || RESERVED_PROPERTIES.contains(&&*former) || !is_name(&former) {
-            mistake!(errors, alias => "no row stores field `{name}` as `{former}`",
-                help: "write the name of the property in the stored rows");
-        }
-    }
-}
-
-/// Each name in a stored row is that of one field.
+/// Each name in a stored row is that of one field, and no row has a field in the properties that are not the app's.
 fn distinct_aliases<'f>(
-    field: &'f Field<'_>,
+    Field { name, aliases, .. }: &'f Field<'_>,
     taken: &mut BTreeMap<String, &'f str>,
     errors: &Errors,
 ) {
-    let name = &field.name;
-    for alias in &field.aliases {
+    for alias in aliases {
         let former = alias.value();
+        if other_writer(&former).is_some() || !is_name(&former) {
+            mistake!(errors, alias => "no row stores field `{name}` as `{former}`",
+                help: "write the name of the property in the stored rows");
+        }
         if let Some(other) = taken.get(&former) {
             mistake!(errors, alias => "alias `{former}` of field `{name}` is already a name of field `{other}`",
                 help: "remove it: each name in a stored row is that of one field");
@@ -300,18 +274,12 @@ fn distinct_aliases<'f>(
 /// The service stores no row with more properties. A `Vec` may have no slots, and a chunked value few
 /// chunks, so they count as 0.
 fn property_count(fields: &[Field<'_>], others: usize, errors: &Errors) {
-    let is_vec = |field: &Field<'_>| {
-        field.is_numbered() && (field.role != Role::Series || kind::array(field.ty).is_none())
+    let of_field = |field: &Field<'_>| match field.role {
+        Role::Series => kind::array(field.ty).unwrap_or(0),
+        _ => usize::from(field.is_column()),
     };
-    let stored = fields.iter().filter(|field| field.is_stored() && !is_vec(field));
-    let of_field = |field: &Field<'_>| match kind::array(field.ty) {
-        Some(slots) if field.role == Role::Series => slots,
-        _ => stored_names(field).len(),
-    };
-    let count = stored.map(of_field).fold(others, usize::saturating_add);
-    let series = fields.iter().find(|field| {
-        field.role == Role::Series && kind::array(field.ty).is_some_and(|slots| slots > MAX_SLOTS)
-    });
+    let count = fields.iter().map(of_field).fold(others, usize::saturating_add);
+    let series = fields.iter().find(|field| of_field(field) > MAX_SLOTS);
     let help = match series {
         Some(_) => {
             "split the series into rows: use a shorter array, and put the part's number into the \

@@ -90,11 +90,6 @@ pub fn length(key: &Key<'_>, encode: bool, errors: &Errors) {
     }
 }
 
-/// The components of a key that encode a field's value.
-fn fields<'k, 'a>(key: &'k Key<'a>) -> impl Iterator<Item = (&'k Part<'a>, &'a Field<'a>)> {
-    key.parts.iter().filter_map(|part| Some((part, part.field()?)))
-}
-
 /// An entity is in exactly one partition.
 pub fn partition_values(model: &Model<'_>, errors: &Errors) {
     for field in model.partition.parts.iter().filter_map(Part::sparse) {
@@ -105,16 +100,15 @@ pub fn partition_values(model: &Model<'_>, errors: &Errors) {
 }
 
 /// A width holds every value that the field accepts.
-pub fn widths(model: &Model<'_>, errors: &Errors) {
-    for (key, part, field) in
-        model.keys().flat_map(|key| fields(key).map(move |(part, field)| (key, part, field)))
-    {
-        let (Encoder::Padded(digits) | Encoder::DescendingPadded(digits), Some((max, _))) =
-            (part.encoder, &field.max)
+pub fn widths(key: &Key<'_>, errors: &Errors) {
+    for part in &key.parts {
+        let max = part.field().and_then(|field| Some((&field.name, field.max.as_ref()?.0)));
+        let (Encoder::Padded(digits) | Encoder::DescendingPadded(digits), Some((field, max))) =
+            (part.encoder, max)
         else {
             continue;
         };
-        let (needed, name, field) = (digits_of(*max), &part.name, &field.name);
+        let (needed, name) = (digits_of(max), &part.name);
         if needed > digits {
             mistake!(errors, key.template.literal => "{digits} digits cannot hold `{field}`, whose `max` is {max}",
                 help: "write `{{{name}:0{needed}}}`");
@@ -130,30 +124,28 @@ pub fn components(model: &Model<'_>, errors: &Errors) {
         let Some((field, ty)) = part.origin() else { continue };
         if !seen.contains(&(field.name.as_str(), part.encoder)) {
             seen.push((&field.name, part.encoder));
-            stored(field, errors);
-            if part.field().is_some() {
-                one_value(field, errors);
-            }
+            one_value(part, field, errors);
             encoded(part, (&field.name, ty), errors);
         }
     }
 }
 
-/// The entity is found again by the keys of what was read.
-fn stored(Field { ident, name, role, .. }: &Field<'_>, errors: &Errors) {
-    if matches!(role, Role::Skip | Role::ETag | Role::Timestamp) {
-        mistake!(errors, ident => "field `{name}` is part of a key, but its value is not stored",
-            help: "remove it from the templates, or store it");
-    }
-}
-
-/// A component is one value.
-fn one_value(field: &Field<'_>, errors: &Errors) {
-    let Field { ident, name, role, .. } = field;
-    if *role == Role::Flatten || field.is_numbered() {
-        mistake!(errors, ident => "field `{name}` is stored as several properties, so it cannot be part of a key",
-            help: "use a field of one value");
-    }
+/// A component is one value, and stored: the entity is found again by the keys of what was read.
+fn one_value(part: &Part<'_>, Field { ident, name, role, .. }: &Field<'_>, errors: &Errors) {
+    let (wrong, help) = match role {
+        Role::Skip | Role::ETag | Role::Timestamp => (
+            "is part of a key, but its value is not stored",
+            "remove it from the templates, or store it",
+        ),
+        Role::Property | Role::Json => return,
+        // Each element is one value.
+        _ if part.field().is_none() => return,
+        _ => (
+            "is stored as several properties, so it cannot be part of a key",
+            "use a field of one value",
+        ),
+    };
+    mistake!(errors, ident => "field `{name}` {wrong}", help = help);
 }
 
 /// The encoder writes values of this type, so that they sort where the encoder promises it.

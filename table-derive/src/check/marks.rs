@@ -29,7 +29,7 @@ pub fn unneeded(model: &Model<'_>, errors: &Errors) {
     }
     for row in &entity.rows {
         if let Some(at) = row.allow_duplicate
-            && !all_duplicates(entity).any(|(duplicate, _)| duplicate.name == row.name)
+            && !all_duplicates(entity).iter().any(|(duplicate, _)| duplicate.name == row.name)
         {
             unneeded(at, "allow_duplicate");
         }

@@ -61,9 +61,9 @@ pub fn model(model: &Model<'_>, errors: &Errors) {
         keys::escaped_separators(key, model.entity.encode, errors);
         keys::separators(key, errors);
         keys::length(key, model.entity.encode, errors);
+        keys::widths(key, errors);
     }
     keys::partition_values(model, errors);
-    keys::widths(model, errors);
     keys::components(model, errors);
     keys::defaults(model, errors);
     table::append_only(model, errors);

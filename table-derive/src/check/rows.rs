@@ -133,7 +133,10 @@ pub fn kind(entity: &Entity<'_>, errors: &Errors) {
 
 /// A row of the order and the properties of another one answers no query that the other does not.
 pub fn duplicates(entity: &Entity<'_>, errors: &Errors) {
-    for (row, other) in all_duplicates(entity).filter(|(row, _)| row.allow_duplicate.is_none()) {
+    for (row, other) in all_duplicates(entity) {
+        if row.allow_duplicate.is_some() {
+            continue;
+        }
         let (name, other) = (&row.name, &other.name);
         mistake!(errors, row.template.literal => "row `{name}` has the components of row `{other}` in the same order, and the same properties, so no query needs both",
             help: "remove one of them, or add `allow_duplicate` if stored rows change from one to the other now, or if a union reads one of them among rows of other types");
@@ -141,31 +144,27 @@ pub fn duplicates(entity: &Entity<'_>, errors: &Errors) {
 }
 
 /// The rows that are like one before them, with the first such one.
-pub fn all_duplicates<'e>(entity: &'e Entity<'_>) -> impl Iterator<Item = (&'e Row, &'e Row)> {
-    let whole = |row: &&Row| !row.template.broken;
-    entity.rows.iter().filter(whole).enumerate().filter_map(move |(at, row)| {
-        let mut before = entity.rows.iter().filter(whole).take(at);
-        let same = |other: &&Row| other.name != row.name && are_alike(other, row, entity);
-        before.find(same).map(|other| (row, other))
-    })
+pub fn all_duplicates<'e>(entity: &'e Entity<'_>) -> Vec<(&'e Row, &'e Row)> {
+    let whole: Vec<_> = entity.rows.iter().filter(|row| !row.template.broken).collect();
+    let duplicates = whole.iter().enumerate().filter_map(|(at, row)| {
+        let same = |other: &&&Row| {
+            other.name != row.name && likeness(other, entity) == likeness(row, entity)
+        };
+        whole[..at].iter().find(same).map(|other| (*row, *other))
+    });
+    duplicates.collect()
 }
 
-/// Whether two rows are written for the same, at the same place, in the same order, with the same properties.
-fn are_alike(one: &Row, other: &Row, entity: &Entity<'_>) -> bool {
-    let order = |row: &Row| Vec::from_iter(row.template.slots.iter().map(|slot| slot.name.clone()));
-    let place = |row: &Row| {
-        row.eventual.as_ref().map(|Eventual { table, partition }| {
-            let table = table.as_ref().map(|table| table.value().to_ascii_lowercase());
-            (table, partition.as_ref().map(|partition| partition.text.clone()))
-        })
-    };
-    let condition = |row: &Row| row.when.to_token_stream().to_string();
-    let elements = |row: &Row| row.each.as_ref().map(|each| each.field.to_string());
-    order(one) == order(other)
-        && place(one) == place(other)
-        && condition(one) == condition(other)
-        && elements(one) == elements(other)
-        && entity.fields.iter().all(|field| one.has_property(field) == other.has_property(field))
+/// What a row is written for, its place, its order and its properties.
+fn likeness<'e>(row: &'e Row, entity: &Entity<'_>) -> impl PartialEq + use<'e> {
+    let order = Vec::from_iter(row.template.slots.iter().map(|slot| &slot.name));
+    let place = row.eventual.as_ref().map(|Eventual { table, partition }| {
+        let table = table.as_ref().map(|table| table.value().to_ascii_lowercase());
+        (table, partition.as_ref().map(|partition| &partition.text))
+    });
+    let elements = row.each.as_ref().map(|each| &each.field);
+    let stored = Vec::from_iter(entity.fields.iter().map(|field| row.has_property(field)));
+    (order, place, row.when.to_token_stream().to_string(), elements, stored)
 }
 
 /// Two entities cannot have one row: the transaction of the second fails. Other mistakes come first: a wrong canonical row

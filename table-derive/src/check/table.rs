@@ -46,34 +46,40 @@ pub fn append_only(model: &Model<'_>, errors: &Errors) {
     }
     let mut sure = growing(model).into_iter().filter(Growing::is_sure);
     let Some(Growing { part, growth, before }) = sure.next() else { return };
-    let (name, literal) = (&part.name, &model.partition.template.literal);
-    let what = match growth {
-        Growth::ByType(what) => what,
-        Growth::ByName(name) => return grows_by_name(&name, !before.is_empty(), literal, errors),
+    let name = &part.name;
+    let (value, end, help) = match growth {
+        Growth::ByType(what) => {
+            let descends =
+                matches!(part.encoder, Encoder::Descending | Encoder::DescendingPadded(_));
+            let help = if part.kind() == Kind::Ulid {
+                format!(
+                    "start it with `shard({name}, N)`; for long-lived things, use a random UUID, or add \
+                     `allow_append_only` if new ones are rare"
+                )
+            } else {
+                "start it with a value that spreads the load, or add `allow_append_only` to accept that"
+                    .to_owned()
+            };
+            (format!("the {what} `{name}`"), if descends { "prepend" } else { "append" }, help)
+        }
+        // A name is no proof, so the error says what to do where the value does not grow.
+        Growth::ByName(name) => (
+            format!("`{name}`, which follows the clock or a count, as its name says"),
+            "append",
+            format!(
+                "start it with a value that spreads the load; if `{name}` does not follow them, or few rows are \
+                 written at a time, add `allow_append_only`"
+            ),
+        ),
         Growth::Unknown => return,
     };
-    let end = match part.encoder {
-        Encoder::Descending | Encoder::DescendingPadded(_) => "prepend",
-        _ => "append",
-    };
-    let help = if part.kind() == Kind::Ulid {
-        format!(
-            "start it with `shard({name}, N)`; for long-lived things, use a random UUID, or add \
-             `allow_append_only` if new ones are rare"
-        )
+    let (starts, servers) = if before.is_empty() {
+        ("starts with".to_owned(), "one partition server".to_owned())
     } else {
-        "start it with a value that spreads the load, or add `allow_append_only` to accept that"
-            .to_owned()
+        (format!("has at most {FEW} values before"), format!("at most {FEW} partition servers"))
     };
-    if before.is_empty() {
-        mistake!(errors, literal =>
-            "the PartitionKey starts with the {what} `{name}`, so all writes go to one partition server ({end}-only hot partition)",
-            help = help);
-    } else {
-        mistake!(errors, literal =>
-            "the PartitionKey has at most {FEW} values before the {what} `{name}`, so all writes go to at most {FEW} partition servers ({end}-only hot partition)",
-            help = help);
-    }
+    mistake!(errors, model.partition.template.literal =>
+        "the PartitionKey {starts} {value}, so all writes go to {servers} ({end}-only hot partition)", help = help);
 }
 
 /// One server serves a partition, so a few of them cannot carry a table that grows.
@@ -96,19 +102,6 @@ pub fn single_partition(model: &Model<'_>, errors: &Errors) {
     if !is_reported && model.entity.allow_single_partition.is_none() {
         mistake!(errors, key.template.literal => "the PartitionKey {wrong}",
             help: "start it with a value that spreads the load, or add `allow_single_partition` if the table stays small");
-    }
-}
-
-/// A name is no proof, so the error says what to do where the value does not grow.
-fn grows_by_name(name: &str, is_after_few: bool, literal: &LitStr, errors: &Errors) {
-    if is_after_few {
-        mistake!(errors, literal =>
-            "the PartitionKey has at most {FEW} values before `{name}`, which follows the clock or a count, as its name says, so all writes go to at most {FEW} partition servers (append-only hot partition)",
-            help: "start it with a value that spreads the load; if `{name}` does not follow them, or few rows are written at a time, add `allow_append_only`");
-    } else {
-        mistake!(errors, literal =>
-            "the PartitionKey starts with `{name}`, which follows the clock or a count, as its name says, so all writes go to one partition server (append-only hot partition)",
-            help: "start it with a value that spreads the load; if `{name}` does not follow them, or few rows are written at a time, add `allow_append_only`");
     }
 }
 

@@ -19,42 +19,39 @@ pub fn write(when: Option<&Path>, key: &Key<'_>) -> TokenStream {
 }
 
 fn write_part(part: &Part<'_>) -> TokenStream {
-    let Part { name, separator, .. } = part;
-    let part_of = part.tokens();
-    let write = |value: TokenStream| hygienic!(#part_of::write(#value, key, #name, #separator)?;);
-    let sharded = |field: &Field<'_>, value: TokenStream| {
-        if !part.is_shard() {
-            return write(value);
+    let (sparse, value) = match part.source {
+        Source::With(path) => (None, quote_spanned!(located(path)=> &#path(self))),
+        Source::Field(Field { ident, .. }) if part.sparse().is_some() => {
+            (Some(hygienic!(&self.#ident)), hygienic!(value))
         }
-        let shard = shard_of(part, field, &value);
-        write(hygienic!(&#shard))
+        Source::Field(Field { ident, .. }) => (None, hygienic!(&self.#ident)),
+        Source::Element(Field { ident, .. }, _) => {
+            let element = hygienic!(_orm::KeyText::element(key));
+            (Some(hygienic!(_orm::Elements::element(&self.#ident, #element))), hygienic!(value))
+        }
     };
-    match part.source {
-        Source::With(path) => write(quote_spanned!(located(path)=> &#path(self))),
-        Source::Field(field) if part.sparse().is_some() => {
-            let (ident, write) = (field.ident, sharded(field, hygienic!(value)));
-            hygienic! {
-                let _orm::Some(value) = &self.#ident else {
-                    return _orm::Ok(false);
-                };
-                #write
-            }
+    let sparse = sparse.map(|value| {
+        hygienic! {
+            let _orm::Some(value) = #value else {
+                return _orm::Ok(false);
+            };
         }
-        Source::Element(field, _) => {
-            let (ident, write) = (field.ident, sharded(field, hygienic!(value)));
-            hygienic! {
-                let element = _orm::KeyText::element(key);
-                let _orm::Some(value) = _orm::Elements::element(&self.#ident, element) else {
-                    return _orm::Ok(false);
-                };
-                #write
-            }
+    });
+    let write = write_value(part, value, &hygienic!(key));
+    hygienic!(#sparse #write)
+}
+
+/// Writes the value of a component, or the shard of it, to a key.
+fn write_value(part: &Part<'_>, value: TokenStream, key: &TokenStream) -> TokenStream {
+    let (Part { name, separator, .. }, part_of) = (part, part.tokens());
+    let value = match part.origin() {
+        Some((field, _)) if part.is_shard() => {
+            let shard = shard_of(part, field, &value);
+            hygienic!(&#shard)
         }
-        Source::Field(field) => {
-            let ident = field.ident;
-            sharded(field, hygienic!(&self.#ident))
-        }
-    }
+        _ => value,
+    };
+    hygienic!(#part_of::write(#value, #key, #name, #separator)?;)
 }
 
 /// The shard of a field's value. Its span is the field's type, where rustc reports a type without
@@ -113,18 +110,13 @@ fn write_home_key(model: &Model<'_>, row: &KeyedRow<'_>) -> TokenStream {
     let home = [(&model.partition, hygienic!(partition)), (canonical, hygienic!(key))];
     let parts = home.iter().flat_map(|(key, to)| key.parts.iter().map(move |part| (part, to)));
     let parts = parts.filter_map(|(part, to)| {
-        let (field, part_of) = (part.field()?, part.tokens());
-        let Part { name, separator, .. } = part;
+        let field = part.field()?;
         let (ty, read) = (field.value_type(), read_from_keys(model, row, field)?);
-        let value = if part.is_shard() {
-            shard_of(part, field, &hygienic!(&value))
-        } else {
-            hygienic!(value)
-        };
+        let write = write_value(part, hygienic!(&value), to);
         Some(hygienic! {
             let value: _orm::Option<#ty> = #read?;
             let _orm::Some(value) = value else { return _orm::Ok(false) };
-            #part_of::write(&#value, #to, #name, #separator)?;
+            #write
         })
     });
     parts.collect()

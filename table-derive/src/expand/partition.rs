@@ -30,32 +30,22 @@ fn rows_span(model: &Model<'_>) -> (Span, Span) {
     ends.map_or_else(|| (Span::call_site(), Span::call_site()), |((at, _), (_, end))| (at, end))
 }
 
-pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
+/// The functions of the entity that make partitions and keys.
+pub fn makers(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let (own, ranges) = (own(model, types), ranges_of_time(model, types));
     let (eventual, uniques) = (eventual(model, types), uniques(model, types));
-    let make = types.items(&types.ty, quote!(#own #ranges #eventual #uniques));
-    let keys = keys(model, types);
-    quote!(#make #keys)
+    types.items(&types.ty, quote!(#own #ranges #eventual #uniques))
 }
 
 /// What a partition offers: the keys of each row. As a `Query` itself, it reads its canonical rows.
 pub fn keys(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let partition = types.partition();
-    let wrapper = types.about(TokenStream::new(), names::partition(types.input));
+    let about = types.about(names::partition(types.input));
     let canonical = &model.entity.rows[model.canonical];
     let (method, row) = (&canonical.name, types.row(canonical));
-    let body = quote! {
-        type Row = #row;
-        type Class = _orm::class::Partition;
-        fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
-            _orm::KeyState::keys(Self::#method(&self).0)
-        }
-    };
-    let query = types.implement_for(types.params(), quote!(_orm::Query), &partition, body);
-    let (names, method) = named_rows(model, types).unzip();
+    let (names, named) = named_rows(model, types).unzip();
     let rows = rows(model, types);
-    let rows = types.items(partition, quote!(#(#rows)* #method));
-    quote!(_orm::wrapper!(#wrapper); #rows #names #[diagnostic::do_not_recommend] #query)
+    let rows = types.items(types.partition(), quote!(#(#rows)* #named));
+    quote!(_orm::partition!(#about, #row, #method); #rows #names)
 }
 
 /// `row()` where rows have names: a trait whose message lists them, and the method.
@@ -97,7 +87,7 @@ fn eventual(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
             described(partition),
             cost(class(key, 0))
         ));
-        let (returned, made) = row_of(model, types, row, key);
+        let (returned, made) = row_of(model, types, row, key, hygienic!(key));
         let maker = Maker { model, types, partition, returned, made };
         let all = maker.all(format_ident!("{}_partitions", row.name.unraw()));
         let one = maker.one(docs, &row.name);
@@ -106,15 +96,16 @@ fn eventual(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     rows.collect()
 }
 
-/// The type of a row without components, and its value in the partition `key`.
+/// The type of a row without components, and its value in that partition.
 fn row_of(
     model: &Model<'_>,
     types: &Types<'_>,
     row: &Row,
     key: &Key<'_>,
+    of: TokenStream,
 ) -> (TokenStream, TokenStream) {
     let (name, start) = (names::row(types.input, row), &key.template.start);
-    let made = types.holding(&name, hygienic!(_orm::PartitionKey::row_key(&key, #start)));
+    let made = types.holding(&name, quote!(_orm::PartitionKey::row_key(&#of, #start)));
     (types.row_in(&name, state(model, key, 0)), made)
 }
 
@@ -145,7 +136,7 @@ fn ranges_of_time(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
             "The rows {} of a range of time: a query for each of its partitions, for `Repo::list_many`.",
             described(key)
         ));
-        let (of, row_key) = row_of(model, types, row, key);
+        let (of, row_key) = row_of(model, types, row, key, hygienic!(key));
         let made = hygienic!(#row_key.#ranges(_orm::Clone::clone(&range)));
         let maker = Maker { model, types, partition, returned: quote!(_orm::Range<#of>), made };
         maker.for_each_shard(docs, format_ident!("{}_in", row.name.unraw()))
@@ -245,11 +236,9 @@ impl Maker<'_> {
 /// `EPartition::by_x()` for each row.
 fn rows(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
     let rows = model.own_rows().map(|KeyedRow { row, key, .. }| {
-        let (name, start) = (names::row(types.input, row), &key.template.start);
-        let first = types.row_in(&name, state(model, key, 0));
+        let (first, made) = row_of(model, types, row, key, quote!(self.0));
         let (vis, method) = (&types.input.vis, &row.name);
         let docs = doc(format!("The rows {}: {}.", described(key), cost(class(key, 0))));
-        let made = types.holding(&name, quote!(_orm::PartitionKey::row_key(&self.0, #start)));
         quote!(#docs #vis fn #method(&self) -> #first { #made })
     });
     rows.collect()

@@ -10,7 +10,7 @@ use crate::model::Model;
 use crate::names;
 use crate::tokens::*;
 
-pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
+pub fn fields(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let fields = projected(model.entity).map(|field| {
         if field.is_numbered() {
             return numbered(field, types);
@@ -21,8 +21,7 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
         let body = quote!(const PROPERTY: &'static _orm::str = #property; #keys);
         types.implement(quote!(_orm::Field<#id, #ty>), body)
     });
-    let stores = stores(model, types);
-    quote!(#(#fields)* #stores)
+    fields.collect()
 }
 
 fn projected<'e>(entity: &'e Entity<'_>) -> impl Iterator<Item = &'e Field<'e>> {
@@ -44,24 +43,16 @@ fn id(field: &Field<'_>) -> Literal {
     Literal::u64_unsuffixed(names::field_id(&field.name))
 }
 
-/// `Stores` of each row: every field for a full row, some for a partial one.
+/// `Stores` of each partial row: the fields that its properties or keys hold.
 pub fn stores(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let rows = model.rows.iter().map(|keyed| {
-        let row = keyed.row;
-        let this = types.row_in(names::row(types.input, row), quote!(__S));
-        let implement = |params, what| {
-            types.implement_for(types.params_and(params), what, &this, TokenStream::new())
-        };
-        if row.is_full() {
-            return implement(quote!(__S, const _ID: _orm::u64), quote!(_orm::Stores<_ID>));
-        }
-        let holds = |field: &&Field<'_>| row.has_property(field) || model.recovers(keyed, field);
-        let fields = projected(model.entity).filter(holds);
-        let stores = fields.map(|field| {
-            let id = id(field);
-            implement(quote!(__S), quote!(_orm::Stores<#id>))
-        });
-        stores.collect()
+    let rows = model.rows.iter().filter(|keyed| !keyed.row.is_full()).flat_map(|keyed| {
+        let this = types.row_in(names::row(types.input, keyed.row), quote!(__S));
+        let holds =
+            move |field: &&Field<'_>| keyed.row.has_property(field) || model.recovers(keyed, field);
+        projected(model.entity).filter(holds).map(move |field| {
+            let (id, params) = (id(field), types.params_and(quote!(__S)));
+            types.implement_for(params, quote!(_orm::Stores<#id>), &this, TokenStream::new())
+        })
     });
     rows.collect()
 }

@@ -89,24 +89,31 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     rows.collect()
 }
 
-/// `Query` and `Row` of one row.
+/// The traits of one row. A full one stores every field.
 fn traits(model: &Model<'_>, types: &Types<'_>, index: usize, row: &Row) -> TokenStream {
-    let this = types.row_in(names::row(types.input, row), quote!(__S));
-    let (params, bounds) = (types.params_and(quote!(__S: _orm::KeyState)), &types.where_clause);
-    let wrapper = types.about(quote!(__S), names::row(types.input, row));
-    let first = types.row(row);
-    let query = quote!(_orm::key_query!([#params] #this, [#bounds], #first););
+    let name = names::row(types.input, row);
+    let (this, first, ty) = (types.row_in(&name, quote!(__S)), types.row(row), &types.ty);
     let columns = types.with_args(names::row_columns(types.input, row));
     let (index, value) = (Literal::usize_unsuffixed(index), columns::value(model, types, row));
-    let ty = &types.ty;
     let body = quote! {
         type Entity = #ty;
         type Columns = #columns;
         const INDEX: _orm::usize = #index;
         const COLUMNS: Self::Columns = #value;
     };
-    let row = types.implement_for(types.params_and(quote!(__S)), quote!(_orm::Row), this, body);
-    quote!(#query _orm::wrapper!(#wrapper); #row)
+    let implement = |params, what, this: &TokenStream, body| {
+        types.implement_for(types.params_and(params), what, this, body)
+    };
+    let traits = implement(quote!(__S), quote!(_orm::Row), &this, body);
+    let full = row.is_full().then(|| {
+        let (from_row, stores) = (quote!(_orm::FromRow<#this>), quote!(_orm::Stores<_ID>));
+        let from_row = implement(quote!(__S), from_row, ty, TokenStream::new());
+        let params = quote!(__S, const _ID: _orm::u64);
+        let stores = implement(params, stores, &this, TokenStream::new());
+        quote!(#[diagnostic::do_not_recommend] #from_row #stores)
+    });
+    let (own, bounds, name) = (&types.params, &types.where_clause, name.to_string());
+    quote!(_orm::row!([#own] #this, [#bounds], #name, #first); #full #traits)
 }
 
 /// `and_below()` of a complete canonical key, unless the derive knows that no row lies below it.

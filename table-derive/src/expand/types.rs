@@ -86,11 +86,10 @@ impl<'a> Types<'a> {
         quote!(#name(#key #phantom))
     }
 
-    /// What macros of the runtime take: the parameters with those in `state`, a generated type, its bounds and
-    /// its name.
-    pub fn about(&self, state: TokenStream, name: Ident) -> TokenStream {
-        let (params, bounds) = (self.params_and(state.clone()), &self.where_clause);
-        let (this, text) = (self.row_in(&name, state), name.unraw().to_string());
+    /// What macros of the runtime take: the parameters, a generated type, its bounds and its name.
+    pub fn about(&self, name: Ident) -> TokenStream {
+        let (params, bounds, this) = (self.params(), &self.where_clause, self.with_args(&name));
+        let text = name.unraw().to_string();
         quote!([#params] #this, [#bounds], #text)
     }
 

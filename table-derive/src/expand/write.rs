@@ -8,7 +8,6 @@ use crate::expand::scope::{hygienic, located};
 use crate::expand::types::Types;
 use crate::growing::{FEW, Few, Growing, Growth, Values, few_partitions, growing};
 use crate::model::{Key, KeyedRow, Model, Width};
-use crate::names;
 use crate::tokens::*;
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
@@ -21,7 +20,6 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     };
     let table_entity =
         types.implement(quote!(_orm::TableEntity), table_entity(model, types, inside));
-    let full_rows = full_rows(model, types);
     let bucketed = model.entity.bucket.as_ref();
     let bucketed = bucketed.map(|_| types.implement(quote!(_orm::Bucketed), TokenStream::new()));
     let migrates = migrates(model, types);
@@ -30,7 +28,6 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
         #[automatically_derived]
         #[diagnostic::do_not_recommend]
         #table_entity
-        #full_rows
         #bucketed
         #migrates
     }
@@ -142,11 +139,7 @@ fn sums(input: &DeriveInput, sums: &Path) -> TokenStream {
 /// allow cheaper writes, the sums, the outbox and the periods.
 fn options(model: &Model<'_>) -> TokenStream {
     let Model { entity, guards, .. } = model;
-    let escape = entity.encode.then(|| {
-        quote!(
-            const ESCAPE: _orm::Escape = _orm::Escape::Encode;
-        )
-    });
+    let escape = entity.encode.then(|| quote!(_orm::Escape::Encode)).into_iter();
     let kind = entity.kind.iter();
     let sums = entity.sums.iter().map(|path| sums(entity.input, path));
     let cached_for = |time: &LitStr| quote_spanned!(time.span()=> _orm::cached_for(#time));
@@ -167,11 +160,6 @@ fn options(model: &Model<'_>) -> TokenStream {
     });
     let large = entity.fields.iter().filter(|field| field.overflow.is_some());
     let large = large.map(|Field { ty, property, .. }| quote!(_orm::overflow::<#ty>(#property)));
-    let large: Vec<_> = large.collect();
-    let large = (!large.is_empty())
-        .then(|| quote!(const OVERFLOW: &'static [&'static _orm::str] = &[#(#large),*];));
-    let guards = (!entity.uniques.is_empty())
-        .then(|| quote!(const GUARDS: &'static [_orm::GuardTemplate] = &[#(#guards),*];));
     let eventual = model.eventual().map(|(keyed, partition)| {
         let table = keyed.row.eventual.as_ref().and_then(|place| place.table.as_ref());
         let table = table.map(|table| quote!(.table(#table)));
@@ -182,9 +170,11 @@ fn options(model: &Model<'_>) -> TokenStream {
         quote_spanned!(partition.template.literal.span()=>
             _orm::eventual(#row #sparse, #text, _orm::key(#start)#parts)#table)
     });
-    let eventual = model
-        .has_eventual()
-        .then(|| quote!(const EVENTUAL: &'static [_orm::EventualTemplate] = &[#(#eventual),*];));
+    let lists = [
+        list("GUARDS", quote!(_orm::GuardTemplate), guards),
+        list("EVENTUAL", quote!(_orm::EventualTemplate), eventual),
+        list("OVERFLOW", quote!(&'static _orm::str), large),
+    ];
     // After a mistake, the names may be wrong.
     let bucket = entity.bucket.as_deref().filter(|_| !model.rows.is_empty()).into_iter();
     let bucket = bucket.filter_map(|names| {
@@ -197,7 +187,7 @@ fn options(model: &Model<'_>) -> TokenStream {
     let migrates = entity.migrate_from.as_ref().map(|_| quote!(MIGRATES));
     let flags = follow.iter().chain(&one_row).chain(&migrates);
     quote! {
-        #escape
+        #(const ESCAPE: _orm::Escape = #escape;)*
         #(const KIND: _orm::Option<&'static str> = _orm::Some(#kind);)*
         #(#sums)*
         #(const OUTBOX: _orm::Option<_orm::EventValues> = #outbox;)*
@@ -207,12 +197,20 @@ fn options(model: &Model<'_>) -> TokenStream {
             _orm::Some(TIME)
         };)*
         #(const EXPIRES: _orm::Option<&'static str> = #expires;)*
-        #guards
-        #eventual
-        #large
+        #(#lists)*
         #(const BUCKET: _orm::Option<_orm::Bucketing<Self>> = _orm::Some(#bucket);)*
         #(const #flags: _orm::bool = true;)*
     }
+}
+
+/// A constant with a list, if there is anything in it.
+pub fn list(
+    name: &str,
+    of: TokenStream,
+    items: impl Iterator<Item = TokenStream>,
+) -> Option<TokenStream> {
+    let (name, items) = (format_ident!("{name}"), Vec::from_iter(items));
+    (!items.is_empty()).then(|| quote!(const #name: &'static [#of] = &[#(#items),*];))
 }
 
 /// How the entities are spread over tables.
@@ -311,8 +309,8 @@ fn partition_assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream
     let parts = &model.partition.parts;
     let has_few = |values: &[Values], limit: u64| {
         let values = values.iter().zip(parts).map(|(values, part)| match values {
-            Values::Known(number) => Literal::u64_unsuffixed(*number).to_token_stream(),
-            Values::Unknown => {
+            Some(number) => Literal::u64_unsuffixed(*number).to_token_stream(),
+            None => {
                 let part = part.tokens();
                 quote!(_orm::values_of(#part::SHAPE))
             }
@@ -320,33 +318,26 @@ fn partition_assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream
         let limit = Literal::u64_unsuffixed(limit);
         quote!(_orm::has_few_values(&[#(#values),*], #limit))
     };
-    let grows = |growing: &Growing<'_, '_>| {
-        let part = growing.part.tokens();
-        match growing.growth {
-            Growth::Unknown => quote!(#part::GROWS),
-            _ => quote!(true),
-        }
-    };
     let candidates = growing(model);
     let is_sure = candidates.iter().any(Growing::is_sure);
-    let growing = candidates.iter().map(|growing| match &growing.before[..] {
-        [] => (false, grows(growing)),
-        before => {
-            let (few, grows) = (has_few(before, FEW), grows(growing));
-            (true, quote!(#few && #grows))
+    let grows = candidates.iter().map(|Growing { part, growth, before }| {
+        let part = part.tokens();
+        let grows =
+            if matches!(growth, Growth::Unknown) { quote!(#part::GROWS) } else { quote!(true) };
+        if before.is_empty() {
+            return ("assert_spreads", grows);
         }
+        let few = has_few(before, FEW);
+        ("assert_spreads_after", quote!(#few && #grows))
     });
     let mut assertions = Vec::new();
     match model.entity.allow_append_only {
-        None => assertions.extend(growing.filter(|_| !is_sure).map(|(follows, grows)| {
-            if follows {
-                quote_spanned!(at=> _orm::assert_spreads_after(#grows);)
-            } else {
-                quote_spanned!(at=> _orm::assert_spreads(#grows);)
-            }
+        None => assertions.extend(grows.filter(|_| !is_sure).map(|(assert, grows)| {
+            let assert = Ident::new(assert, at);
+            quote_spanned!(at=> _orm::#assert(#grows);)
         })),
         Some(mark) if !(candidates.is_empty() || is_sure || types.is_generic()) => {
-            let grows = growing.map(|(_, grows)| grows);
+            let grows = grows.map(|(_, grows)| grows);
             assertions.push(quote_spanned!(mark=> _orm::assert_append_only(false #(|| #grows)*);));
         }
         Some(_) => {}
@@ -362,16 +353,4 @@ fn partition_assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream
         }
     }
     assertions
-}
-
-/// `FromRow` of each row that stores the whole entity.
-fn full_rows(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let full = model.entity.rows.iter().filter(|row| row.is_full());
-    full.map(|row| {
-        let row = types.row_in(names::row(types.input, row), quote!(__S));
-        let (params, from) = (types.params_and(quote!(__S)), quote!(_orm::FromRow<#row>));
-        let implement = types.implement_for(params, from, &types.ty, TokenStream::new());
-        quote!(#[diagnostic::do_not_recommend] #implement)
-    })
-    .collect()
 }
