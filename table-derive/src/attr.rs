@@ -5,6 +5,7 @@ use crate::nearest::suggestion;
 use crate::symbol::Attribute;
 use crate::tokens::*;
 use std::fmt::Display;
+use std::ops::Range;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Ident, Lit, Token, parenthesized, token};
@@ -55,10 +56,7 @@ impl Parse for Item {
                 Value::Path(path)
             }
         };
-        if !input.is_empty() && !input.peek(Token![,]) {
-            let wrong = format!("unexpected text after `{name}`");
-            return Err(wrong_here(input, wrong, "`name = value`, with a comma before the next"));
-        }
+        ends(input, &name, "`name = value`, with a comma before the next")?;
         Ok(Self { name, value })
     }
 }
@@ -67,6 +65,14 @@ impl Parse for Item {
 fn ident(input: ParseStream<'_>, instead: &str) -> syn::Result<Ident> {
     let there = input.call(Ident::parse_any);
     there.map_err(|_| wrong_here(input, "expected a name", instead))
+}
+
+/// Whether a part ends here, or an error with `instead` as its help.
+fn ends(input: ParseStream<'_>, name: &Ident, instead: &str) -> syn::Result<()> {
+    if input.is_empty() || input.peek(Token![,]) {
+        return Ok(());
+    }
+    Err(wrong_here(input, format!("unexpected text after `{name}`"), instead))
 }
 
 /// The name, if a method can have it.
@@ -100,22 +106,85 @@ pub fn parts(input: ParseStream<'_>) -> syn::Result<Vec<Item>> {
     Ok(input.parse_terminated(Item::parse, Token![,])?.into_iter().collect())
 }
 
+/// What a part of an attribute is read as.
+pub trait Given: Sized {
+    /// What is wrong with another form, and what the help says to write after the name.
+    const FORM: (&'static str, &'static str);
+
+    /// The value, or `None` where the form is another one.
+    fn read(name: &Ident, value: Value) -> syn::Result<Option<Self>>;
+}
+
+/// For each type what is wrong with another form, what follows the name, and how the value is read.
+macro_rules! given {
+    ($($ty:ty: $wrong:literal, $after:literal, |$name:ident| { $($pattern:pat => $value:expr,)+ })+) => {$(
+        impl Given for $ty {
+            const FORM: (&'static str, &'static str) = ($wrong, $after);
+
+            fn read($name: &Ident, value: Value) -> syn::Result<Option<Self>> {
+                Ok(match value { $($pattern => $value,)+ _ => None })
+            }
+        }
+    )+};
+}
+
+given! {
+    // A flag.
+    Span: "takes no value", "", |name| { Value::None => Some(name.span()), }
+    LitStr: "takes another kind of value", " = \"..\"", |_name| {
+        Value::Literal(Lit::Str(text)) => Some(text),
+    }
+    Path: "takes another kind of value", " = path", |_name| { Value::Path(path) => Some(path), }
+    Option<Path>: "takes another kind of value", " = path", |_name| {
+        Value::None => Some(None),
+        Value::Path(path) => Some(Some(path)),
+    }
+    // A field.
+    Ident: "takes another kind of value", " = field", |_name| {
+        Value::Path(path) => path.get_ident().cloned(),
+    }
+    // A number, and how it is written.
+    (u64, LitInt): "takes another kind of value", " = N", |_name| {
+        Value::Literal(Lit::Int(number)) => Some((number.base10_parse()?, number)),
+    }
+    Range<LitInt>: "needs a range of numbers", "(a..b)", |_name| {
+        Value::List(tokens) => range.parse2(tokens).ok(),
+    }
+    Each: "names one field, and its elements", "(element in field)", |_name| {
+        Value::List(tokens) => syn::parse2(tokens).ok(),
+    }
+    Vec<Ident>: "needs a list of fields", "(field, ..)", |_name| {
+        Value::List(tokens) => Some(idents(tokens)?),
+    }
+    // The parts of a `unique(..)`.
+    (Ident, Vec<Item>): "needs a list of fields", "(field, ..)", |name| {
+        Value::List(tokens) => Some((name.clone(), parts.parse2(tokens)?)),
+    }
+    // The options of `outbox`.
+    Vec<Item>: "takes no value", "` or `outbox(..)", |_name| {
+        Value::None => Some(Vec::new()),
+        Value::List(tokens) => Some(parts.parse2(tokens)?),
+    }
+}
+
 /// The parts of all attributes of one name on one item. Each part may occur once; only `unique` and
 /// `alias` may be repeated.
-pub struct Items(Vec<Item>);
+pub struct Items<'e> {
+    items: Vec<Item>,
+    errors: &'e Errors,
+}
 
-impl Items {
-    pub fn of(attrs: &[syn::Attribute], attribute: Attribute, errors: &mut Errors) -> Self {
+impl<'e> Items<'e> {
+    pub fn of(attrs: &[syn::Attribute], attribute: Attribute, errors: &'e Errors) -> Self {
         let attrs = attrs.iter().filter(|attr| attr.path().is_ident(attribute.0));
         let parts = attrs.filter_map(|attr| errors.keep(attr.parse_args_with(parts)));
-        let parts: Vec<_> = parts.flatten().collect();
-        Self::new(parts, attribute, errors)
+        Self::new(parts.flatten(), attribute, errors)
     }
 
     pub fn new(
         parts: impl IntoIterator<Item = Item>,
         (attribute, known): Attribute,
-        errors: &mut Errors,
+        errors: &'e Errors,
     ) -> Self {
         let mut items: Vec<Item> = Vec::new();
         for item in parts {
@@ -131,173 +200,52 @@ impl Items {
                 items.push(item);
             }
         }
-        Self(items)
+        Self { items, errors }
     }
 
     pub fn has(&self, name: &str) -> bool {
-        self.0.iter().any(|item| item.name == name)
+        self.items.iter().any(|item| item.name == name)
     }
 
-    fn take(&mut self, name: &str) -> Option<Item> {
-        let at = self.0.iter().position(|item| item.name == name)?;
-        Some(self.0.remove(at))
-    }
-
-    /// `name`, with its span.
-    pub fn flag(&mut self, name: &str, errors: &mut Errors) -> Option<Span> {
-        let item = self.take(name)?;
-        if !matches!(item.value, Value::None) {
-            mistake!(errors, item.name => "`{name}` takes no value", help: "write `{name}`");
+    /// The part of that name, or `None` without it or after an error.
+    pub fn get<T: Given>(&mut self, name: &str) -> Option<T> {
+        let at = self.items.iter().position(|item| item.name == name)?;
+        let (Item { name, value }, errors) = (self.items.remove(at), self.errors);
+        let given = errors.keep(T::read(&name, value))?;
+        if given.is_none() {
+            let (wrong, form) = T::FORM;
+            let form = if name == "bucket" { "(month, at)" } else { form };
+            mistake!(errors, name => "`{name}` {wrong}", help: "write `{name}{form}`");
         }
-        Some(item.name.span())
+        given
     }
 
-    /// `name` or `name(..)`, with the parts in it.
-    pub fn options(&mut self, attribute: Attribute, errors: &mut Errors) -> Option<Self> {
-        let item = self.take(attribute.0)?;
-        let options = match item.value {
-            Value::List(tokens) => errors.keep(parts.parse2(tokens))?,
-            Value::None => Vec::new(),
-            _ => {
-                let name = item.name;
-                mistake!(errors, name => "`{name}` takes no value", help: "write `{name}` or `{name}(..)`");
-                return None;
-            }
-        };
-        Some(Self::new(options, attribute, errors))
-    }
-
-    /// `name = "text"`.
-    pub fn text(&mut self, name: &str, errors: &mut Errors) -> Option<LitStr> {
-        let item = self.take(name)?;
-        match item.value {
-            Value::Literal(Lit::Str(text)) => Some(text),
-            _ => wrong_value(&item.name, "\"..\"", errors),
-        }
-    }
-
-    /// Every `name = "text"`.
-    pub fn texts(&mut self, name: &str, errors: &mut Errors) -> Vec<LitStr> {
-        let mut texts = Vec::new();
+    /// Every part of that name.
+    pub fn all<T: Given>(&mut self, name: &str) -> Vec<T> {
+        let mut all = Vec::new();
         while self.has(name) {
-            texts.extend(self.text(name, errors));
+            all.extend(self.get::<T>(name));
         }
-        texts
-    }
-
-    /// `name = 1`, with the number.
-    pub fn number(&mut self, name: &str, errors: &mut Errors) -> Option<(u64, LitInt)> {
-        let item = self.take(name)?;
-        match item.value {
-            Value::Literal(Lit::Int(number)) => {
-                errors.keep(number.base10_parse()).map(|value| (value, number))
-            }
-            _ => wrong_value(&item.name, "N", errors),
-        }
-    }
-
-    /// `name = a::path`.
-    pub fn path(&mut self, name: &str, errors: &mut Errors) -> Option<Path> {
-        let item = self.take(name)?;
-        match item.value {
-            Value::Path(path) => Some(path),
-            _ => wrong_value(&item.name, "path", errors),
-        }
-    }
-
-    /// `name = field`.
-    pub fn field(&mut self, name: &str, errors: &mut Errors) -> Option<Ident> {
-        let item = self.take(name)?;
-        match &item.value {
-            Value::Path(path) if path.get_ident().is_some() => path.get_ident().cloned(),
-            _ => wrong_value(&item.name, "field", errors),
-        }
+        all
     }
 
     /// `crate = a::path`: the path of `table_orm` from the user's crate.
-    pub fn krate(&mut self, errors: &mut Errors) -> TokenStream {
-        self.path("crate", errors).map_or_else(|| quote!(::table_orm), ToTokens::into_token_stream)
-    }
-
-    /// `name` or `name = a::path`.
-    pub fn flag_or_path(&mut self, name: &str, errors: &mut Errors) -> Option<Option<Path>> {
-        let item = self.take(name)?;
-        match item.value {
-            Value::None => Some(None),
-            Value::Path(path) => Some(Some(path)),
-            _ => wrong_value(&item.name, "path", errors),
-        }
-    }
-
-    /// Every `name(..)`, with its name and its parts.
-    pub fn lists(&mut self, name: &str, errors: &mut Errors) -> Vec<(Ident, Vec<Item>)> {
-        let mut lists = Vec::new();
-        while self.has(name) {
-            let Some((at, tokens)) = self.list(name, errors) else { continue };
-            lists.extend(errors.keep(parts.parse2(tokens)).map(|parts| (at, parts)));
-        }
-        lists
-    }
-
-    /// `name(a, b)`.
-    pub fn names(&mut self, name: &str, errors: &mut Errors) -> Option<Vec<Ident>> {
-        let (_, tokens) = self.list(name, errors)?;
-        errors.keep(idents(tokens))
-    }
-
-    /// `each(name in field)`.
-    pub fn each(&mut self, errors: &mut Errors) -> Option<Each> {
-        let Item { name, value } = self.take("each")?;
-        let each = if let Value::List(tokens) = value { syn::parse2(tokens).ok() } else { None };
-        if each.is_none() {
-            mistake!(errors, name => "`each` names one field, and its elements", help: "write `each(element in field)`");
-        }
-        each
-    }
-
-    /// `name(a..b)`.
-    pub fn range(&mut self, name: &str, errors: &mut Errors) -> Option<(LitInt, LitInt)> {
-        let item = self.take(name)?;
-        let range = |input: ParseStream<'_>| {
-            let from = input.parse()?;
-            input.parse::<Token![..]>()?;
-            Ok((from, input.parse()?))
-        };
-        let range = match item.value {
-            Value::List(tokens) => range.parse2(tokens).ok(),
-            _ => None,
-        };
-        if range.is_none() {
-            mistake!(errors, item.name => "`{name}` needs a range of numbers", help: "write `{name}(a..b)`");
-        }
-        range
-    }
-
-    /// `name(..)`, with its name and its tokens.
-    fn list(&mut self, name: &str, errors: &mut Errors) -> Option<(Ident, TokenStream)> {
-        let item = self.take(name)?;
-        if let Value::List(tokens) = item.value {
-            return Some((item.name, tokens));
-        }
-        let list = if name == "bucket" { "month, at" } else { "field, .." };
-        mistake!(errors, item.name => "`{name}` needs a list of fields", help: "write `{name}({list})`");
-        None
+    pub fn krate(&mut self) -> TokenStream {
+        self.get("crate").map_or_else(|| quote!(::table_orm), |path: Path| quote!(#path))
     }
 }
 
-fn wrong_value<T>(name: &Ident, value: &str, errors: &mut Errors) -> Option<T> {
-    mistake!(errors, name => "`{name}` takes another kind of value", help: "write `{name} = {value}`");
-    None
+fn range(input: ParseStream<'_>) -> syn::Result<Range<LitInt>> {
+    let start = input.parse()?;
+    input.parse::<Token![..]>()?;
+    Ok(start..input.parse()?)
 }
 
 fn idents(tokens: TokenStream) -> syn::Result<Vec<Ident>> {
     let name = |input: ParseStream<'_>| {
         let name = ident(input, "names without quotes, separated by commas")?;
-        if input.is_empty() || input.peek(Token![,]) {
-            return Ok(name);
-        }
-        let wrong = format!("unexpected text after `{name}`");
-        Err(wrong_here(input, wrong, "names separated by commas"))
+        ends(input, &name, "names separated by commas")?;
+        Ok(name)
     };
     let parse =
         |input: ParseStream<'_>| Punctuated::<Ident, Token![,]>::parse_terminated_with(input, name);

@@ -5,8 +5,10 @@ use crate::ast::{Entity, Field, named_fields, rename_all};
 use crate::attr::Items;
 use crate::case::pascal;
 use crate::errors::{Errors, mistake};
+use crate::expand::projection::Projection;
 use crate::expand::scope::anonymous;
-use crate::expand::{key_part, projection, properties, union};
+use crate::expand::types::Types;
+use crate::expand::{key_part, properties, union};
 use crate::model::Model;
 use crate::symbol::*;
 use crate::tokens::*;
@@ -14,17 +16,17 @@ use crate::variants::{KeyPart, UnionMember};
 use crate::{check, expand, expiry, fallback};
 
 pub fn table_entity(input: &DeriveInput) -> TokenStream {
-    let mut errors = Errors::default();
-    let Some(mut parsed) = Entity::parse(input, &mut errors) else { return errors.into_tokens() };
-    expiry::complete(&mut parsed, &mut errors);
-    check::entity(&parsed, &mut errors);
-    let code = resolved(&parsed, &mut errors).unwrap_or_else(|| fallback::entity(parsed));
+    let errors = Errors::default();
+    let Some(mut parsed) = Entity::parse(input, &errors) else { return errors.into_tokens() };
+    expiry::complete(&mut parsed, &errors);
+    check::entity(&parsed, &errors);
+    let code = resolved(&parsed, &errors).unwrap_or_else(|| fallback::entity(parsed));
     let errors = errors.into_tokens();
     quote!(#errors #code)
 }
 
 /// The code of the entity, or `None` after a mistake.
-fn resolved(entity: &Entity<'_>, errors: &mut Errors) -> Option<TokenStream> {
+fn resolved(entity: &Entity<'_>, errors: &Errors) -> Option<TokenStream> {
     let model = Model::resolve(entity, errors);
     if entity.keyed {
         check::model(&model, errors);
@@ -34,7 +36,7 @@ fn resolved(entity: &Entity<'_>, errors: &mut Errors) -> Option<TokenStream> {
 
 pub fn key_part(input: &DeriveInput) -> TokenStream {
     scoped(input, ON_KEY_PART, |items, errors| {
-        let grows = items.flag("grows", errors);
+        let grows = items.get("grows");
         let parsed = KeyPart::parse(input, grows, errors);
         if let Some(KeyPart::Codes(codes)) = &parsed {
             check::codes(codes, errors);
@@ -77,21 +79,22 @@ pub fn table_union(input: &DeriveInput) -> TokenStream {
 
 pub fn projection(input: &DeriveInput) -> TokenStream {
     scoped(input, ON_PROJECTION, |items, errors| {
-        let of = items.path("of", errors);
+        let of: Option<Path> = items.get("of");
         if of.is_none() && errors.is_empty() {
             let ident = &input.ident;
             mistake!(errors, ident => "`{ident}` does not name the entity that it is a part of",
                 help: "add `#[projection(of = Entity)]`");
         }
-        let borrow = items.flag("borrow", errors);
+        let borrow: Option<Span> = items.get("borrow");
         let fields = named_fields(input, "a projection", errors)?.iter();
         let fields = Field::parse_all(fields, (ON_PROJECTED_FIELD, pascal), errors);
         check::projection(&fields, errors);
         let lifetime = borrow.and_then(|_| check::borrowed(input, errors));
-        Some(match of {
-            Some(of) if errors.is_empty() => projection::impls(input, &of, &fields, lifetime),
-            _ => fallback::projection(input, lifetime),
-        })
+        if of.is_none() || !errors.is_empty() {
+            return Some(fallback::projection(input, lifetime));
+        }
+        let (types, of) = (&Types::of(input), of.as_ref());
+        Some(Projection { types, of, fields: &fields, page: lifetime }.impls())
     })
 }
 
@@ -99,12 +102,12 @@ pub fn projection(input: &DeriveInput) -> TokenStream {
 fn scoped(
     input: &DeriveInput,
     attribute: Attribute,
-    impls: impl FnOnce(&mut Items, &mut Errors) -> Option<TokenStream>,
+    impls: impl FnOnce(&mut Items<'_>, &Errors) -> Option<TokenStream>,
 ) -> TokenStream {
-    let mut errors = Errors::default();
-    let mut items = Items::of(&input.attrs, attribute, &mut errors);
-    let krate = items.krate(&mut errors);
-    let impls = impls(&mut items, &mut errors).map(|impls| anonymous(input, &krate, impls));
+    let errors = Errors::default();
+    let mut items = Items::of(&input.attrs, attribute, &errors);
+    let krate = items.krate();
+    let impls = impls(&mut items, &errors).map(|impls| anonymous(input, &krate, impls));
     let errors = errors.into_tokens();
     quote!(#errors #impls)
 }

@@ -1,27 +1,22 @@
 //! The errors found so far. All of them are reported in one build.
 
 use crate::tokens::*;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
+/// Code that fails to compile with the errors.
 #[derive(Default)]
-pub struct Errors {
-    errors: Option<syn::Error>,
-    /// Code in which the compiler itself finds an error.
-    code: TokenStream,
-}
+pub struct Errors(RefCell<TokenStream>);
 
 impl Errors {
-    pub fn add(&mut self, error: syn::Error) {
-        match &mut self.errors {
-            Some(errors) => errors.combine(error),
-            None => self.errors = Some(error),
-        }
+    pub fn add(&self, error: syn::Error) {
+        self.0.borrow_mut().extend(error.into_compile_error());
     }
 
     /// Reports a placeholder of `template` that is almost one of the `known` names. Only the compiler
     /// can underline a part of a string literal, and it does so for format strings.
-    pub fn misspelled(&mut self, template: &LitStr, known: &BTreeSet<&str>) {
+    pub fn misspelled(&self, template: &LitStr, known: &BTreeSet<&str>) {
         let names = known.iter().map(|name| {
             let mut ident: Ident =
                 syn::parse_str(name).unwrap_or_else(|_| format_ident!("r#{name}"));
@@ -29,7 +24,7 @@ impl Errors {
             ident
         });
         let values = known.iter().map(|_| "");
-        self.code.extend(quote! {
+        self.0.borrow_mut().extend(quote! {
             const _: fn() = || {
                 let (#(#names,)*) = (#(#values,)*);
                 let _ = ::core::format_args!(#template);
@@ -38,19 +33,16 @@ impl Errors {
     }
 
     /// The value, or `None` after adding its error.
-    pub fn keep<T>(&mut self, result: syn::Result<T>) -> Option<T> {
+    pub fn keep<T>(&self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|error| self.add(error)).ok()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.errors.is_none() && self.code.is_empty()
+        self.0.borrow().is_empty()
     }
 
-    /// The errors as code that fails to compile with them.
     pub fn into_tokens(self) -> TokenStream {
-        let errors = self.errors.map(syn::Error::into_compile_error);
-        let code = self.code;
-        quote!(#errors #code)
+        self.0.into_inner()
     }
 }
 

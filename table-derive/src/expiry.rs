@@ -12,7 +12,7 @@ const SHARD: &str = "expiry_shard";
 const SEPARATOR: &str = "~~";
 
 /// Adds what `expires` and `purge_index` ask for.
-pub fn complete(entity: &mut Entity<'_>, errors: &mut Errors) {
+pub fn complete(entity: &mut Entity<'_>, errors: &Errors) {
     let Some(expires) = entity.expires.clone() else { return };
     let field = entity.field(&expires.unraw().to_string());
     if !field.is_some_and(|field| field.is_stored() && field.role == Role::Property) {
@@ -31,7 +31,7 @@ pub fn complete(entity: &mut Entity<'_>, errors: &mut Errors) {
 }
 
 /// The row `EXP:<type>:<instant>~~<key of the entity>`, in one of the partitions `EXP:<type>:00` to `EXP:<type>:15`.
-fn add_row(entity: &mut Entity<'_>, expires: &Ident, at: Span, errors: &mut Errors) {
+fn add_row(entity: &mut Entity<'_>, expires: &Ident, at: Span, errors: &Errors) {
     let start = format!("{EXPIRY_START}{}:", entity.input.ident.unraw());
     let mut key = vec![format!("{start}{{{}}}", expires.unraw())];
     let mut held = vec![expires.unraw().to_string()];
@@ -61,7 +61,7 @@ fn add_row(entity: &mut Entity<'_>, expires: &Ident, at: Span, errors: &mut Erro
             help: "give this one another name");
     }
     let partition = format!("{start}{{{SHARD}}}");
-    let mut template = |text: &str| Template::parse_or_guess(LitStr::new(text, at), errors);
+    let template = |text: &str| Template::parse_or_guess(LitStr::new(text, at), errors);
     let (partition, template) = (template(&partition), template(&key.join(SEPARATOR)));
     let path = syn::parse_quote_spanned!(at=> _orm::expiry_shard);
     entity.components.push(Component {

@@ -5,11 +5,10 @@
 
 use crate::ast::{Copy, Encoder, Entity, Role, Row};
 use crate::errors::Errors;
+use crate::expand::projection::Projection;
 use crate::expand::scope::anonymous;
 use crate::expand::types::Types;
-use crate::expand::{
-    columns, key_part, partition, patch, projected, projection, properties, read, row, union, write,
-};
+use crate::expand::{self, key_part, properties, union, write};
 use crate::model::Model;
 use crate::names;
 use crate::template::Template;
@@ -27,34 +26,20 @@ pub fn entity(mut entity: Entity<'_>) -> TokenStream {
         patch_methods(&entity, types),
     ];
     simplify(&mut entity);
-    let mut model = Model::resolve(&entity, &mut Errors::default());
-    let beside = [
-        columns::column_types(&model, types),
-        partition::ty(&model, types),
-        row::row_types(&model, types),
-        patch::ty(&model, types),
-    ];
+    let mut model = Model::resolve(&entity, &Errors::default());
+    let (beside, common) = expand::common(&model, types, true);
     let (params, every) =
         (types.params_and(quote!(__T, const __ID: _orm::u64)), quote!(_orm::Field<__ID, __T>));
     let property = quote!(
         const PROPERTY: &'static _orm::str = "";
     );
     let field = types.implement_for(params, every, &types.ty, property);
-    let mut impls = vec![
-        partition::keys(&model, types),
-        row::impls(&model, types),
-        columns::impls(&model, types),
-        projected::stores(&model, types),
-        patch::traits(types),
-        read::impls(&model, types),
-        field,
-    ];
     // Keys that another entity's could overlap with would be a second error in a union of the two.
     model.rows.clear();
-    impls.push(write::impls(&model, types));
-    let impls = without_bodies(quote!(#(#methods)* #(#impls)*));
+    let written = write::impls(&model, types);
+    let impls = without_bodies(quote!(#(#methods)* #common #field #written));
     let impls = anonymous(entity.input, &entity.krate, impls);
-    quote!(#(#beside)* #impls)
+    quote!(#beside #impls)
 }
 
 /// Leaves one row of each name, and at least one row.
@@ -87,32 +72,34 @@ fn simplify(entity: &mut Entity<'_>) {
     }
 }
 
-/// `E::partition(..)`, and `E::partitions(..)` where a component spreads the partitions.
+/// `E::partition(..)`, with a component that spreads the partitions `E::partitions(..)`, and the functions of rows.
 fn partition_methods(entity: &Entity<'_>, types: &Types<'_>) -> TokenStream {
     let (vis, partition) = (&types.input.vis, types.partition());
+    let method = |name: Ident, given: &[Ident], returned: &TokenStream| quote!(#vis fn #name(#(#given: impl _orm::Sized),*) -> #returned {});
     let shards = entity.components.iter();
-    let shards = shards.filter(|own| matches!(own.encoder, Encoder::Shard(..)));
-    let shards: BTreeSet<_> = shards.map(|own| own.name.unraw().to_string()).collect();
-    let all = idents(slots(&entity.partition));
-    let others = idents(slots(&entity.partition).filter(|slot| !shards.contains(slot)));
+    let shards: Vec<_> = shards.filter(|own| matches!(own.encoder, Encoder::Shard(_))).collect();
     let spread = entity.components.iter().any(|own| own.encoder == Encoder::Spread);
-    let others = if spread { all.clone() } else { others };
-    let partitions = (spread || !shards.is_empty()).then(
-        || quote!(#vis fn partitions(#(#others: impl _orm::Sized),*) -> _orm::Vec<#partition> {}),
-    );
-    let ranges = entity.rows.iter().filter(|row| spread && row.eventual.is_none()).map(|row| {
+    let all = idents(slots(&entity.partition));
+    let mut methods = vec![method(format_ident!("partition"), &all, &partition)];
+    if spread || !shards.is_empty() {
+        let mut others = all.clone();
+        others.retain(|slot| spread || !shards.iter().any(|own| own.name == *slot));
+        methods.push(method(format_ident!("partitions"), &others, &quote!(_orm::Vec<#partition>)));
+    }
+    for row in &entity.rows {
         let ty = types.row_in(names::row(types.input, row), quote!(_orm::Complete));
-        let method = format_ident!("{}_in", row.name.unraw());
-        quote!(#vis fn #method(#(#all: impl _orm::Sized),*) -> _orm::Vec<_orm::Range<#ty>> {})
-    });
-    let partition = quote!(#vis fn partition(#(#all: impl _orm::Sized),*) -> #partition {});
-    let eventual = entity.rows.iter().filter_map(|row| {
-        let ty = types.row_in(names::row(types.input, row), quote!(_orm::Complete));
-        let template = row.eventual.as_ref()?.partition.as_ref().unwrap_or(&entity.partition);
-        let (method, given) = (&row.name, idents(slots(template)));
-        Some(quote!(#vis fn #method(#(#given: impl _orm::Sized),*) -> #ty {}))
-    });
-    types.items(&types.ty, quote!(#partition #partitions #(#ranges)* #(#eventual)*))
+        methods.extend(match &row.eventual {
+            None => spread.then(|| {
+                let ranges = quote!(_orm::Vec<_orm::Range<#ty>>);
+                method(format_ident!("{}_in", row.name.unraw()), &all, &ranges)
+            }),
+            Some(place) => {
+                let template = place.partition.as_ref().unwrap_or(&entity.partition);
+                Some(method(row.name.clone(), &idents(slots(template)), &ty))
+            }
+        });
+    }
+    types.items(&types.ty, quote!(#(#methods)*))
 }
 
 /// The methods of components: the names in a row's template, and every name that could be the right
@@ -186,21 +173,7 @@ pub fn union(input: &DeriveInput, members: &[UnionMember<'_>]) -> TokenStream {
 /// `page` is the lifetime of a projection that borrows.
 pub fn projection(input: &DeriveInput, page: Option<&syn::Lifetime>) -> TokenStream {
     let types = &Types::of(input);
-    if let Some(page) = page {
-        let select = quote!(
-            const SELECT: _orm::Option<&'static [&'static _orm::str]> = _orm::None;
-        );
-        let rows = (quote!(_orm::Row), &[][..]);
-        return without_bodies(projection::borrowed(
-            types,
-            page,
-            (select, TokenStream::new()),
-            rows,
-        ));
-    }
-    let read_row = read::read_row_impl(types, None, TokenStream::new());
-    let from_row = projection::from_row(types, quote!(_orm::Row), &[]);
-    without_bodies(quote!(#read_row #from_row))
+    without_bodies(Projection { types, of: None, fields: &[], page }.impls())
 }
 
 /// The items, with functions that never return.

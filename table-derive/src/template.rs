@@ -59,7 +59,7 @@ impl Template {
     }
 
     /// The template, or a guess after an error.
-    pub fn parse_or_guess(literal: LitStr, errors: &mut Errors) -> Self {
+    pub fn parse_or_guess(literal: LitStr, errors: &Errors) -> Self {
         let parsed = Self::parse(literal.clone());
         errors.keep(parsed).unwrap_or_else(|| Self::guess(literal))
     }

@@ -3,6 +3,7 @@
 
 use crate::case::{CASES, pascal};
 use crate::derive::table_entity;
+use crate::growing::{FEW, FEW_PARTITIONS, TIMES};
 use crate::nearest::nearest;
 use crate::symbol::{GUARD_START, HELPER_STARTS, RESERVED_PROPERTIES, SYSTEM_PROPERTIES};
 use crate::template::Template;
@@ -99,7 +100,8 @@ const WORDS: [(&str, &[&str]); 4] = include!("../../tests/fixtures/words.rs");
 
 #[test]
 fn names_with_a_meaning_are_those_of_the_runtime() {
-    let [_, ("starts", starts), system, reserved] = WORDS else { panic!("{WORDS:?}") };
+    let [times, ("starts", starts), system, reserved] = WORDS else { panic!("{WORDS:?}") };
+    assert_eq!(("times", &TIMES.split(' ').collect::<Vec<_>>()[..]), times);
     let own: Vec<_> = HELPER_STARTS.into_iter().chain([GUARD_START]).collect();
     assert_eq!(own, starts);
     assert_eq!(("system", &SYSTEM_PROPERTIES[..]), system);
@@ -115,6 +117,41 @@ fn names_and_key_characters_are_those_of_the_runtime() {
         for text in rejected {
             assert!(!accepts(rule, text), "{rule} {text:?}");
         }
+    }
+}
+
+/// Whether the derive refuses a PartitionKey that starts with an integer of that name.
+fn grows(name: &str) -> bool {
+    let (field, key) = (format_ident!("{name}"), format!("{{{name}}}"));
+    let input = parse_quote! {
+        #[table(name = "visits", partition = #key, row = "{id}")]
+        struct Visit { #field: u64, id: u64 }
+    };
+    table_entity(&input).to_string().contains("follows the clock or a count")
+}
+
+#[test]
+fn names_are_judged_by_their_last_word_that_means_something() {
+    let growing = "epoch_secs unix_secs yyyymm yyyymmdd ymd tick time_us created created_on hour_utc date_utc seq_no \
+                   serial sequence_number visit_day n";
+    for name in growing.split(' ') {
+        assert!(grows(name), "{name}");
+    }
+    let others = "created_by updates daytime_phone timezone ticket state candidate number no us house_no serial_no \
+                  serial_number phone_number depends_on yard second";
+    for name in others.split(' ') {
+        assert!(!grows(name), "{name}");
+    }
+}
+
+#[test]
+fn messages_of_the_runtime_say_the_same_numbers() {
+    let runtime = include_str!("../../table-orm/src/__private.rs");
+    for text in [
+        format!("at most {FEW} values before one that grows"),
+        format!("at most {FEW_PARTITIONS} values, so"),
+    ] {
+        assert!(runtime.contains(&text), "{text}");
     }
 }
 

@@ -20,7 +20,7 @@ pub struct Code<'a> {
 
 impl<'a> KeyPart<'a> {
     /// The type, or `None` when it is neither an enum nor a newtype.
-    pub fn parse(input: &'a DeriveInput, grows: Option<Span>, errors: &mut Errors) -> Option<Self> {
+    pub fn parse(input: &'a DeriveInput, grows: Option<Span>, errors: &Errors) -> Option<Self> {
         match &input.data {
             Data::Enum(data) if !data.variants.is_empty() => {
                 if let Some(at) = grows {
@@ -53,7 +53,7 @@ fn keys(attrs: &[Attribute]) -> impl Iterator<Item = &Attribute> {
 }
 
 impl<'a> Code<'a> {
-    fn parse(variant: &'a Variant, errors: &mut Errors) -> Option<Self> {
+    fn parse(variant: &'a Variant, errors: &Errors) -> Option<Self> {
         let ident = &variant.ident;
         if !matches!(variant.fields, Fields::Unit) {
             mistake!(errors, ident => "variant `{ident}` has fields, but its code stores only which variant it is",
@@ -83,7 +83,7 @@ pub struct UnionMember<'a> {
 }
 
 impl<'a> UnionMember<'a> {
-    pub fn parse_all(input: &'a DeriveInput, errors: &mut Errors) -> Vec<Self> {
+    pub fn parse_all(input: &'a DeriveInput, errors: &Errors) -> Vec<Self> {
         let variants = match &input.data {
             Data::Enum(data) if !data.variants.is_empty() => &data.variants,
             _ => {
@@ -94,33 +94,25 @@ impl<'a> UnionMember<'a> {
             }
         };
         let mut members: Vec<Self> = Vec::new();
-        for variant in variants {
-            let Some(member) = Self::parse(variant, errors) else { continue };
-            let text = |member: &Self| member.ty.to_token_stream().to_string();
-            match members.iter().find(|other| text(other) == text(&member)) {
-                Some(other) => {
-                    let (other, variant) = (other.variant, member.variant);
-                    mistake!(errors, member.ty => "variants `{other}` and `{variant}` hold the same entity type",
-                        help: "give each entity type one variant");
-                }
-                None => members.push(member),
+        for Variant { ident: variant, fields, .. } in variants {
+            let mut held = fields.iter();
+            let (Fields::Unnamed(_), Some(Field { ty, .. }), None) =
+                (fields, held.next(), held.next())
+            else {
+                mistake!(errors, variant => "variant `{variant}` does not hold one entity",
+                    help: "write `{variant}(Entity)`");
+                continue;
+            };
+            let text = |ty: &Type| ty.to_token_stream().to_string();
+            if let Some(Self { variant: other, .. }) =
+                members.iter().find(|other| text(other.ty) == text(ty))
+            {
+                mistake!(errors, ty => "variants `{other}` and `{variant}` hold the same entity type",
+                    help: "give each entity type one variant");
+            } else {
+                members.push(Self { variant, ty });
             }
         }
         members
-    }
-
-    fn parse(variant: &'a Variant, errors: &mut Errors) -> Option<Self> {
-        let Variant { ident, fields, .. } = variant;
-        match fields {
-            Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
-                let ty = fields.unnamed.first().map(|field| &field.ty)?;
-                Some(Self { variant: ident, ty })
-            }
-            _ => {
-                mistake!(errors, ident => "variant `{ident}` does not hold one entity",
-                    help: "write `{ident}(Entity)`");
-                None
-            }
-        }
     }
 }

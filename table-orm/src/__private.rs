@@ -36,8 +36,9 @@ pub use crate::query::{Part, PartitionKey, RowKey};
 pub use crate::query::{debug_columns, debug_wrapper};
 pub use crate::repo::{EntityPatch, Patch};
 pub use crate::{
-    __columns as columns, __key_query as key_query, __named_rows as named_rows,
-    __newtype as newtype, __patch as patch, __projected as projected, __wrapper as wrapper,
+    __columns as columns, __named_rows as named_rows, __newtype as newtype,
+    __partition as partition, __patch as patch, __projected as projected, __row as row,
+    __wrapper as wrapper,
 };
 pub use core::clone::Clone;
 pub use core::convert::From;

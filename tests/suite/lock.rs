@@ -305,7 +305,7 @@ fn a_lock_with_other_line_ends_is_the_same_lock() {
     first::lock(at(folder.path())).check().unwrap();
     first::lock(at(folder.path())).update().check().unwrap();
     assert_eq!(self::text(folder.path()), text, "nothing has changed");
-    refused_in(&folder, renamed::lock, Reads::Some, &["alias"]);
+    refused_in(&folder, renamed::lock, Reads::NotAll, &["alias"]);
 }
 
 #[test]
@@ -325,13 +325,17 @@ fn a_type_that_is_not_checked_any_more_is_refused() {
 fn a_property_is_renamed_by_an_alias_only() {
     refused(
         renamed::lock,
-        Reads::Some,
+        Reads::NotAll,
         &["`Title` of `Runner`", "alias", "no property Name any more"],
     );
     accepted(aliased::lock, &["new property Title", "rewrite"]);
     // What holds for the values holds under another name, too.
     refused(aliased_and_shorter::lock, Reads::All, &["limit of property Name", "keep the limit"]);
-    refused(aliased_and_required::lock, Reads::Some, &["in every row of property City", "default"]);
+    refused(
+        aliased_and_required::lock,
+        Reads::NotAll,
+        &["in every row of property City", "default"],
+    );
     refused(two_in_one::lock, Reads::All, &["properties `City`, `Name` are one now", "alias"]);
 }
 
@@ -343,14 +347,14 @@ fn a_property_is_not_lost() {
 #[test]
 fn a_new_property_may_be_absent() {
     accepted(more_optional::lock, &["new property Club", "new property Paid"]);
-    refused(more_required::lock, Reads::Some, &["new property Paid", "default"]);
-    refused(optional_required::lock, Reads::Some, &["in every row of property City", "default"]);
+    refused(more_required::lock, Reads::NotAll, &["new property Paid", "default"]);
+    refused(optional_required::lock, Reads::NotAll, &["in every row of property City", "default"]);
 }
 
 #[test]
 fn a_property_keeps_a_type_that_reads_stored_values() {
     accepted(wider_number::lock, &["`Edm.Int32` is now `Edm.Int64`", "rewrite"]);
-    refused(number_as_text::lock, Reads::Some, &["property `Score`", "keep its type"]);
+    refused(number_as_text::lock, Reads::NotAll, &["property `Score`", "keep its type"]);
 }
 
 #[test]
@@ -368,26 +372,26 @@ fn a_limit_may_only_be_raised() {
 
 #[test]
 fn a_table_and_a_kind_stay() {
-    refused(other_table::lock, Reads::Some, &["`runners` is now `racers`", "new table"]);
-    refused(marked::lock, Reads::Some, &["kind of keys of the partition", "new table"]);
+    refused(other_table::lock, Reads::NotAll, &["`runners` is now `racers`", "new table"]);
+    refused(marked::lock, Reads::NotAll, &["kind of keys of the partition", "new table"]);
 }
 
 #[test]
 fn keys_stay() {
     let canonical = ["template of row by_bib", "`5 digits` is now `6 digits`", "new table"];
-    refused(wider_bib::lock, Reads::Some, &canonical);
+    refused(wider_bib::lock, Reads::NotAll, &canonical);
     let others = [
         "`SEX:{sex}__{bib:05}` is now `S:{sex}__{bib:05}`",
         "place of row by_age",
         "drop_eventual_row",
     ];
-    refused(other_keys::lock, Reads::Some, &others);
-    refused(oldest_first::lock, Reads::Some, &["keys of row by_day", "drop_eventual_row"]);
+    refused(other_keys::lock, Reads::NotAll, &others);
+    refused(oldest_first::lock, Reads::NotAll, &["keys of row by_day", "drop_eventual_row"]);
     // The names of rows are not stored.
-    refused(renamed_and_reversed::lock, Reads::Some, &["keys of row by_day"]);
+    refused(renamed_and_reversed::lock, Reads::NotAll, &["keys of row by_day"]);
     refused(
         sometimes::lock,
-        Reads::Some,
+        Reads::NotAll,
         &["keys of row by_sex", "not written any more", "repair"],
     );
 }
@@ -396,7 +400,7 @@ fn keys_stay() {
 fn codes_stay_and_more_may_come() {
     refused(
         other_code::lock,
-        Reads::Some,
+        Reads::NotAll,
         &["component sex of row by_sex", "\"F\" \"M\"", "\"W\""],
     );
     accepted(another_code::lock, &["component sex of row by_sex"]);
@@ -538,13 +542,13 @@ fn another_encoder_that_writes_texts_of_the_same_shape_is_refused() {
     for (changed, reads, said) in [
         (
             more_shards::lock as Lock,
-            Reads::Some,
+            Reads::NotAll,
             "encoder share of keys of the partition: `shard of 16` is now `shard of 32`",
         ),
         (case_matters::lock, Reads::All, "encoder name of unique name: `lower case` is now"),
         (
             other_way_round::lock,
-            Reads::Some,
+            Reads::NotAll,
             "encoder order of row by_score: `descending` is now `ascending`",
         ),
     ] {

@@ -130,7 +130,7 @@ fn entities_that_expire_keep_their_instant() {
     let gone = ["no expiry of entities any more", "`purge` with the version before"];
     refused(&folder, without_expiry::lock, Reads::All, &gone);
     let moved = ["instant of expiry of entities: `Until` is now `Opened`", "`rewrite`"];
-    refused(&folder, by_another_field::lock, Reads::Some, &moved);
+    refused(&folder, by_another_field::lock, Reads::NotAll, &moved);
     accepted(&folder, renamed::lock, &["`Until` is now `Ends`", "`rewrite`"]);
 }
 
@@ -138,7 +138,7 @@ fn entities_that_expire_keep_their_instant() {
 fn stored_entities_do_not_begin_to_expire_unless_the_file_says_so() {
     let folder = locked(without_expiry::lock);
     let new = ["new expiry of entities", "left out and deleted now", "by hand"];
-    refused(&folder, without_index::lock, Reads::Some, &new);
+    refused(&folder, without_index::lock, Reads::NotAll, &new);
     let by_hand = text(&folder).replace(
         "  sum ids",
         "  expiry of entities\n    instant: Until\n    stored as: Edm.DateTime\n  sum ids",
@@ -147,7 +147,7 @@ fn stored_entities_do_not_begin_to_expire_unless_the_file_says_so() {
     without_index::lock(at(folder.path())).check().unwrap();
     // Stored rows have a property under its former name.
     let folder = locked(without_expiry::lock);
-    refused(&folder, by_a_renamed_field::lock, Reads::Some, &["new expiry of entities"]);
+    refused(&folder, by_a_renamed_field::lock, Reads::NotAll, &["new expiry of entities"]);
     // No stored row has a property that is new.
     let folder = locked(without_expiry::lock);
     accepted(&folder, by_a_new_field::lock, &["new expiry of entities", "new property Ends"]);
@@ -167,7 +167,7 @@ fn a_golden_row_of_the_index_stays_readable() {
     let path = folder.path().join("tables.lock");
     let other = text(&folder).replace("EXP:Session:2026-11-24T00", "EXP:Session:2026-11-25T00");
     fs::write(path, other).unwrap();
-    refused(&folder, first::lock, Reads::Some, &["keys of row expiry", "2026-11-24T00"]);
+    refused(&folder, first::lock, Reads::NotAll, &["keys of row expiry", "2026-11-24T00"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::errors::{Errors, mistake};
 use crate::nearest::suggestion;
 use crate::tokens::*;
 use syn::Token;
-use syn::parse::{ParseStream, Parser};
+use syn::parse::{Parse, ParseStream, Parser};
 
 pub struct Component {
     pub name: Ident,
@@ -34,7 +34,7 @@ pub enum Encoder {
 }
 
 /// The components, and the names of those with errors.
-pub fn components(attrs: &[syn::Attribute], errors: &mut Errors) -> (Vec<Component>, Vec<String>) {
+pub fn components(attrs: &[syn::Attribute], errors: &Errors) -> (Vec<Component>, Vec<String>) {
     let mut components: Vec<Component> = Vec::new();
     let mut broken = Vec::new();
     for attr in attrs.iter().filter(|attr| attr.path().is_ident("component")) {
@@ -97,31 +97,31 @@ impl Component {
 }
 
 fn shard(encoder: &Path, argument: TokenStream) -> syn::Result<(Encoder, Argument)> {
-    let parse = |input: ParseStream<'_>| {
-        let field = Ident::parse_any(input)?;
-        input.parse::<Token![,]>()?;
-        Ok((field, input.parse::<LitInt>()?))
-    };
     let wrong = |at: &dyn ToTokens| {
         mistake!(at => "`shard` takes a field and a number of partitions from 2 to 10000",
             help: "write `shard(field, N)`, such as `shard(id, 16)`")
     };
-    let (field, number) = parse.parse2(argument).map_err(|_| wrong(encoder))?;
+    let (field, number): (_, LitInt) = field_and(argument).ok_or_else(|| wrong(encoder))?;
     match number.base10_parse() {
-        Ok(shards @ 2..=10_000) => Ok((Encoder::Shard(shards), Argument::Field(field))),
+        Ok(shards @ 2..=10_000) => Ok((Encoder::Shard(shards), field)),
         _ => Err(wrong(&number)),
     }
 }
 
 fn spread(encoder: &Path, argument: TokenStream) -> syn::Result<(Encoder, Argument)> {
-    let parse = |input: ParseStream<'_>| {
-        let field = Ident::parse_any(input)?;
-        input.parse::<Token![,]>()?;
-        Ok((field, input.parse::<Ident>()?))
-    };
-    match parse.parse2(argument) {
-        Ok((field, unit)) if unit == "second" => Ok((Encoder::Spread, Argument::Field(field))),
+    match field_and::<Ident>(argument) {
+        Some((field, unit)) if unit == "second" => Ok((Encoder::Spread, field)),
         _ => Err(mistake!(encoder => "`spread` takes the field of an instant, and `second`",
             help: "write `spread(field, second)`")),
     }
+}
+
+/// `field, more`.
+fn field_and<T: Parse>(argument: TokenStream) -> Option<(Argument, T)> {
+    let parse = |input: ParseStream<'_>| {
+        let field = Ident::parse_any(input)?;
+        input.parse::<Token![,]>()?;
+        Ok((Argument::Field(field), input.parse()?))
+    };
+    parse.parse2(argument).ok()
 }

@@ -8,7 +8,7 @@ pub use component::{Argument, Component, Encoder};
 pub use row::{Copy, Eventual, Row};
 pub use unique::Unique;
 
-use crate::attr::{Each, Items};
+use crate::attr::{Each, Item, Items};
 use crate::case::{CASES, Case, pascal};
 use crate::errors::{Errors, mistake};
 use crate::kind;
@@ -16,6 +16,7 @@ use crate::nearest::suggestion;
 use crate::symbol::*;
 use crate::template::Template;
 use crate::tokens::*;
+use std::ops::Range;
 use syn::punctuated::Punctuated;
 use syn::{Data, Fields, Token};
 
@@ -74,7 +75,7 @@ pub struct Field<'a> {
     pub max: Option<(u64, LitInt)>,
     pub overflow: Option<Span>,
     /// The slots of the entity's series that a field of a projection holds.
-    pub slots: Option<(LitInt, LitInt)>,
+    pub slots: Option<Range<LitInt>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +90,16 @@ pub enum Role {
     ETag,
     Timestamp,
 }
+
+/// The roles that a flag gives a field.
+const ROLES: [(&str, Role); 6] = [
+    ("json", Role::Json),
+    ("series", Role::Series),
+    ("flatten", Role::Flatten),
+    ("skip", Role::Skip),
+    ("etag", Role::ETag),
+    ("timestamp", Role::Timestamp),
+];
 
 impl Field<'_> {
     /// Whether a row's properties hold it.
@@ -109,7 +120,7 @@ impl Field<'_> {
 
 impl<'a> Entity<'a> {
     /// The entity, or `None` when it is not a struct with named fields.
-    pub fn parse(input: &'a DeriveInput, errors: &mut Errors) -> Option<Self> {
+    pub fn parse(input: &'a DeriveInput, errors: &Errors) -> Option<Self> {
         let fields = named_fields(input, "an entity", errors)?.iter();
         let mut items = Items::of(&input.attrs, ON_ENTITY, errors);
         // A malformed attribute has its own error already.
@@ -118,40 +129,41 @@ impl<'a> Entity<'a> {
             if !items.has(name) && complete {
                 mistake!(errors, input.ident => "{wrong}", help: "add `#[table({name} = \"{text}\")]`");
             }
-            items.text(name, errors)
+            items.get::<LitStr>(name)
         };
         let table = required("name", "the table has no name", "..");
         let partition = required("partition", "the PartitionKey has no template", "{field}");
-        let mut rows = row::rows(input, items.text("row", errors), complete, errors);
+        let mut rows = row::rows(input, items.get("row"), complete, errors);
         let keyed = partition.is_some() && !rows.is_empty();
         if rows.is_empty() {
             rows.push(Row::missing());
         }
-        let uniques = items.lists("unique", errors).into_iter();
+        let uniques = items.all("unique").into_iter();
         let uniques: Vec<_> =
             uniques.filter_map(|(at, list)| Unique::parse(at, list, errors)).collect();
         let case = rename_all(&mut items, errors);
         let (components, broken) = component::components(&input.attrs, errors);
         let mut entity = Self {
             input,
-            krate: items.krate(errors),
+            krate: items.krate(),
             table,
             partition: partition.map_or_else(Template::missing, |literal| {
                 Template::parse_or_guess(literal, errors)
             }),
             encode: escape(&mut items, errors),
-            kind: items.text("kind", errors),
-            sums: items.path("sums", errors),
-            cache: items.text("cache", errors),
-            outbox: items.options(ON_OUTBOX, errors).map(|mut values| {
-                ["before", "after"].map(|value| values.flag(value, errors).is_some())
+            kind: items.get("kind"),
+            sums: items.get("sums"),
+            cache: items.get("cache"),
+            outbox: items.get("outbox").map(|given: Vec<Item>| {
+                let mut values = Items::new(given, ON_OUTBOX, errors);
+                ["before", "after"].map(|value| values.get::<Span>(value).is_some())
             }),
-            expires: items.field("expires", errors),
-            purge_index: items.flag("purge_index", errors),
-            migrate_from: items.path("migrate_from", errors),
-            allow_append_only: items.flag("allow_append_only", errors),
-            allow_single_partition: items.flag("allow_single_partition", errors),
-            bucket: items.names("bucket", errors),
+            expires: items.get("expires"),
+            purge_index: items.get("purge_index"),
+            migrate_from: items.get("migrate_from"),
+            allow_append_only: items.get("allow_append_only"),
+            allow_single_partition: items.get("allow_single_partition"),
+            bucket: items.get("bucket"),
             rows,
             uniques: Vec::new(),
             components,
@@ -186,7 +198,7 @@ impl<'a> Entity<'a> {
     }
 
     /// The field that the user names, or `None` after an error.
-    pub fn known_field(&self, name: &Ident, errors: &mut Errors) -> Option<&Field<'a>> {
+    pub fn known_field(&self, name: &Ident, errors: &Errors) -> Option<&Field<'a>> {
         let text = name.unraw().to_string();
         let field = self.field(&text);
         if field.is_none() {
@@ -197,7 +209,7 @@ impl<'a> Entity<'a> {
     }
 
     /// Whether it has the fields and components of a `unique(..)`.
-    fn knows(&self, unique: &Unique, errors: &mut Errors) -> bool {
+    fn knows(&self, unique: &Unique, errors: &Errors) -> bool {
         let names = self.names();
         let known = |own: &&Ident| names.iter().any(|name| own.unraw() == name);
         let unknown: Vec<_> = unique.components.iter().filter(|own| !known(own)).collect();
@@ -219,7 +231,7 @@ impl<'a> Entity<'a> {
 pub fn named_fields<'a>(
     input: &'a DeriveInput,
     what: &str,
-    errors: &mut Errors,
+    errors: &Errors,
 ) -> Option<&'a Punctuated<syn::Field, Token![,]>> {
     if let Data::Struct(data) = &input.data
         && let Fields::Named(fields) = &data.fields
@@ -231,8 +243,8 @@ pub fn named_fields<'a>(
     None
 }
 
-fn escape(items: &mut Items, errors: &mut Errors) -> bool {
-    let Some(path) = items.path("escape", errors) else { return false };
+fn escape(items: &mut Items<'_>, errors: &Errors) -> bool {
+    let Some(path) = items.get::<Path>("escape") else { return false };
     if !path.is_ident("encode") && !path.is_ident("reject") {
         mistake!(errors, path => "`escape` must be `reject` or `encode`",
             help: "write `escape = encode` to store every text, or remove it to refuse text that keys cannot hold");
@@ -240,8 +252,8 @@ fn escape(items: &mut Items, errors: &mut Errors) -> bool {
     path.is_ident("encode")
 }
 
-pub fn rename_all(items: &mut Items, errors: &mut Errors) -> Case {
-    let Some(name) = items.text("rename_all", errors) else { return pascal };
+pub fn rename_all(items: &mut Items<'_>, errors: &Errors) -> Case {
+    let Some(name) = items.get::<LitStr>("rename_all") else { return pascal };
     let value = name.value();
     if let Some((_, case)) = CASES.iter().find(|(case, _)| *case == value) {
         return *case;
@@ -256,7 +268,7 @@ impl<'a> Field<'a> {
     pub fn parse_all(
         fields: impl Iterator<Item = &'a syn::Field>,
         given: (Attribute, Case),
-        errors: &mut Errors,
+        errors: &Errors,
     ) -> Vec<Self> {
         fields.filter_map(|field| Self::parse(field, given, errors)).collect()
     }
@@ -264,22 +276,14 @@ impl<'a> Field<'a> {
     fn parse(
         field: &'a syn::Field,
         (attribute, case): (Attribute, Case),
-        errors: &mut Errors,
+        errors: &Errors,
     ) -> Option<Self> {
         let ident = field.ident.as_ref()?;
         let name = ident.unraw().to_string();
         let mut items = Items::of(&field.attrs, attribute, errors);
-        let roles = [
-            ("json", Role::Json),
-            ("series", Role::Series),
-            ("flatten", Role::Flatten),
-            ("skip", Role::Skip),
-            ("etag", Role::ETag),
-            ("timestamp", Role::Timestamp),
-        ];
-        let slots = items.range("slots", errors);
-        let given = roles.iter().filter_map(|(flag, role)| {
-            let at = items.flag(flag, errors)?;
+        let slots: Option<Range<LitInt>> = items.get("slots");
+        let given = ROLES.iter().filter_map(|(flag, role)| {
+            let at = items.get(flag)?;
             Some((Ident::new(flag, at), *role))
         });
         let given: Vec<_> = given.collect();
@@ -288,20 +292,19 @@ impl<'a> Field<'a> {
             mistake!(errors, flag => "field `{name}` cannot be both `{first}` and `{flag}`", help: "keep one of them");
         }
         let alone = if slots.is_some() { Role::Series } else { Role::Property };
-        let role = match (
-            given.first().map_or(alone, |(_, role)| *role),
-            items.flag("chunked", errors),
-        ) {
-            (Role::Property, Some(_)) => Role::Chunked,
-            (Role::Json, Some(_)) => Role::ChunkedJson,
-            (role, Some(at)) => {
-                let flag = Ident::new("chunked", at);
-                mistake!(errors, flag => "`chunked` splits one value, but `{name}` is not stored as one", help: "remove `chunked`");
-                role
-            }
-            (role, None) => role,
-        };
-        let rename = items.text("rename", errors);
+        let mut role = given.first().map_or(alone, |(_, role)| *role);
+        if let Some(at) = items.get("chunked") {
+            role = match role {
+                Role::Property => Role::Chunked,
+                Role::Json => Role::ChunkedJson,
+                other => {
+                    let flag = Ident::new("chunked", at);
+                    mistake!(errors, flag => "`chunked` splits one value, but `{name}` is not stored as one", help: "remove `chunked`");
+                    other
+                }
+            };
+        }
+        let rename: Option<LitStr> = items.get("rename");
         let property_at =
             rename.as_ref().map_or(ident.to_token_stream(), ToTokens::to_token_stream);
         Some(Self {
@@ -311,12 +314,12 @@ impl<'a> Field<'a> {
             role,
             property: rename.map_or_else(|| case(&name), |name| name.value()),
             property_at,
-            aliases: items.texts("alias", errors),
-            default: items.flag_or_path("default", errors),
-            key_only: items.flag("key_only", errors),
-            max_len: items.number("max_len", errors),
-            max: items.number("max", errors),
-            overflow: items.flag("overflow", errors),
+            aliases: items.all("alias"),
+            default: items.get("default"),
+            key_only: items.get("key_only"),
+            max_len: items.get("max_len"),
+            max: items.get("max"),
+            overflow: items.get("overflow"),
             slots,
             name,
         })

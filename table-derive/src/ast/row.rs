@@ -39,7 +39,7 @@ pub fn rows(
     input: &DeriveInput,
     short: Option<LitStr>,
     complete: bool,
-    errors: &mut Errors,
+    errors: &Errors,
 ) -> Vec<Row> {
     let attrs: Vec<_> = input.attrs.iter().filter(|attr| attr.path().is_ident("row")).collect();
     if short.is_none() && attrs.is_empty() && complete {
@@ -61,18 +61,16 @@ pub fn rows(
 
 impl Row {
     pub fn full(name: Ident, template: Template) -> Self {
-        let (when, canonical, each, eventual) = (None, None, None, None);
-        let (allow_duplicate, allow_key_conflict) = (None, None);
         Self {
             name,
             template,
             copy: Copy::Full,
-            when,
-            canonical,
-            each,
-            eventual,
-            allow_duplicate,
-            allow_key_conflict,
+            when: None,
+            canonical: None,
+            each: None,
+            eventual: None,
+            allow_duplicate: None,
+            allow_key_conflict: None,
         }
     }
 
@@ -81,45 +79,42 @@ impl Row {
         Self::full(Ident::new("row", Span::call_site()), Template::missing())
     }
 
-    fn parse(name: Ident, given: Vec<Item>, errors: &mut Errors) -> Self {
+    fn parse(name: Ident, given: Vec<Item>, errors: &Errors) -> Self {
         let mut items = Items::new(given, ON_ROW, errors);
-        let include = items.names("include", errors);
-        let exclude = items.names("exclude", errors);
+        let include: Option<Vec<_>> = items.get("include");
+        let exclude: Option<Vec<_>> = items.get("exclude");
         if include.is_some() && exclude.is_some() {
             mistake!(errors, name => "row `{name}` has both `include` and `exclude`",
                 help: "keep the shorter of the two");
         }
         let copy = include.map(Copy::Include).or(exclude.map(Copy::Exclude)).unwrap_or(Copy::Full);
-        let when = items.path("when", errors);
-        let canonical = items.flag("canonical", errors);
-        let each = items.each(errors);
-        let eventual = Eventual::parse(&name, &mut items, errors);
-        let allow_duplicate = items.flag("allow_duplicate", errors);
-        let allow_key_conflict = items.flag("allow_key_conflict", errors);
-        let template = if let Some(key) = items.text("key", errors) {
+        let mut row = Self {
+            copy,
+            when: items.get("when"),
+            canonical: items.get("canonical"),
+            each: items.get("each"),
+            eventual: Eventual::parse(&name, &mut items, errors),
+            allow_duplicate: items.get("allow_duplicate"),
+            allow_key_conflict: items.get("allow_key_conflict"),
+            ..Self::full(name, Template::missing())
+        };
+        let name = &row.name;
+        row.template = if let Some(key) = items.get("key") {
             Template::parse_or_guess(key, errors)
         } else {
             mistake!(errors, name => "row `{name}` has no key template",
                 help: "write `#[row({name}, key = \"..\")]`");
             Template::guess(LitStr::new("", name.span()))
         };
-        Self {
-            copy,
-            when,
-            canonical,
-            each,
-            eventual,
-            allow_duplicate,
-            allow_key_conflict,
-            ..Self::full(name, template)
-        }
+        row
     }
 }
 
 impl Eventual {
-    fn parse(row: &Ident, items: &mut Items, errors: &mut Errors) -> Option<Self> {
-        let eventual = items.flag("eventual", errors);
-        let (table, partition) = (items.text("table", errors), items.text("partition", errors));
+    fn parse(row: &Ident, items: &mut Items<'_>, errors: &Errors) -> Option<Self> {
+        let eventual: Option<Span> = items.get("eventual");
+        let (table, partition): (Option<LitStr>, Option<LitStr>) =
+            (items.get("table"), items.get("partition"));
         match (eventual, partition.as_ref().or(table.as_ref())) {
             (None, Some(at)) => {
                 mistake!(errors, at => "row `{row}` is in another partition or table, so no transaction can write it together with the entity",

@@ -23,7 +23,7 @@ pub struct Unique {
 }
 
 impl Unique {
-    pub fn parse(at: Ident, list: Vec<Item>, errors: &mut Errors) -> Option<Self> {
+    pub fn parse(at: Ident, list: Vec<Item>, errors: &Errors) -> Option<Self> {
         let is_name = |item: &Item| matches!(item.value, Value::None) && item.name != "across";
         let (named, options): (Vec<_>, Vec<_>) = list.into_iter().partition(is_name);
         let components: Vec<Ident> = named.into_iter().map(|item| item.name).collect();
@@ -34,8 +34,8 @@ impl Unique {
         let names: Vec<_> = components.iter().map(|name| name.unraw().to_string()).collect();
         let name = names.join("_");
         let mut items = Items::new(options, ON_UNIQUE, errors);
-        let (across, table) = (items.flag("across", errors), items.text("table", errors));
-        let key = items.text("key", errors);
+        let (across, table): (_, Option<LitStr>) = (items.get("across"), items.get("table"));
+        let key: Option<LitStr> = items.get("key");
         if let (Some(key), Some(_)) = (&key, across) {
             mistake!(errors, key => "the guard row of `unique({name}, across)` has a key of its own",
                 help: "remove `key`: values that are unique over all partitions are not guarded in the entity's partition");

@@ -9,7 +9,7 @@ use crate::tokens::*;
 const LENGTHS: [(&str, usize); 4] = [("hour", 10), ("day", 8), ("month", 6), ("year", 4)];
 
 /// One period has to contain all that a promise is about.
-pub fn shape(entity: &Entity<'_>, errors: &mut Errors) {
+pub fn shape(entity: &Entity<'_>, errors: &Errors) {
     let Some(names) = &entity.bucket else { return };
     let [length, field] = &names[..] else {
         let at = names.first().unwrap_or(&entity.input.ident);
@@ -29,7 +29,7 @@ pub fn shape(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// The digits of a period follow the name. No other type may have a name that reads as both.
-fn table(entity: &Entity<'_>, digits: usize, errors: &mut Errors) {
+fn table(entity: &Entity<'_>, digits: usize, errors: &Errors) {
     let Some(table) = &entity.table else { return };
     let (name, most) = (table.value(), 63 - digits);
     if name.ends_with(|c: char| c.is_ascii_digit()) {
@@ -42,7 +42,7 @@ fn table(entity: &Entity<'_>, digits: usize, errors: &mut Errors) {
 }
 
 /// The stored time says which table the entity is in.
-fn time(entity: &Entity<'_>, field: &Ident, errors: &mut Errors) {
+fn time(entity: &Entity<'_>, field: &Ident, errors: &Errors) {
     let Some(Field { name, role, .. }) = entity.known_field(field, errors) else { return };
     if *role != Role::Property {
         mistake!(errors, field => "field `{name}` is not stored as an instant, so it does not say which table the entity is in",
@@ -51,7 +51,7 @@ fn time(entity: &Entity<'_>, field: &Ident, errors: &mut Errors) {
 }
 
 /// Entities of two periods may have the same keys.
-fn eventual(entity: &Entity<'_>, errors: &mut Errors) {
+fn eventual(entity: &Entity<'_>, errors: &Errors) {
     for row in &entity.rows {
         let Some(table) = row.eventual.as_ref().and_then(|place| place.table.as_ref()) else {
             continue;

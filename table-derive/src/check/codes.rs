@@ -3,7 +3,7 @@
 use crate::errors::{Errors, mistake};
 use crate::variants::Code;
 
-pub fn codes(codes: &[Code<'_>], errors: &mut Errors) {
+pub fn codes(codes: &[Code<'_>], errors: &Errors) {
     for (at, code) in codes.iter().enumerate() {
         if allowed_in_keys(code, errors) {
             unambiguous(code, &codes[..at], errors);
@@ -12,7 +12,7 @@ pub fn codes(codes: &[Code<'_>], errors: &mut Errors) {
 }
 
 /// Keys hold a code as it is, without an escape.
-fn allowed_in_keys(code: &Code<'_>, errors: &mut Errors) -> bool {
+fn allowed_in_keys(code: &Code<'_>, errors: &Errors) -> bool {
     let forbidden = |c: &char| matches!(c, '/' | '\\' | '#' | '?' | '~') || c.is_control();
     let found = code.code.chars().find(forbidden);
     if code.code.is_empty() {
@@ -26,7 +26,7 @@ fn allowed_in_keys(code: &Code<'_>, errors: &mut Errors) -> bool {
 }
 
 /// A key is read back to the one variant that it was written from.
-fn unambiguous(code: &Code<'_>, earlier: &[Code<'_>], errors: &mut Errors) {
+fn unambiguous(code: &Code<'_>, earlier: &[Code<'_>], errors: &Errors) {
     let Code { variant, code, at } = code;
     let earlier = || earlier.iter().filter(|other| !other.code.is_empty());
     if let Some(Code { variant: other, .. }) = earlier().find(|other| other.code == *code) {

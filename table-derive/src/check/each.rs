@@ -4,11 +4,11 @@ use crate::ast::{Entity, Field};
 use crate::attr::Each;
 use crate::errors::{Errors, mistake};
 use crate::kind;
-use crate::model::{Model, Source};
+use crate::model::{KeyedRow, Model, Source};
 use crate::tokens::*;
 
 /// Only a collection has elements.
-pub fn fields(entity: &Entity<'_>, errors: &mut Errors) {
+pub fn fields(entity: &Entity<'_>, errors: &Errors) {
     for Each { field: own, .. } in entity.elements() {
         let Some(Field { name, ty, .. }) = entity.known_field(own, errors) else { continue };
         match kind::element(ty) {
@@ -26,7 +26,7 @@ pub fn fields(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// A placeholder means one thing.
-pub fn names(entity: &Entity<'_>, errors: &mut Errors) {
+pub fn names(entity: &Entity<'_>, errors: &Errors) {
     let names = entity.names();
     for Each { name, field } in entity.elements() {
         if names.contains(&name.unraw().to_string()) {
@@ -37,11 +37,11 @@ pub fn names(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// The rows of two elements have two keys.
-pub fn used(model: &Model<'_>, errors: &mut Errors) {
-    for (at, (row, key)) in model.rows().enumerate() {
+pub fn used(model: &Model<'_>, errors: &Errors) {
+    for keyed @ KeyedRow { row, key, .. } in &model.rows {
         let Some(Each { name, field }) = &row.each else { continue };
         let known = model.entity.field(&field.unraw().to_string());
-        let mut parts = key.parts.iter().chain(&model.partition_of(at).parts);
+        let mut parts = model.keys_of(keyed).into_iter().flat_map(|key| &key.parts);
         let is_used = parts.any(|part| matches!(part.source, Source::Element(..)));
         let is_checked =
             key.template.broken || known.is_none_or(|own| kind::element(own.ty).is_none());

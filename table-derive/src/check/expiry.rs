@@ -6,7 +6,7 @@ use crate::symbol::EXPIRY_ROW;
 use crate::tokens::*;
 
 /// What finds expired entities needs entities that expire.
-pub fn index(entity: &Entity<'_>, errors: &mut Errors) {
+pub fn index(entity: &Entity<'_>, errors: &Errors) {
     if let (None, Some(at)) = (&entity.expires, entity.purge_index) {
         mistake!(errors, Ident::new(EXPIRY_ROW, at) => "`purge_index` finds expired entities, but this entity never expires",
             help: "add `expires = field`");
@@ -14,7 +14,7 @@ pub fn index(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// Readers decide by the stored instant.
-pub fn property(entity: &Entity<'_>, errors: &mut Errors) {
+pub fn property(entity: &Entity<'_>, errors: &Errors) {
     let Some(expires) = &entity.expires else { return };
     let Some(field) = entity.known_field(expires, errors) else { return };
     let name = &field.name;
@@ -25,7 +25,7 @@ pub fn property(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// A reader of any row leaves out what has expired.
-pub fn copies(entity: &Entity<'_>, errors: &mut Errors) {
+pub fn copies(entity: &Entity<'_>, errors: &Errors) {
     let Some(expires) = &entity.expires else { return };
     for row in &entity.rows {
         if matches!(&row.copy, Copy::Exclude(names) if names.contains(expires)) {

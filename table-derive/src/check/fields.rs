@@ -16,40 +16,37 @@ const MAX_CHUNKS: usize = 17;
 const MAX_SLOTS: usize = MAX_PROPERTIES / 2;
 
 /// The rules for the fields of an entity or a group, whose rows have that many other properties.
-pub fn fields(fields: &[Field<'_>], others: usize, errors: &mut Errors) {
+pub fn fields(fields: &[Field<'_>], others: usize, errors: &Errors) {
     for field in fields {
         key_only_role(field, errors);
         of_one_property(field, errors);
         owned(field, errors);
         role_type(field, errors);
-        max_len_of_text(field, errors);
-        max_of_integer(field, errors);
-        one_limit(field, errors);
+        limits(field, errors);
     }
     let mut taken = BTreeMap::new();
-    for field in fields.iter().filter(|field| field.is_stored()) {
+    // The properties of a flattened group have their own names.
+    let named = |field: &&Field<'_>| field.is_stored() && field.role != Role::Flatten;
+    for field in fields.iter().filter(named) {
         property_name(field, errors);
-        system_property(field, errors);
         distinct_properties(field, &mut taken, errors);
     }
     for field in fields {
-        alias_name(field, errors);
         distinct_aliases(field, &mut taken, errors);
     }
     property_count(fields, others, errors);
 }
 
 /// The rules for the fields of a group of properties.
-pub fn properties(group: &[Field<'_>], errors: &mut Errors) {
+pub fn properties(group: &[Field<'_>], errors: &Errors) {
     fields(group, 0, errors);
     for field in group {
-        no_row_field(field, errors);
-        no_alias(field, errors);
+        of_an_entity(field, errors);
     }
 }
 
 /// The rules for the fields of a projection.
-pub fn projection(fields: &[Field<'_>], errors: &mut Errors) {
+pub fn projection(fields: &[Field<'_>], errors: &Errors) {
     for field in fields {
         owned(field, errors);
         role_type(field, errors);
@@ -58,7 +55,7 @@ pub fn projection(fields: &[Field<'_>], errors: &mut Errors) {
 }
 
 /// The lifetime of a projection that borrows: that of the page.
-pub fn borrowed<'a>(input: &'a DeriveInput, errors: &mut Errors) -> Option<&'a syn::Lifetime> {
+pub fn borrowed<'a>(input: &'a DeriveInput, errors: &Errors) -> Option<&'a syn::Lifetime> {
     let mut params = input.generics.params.iter();
     match (params.next(), params.next()) {
         (Some(syn::GenericParam::Lifetime(page)), None) => Some(&page.lifetime),
@@ -72,7 +69,7 @@ pub fn borrowed<'a>(input: &'a DeriveInput, errors: &mut Errors) -> Option<&'a s
 }
 
 /// A `key_only` field has no property that another attribute could describe.
-fn key_only_role(Field { ident, name, key_only, role, .. }: &Field<'_>, errors: &mut Errors) {
+fn key_only_role(Field { ident, name, key_only, role, .. }: &Field<'_>, errors: &Errors) {
     if key_only.is_some() && *role != Role::Property {
         mistake!(errors, ident => "field `{name}` is `key_only`, so no property stores it",
             help: "keep one of the two attributes");
@@ -80,7 +77,7 @@ fn key_only_role(Field { ident, name, key_only, role, .. }: &Field<'_>, errors: 
 }
 
 /// A default replaces one property that a row lacks, and a former name is that of one property.
-fn of_one_property(field: &Field<'_>, errors: &mut Errors) {
+fn of_one_property(field: &Field<'_>, errors: &Errors) {
     let Field { ident, name, default, aliases, .. } = field;
     let default = default.iter().map(|_| ("a", "default", ident.to_token_stream()));
     let alias = aliases.first().map(|alias| ("an", "alias", alias.to_token_stream()));
@@ -91,7 +88,7 @@ fn of_one_property(field: &Field<'_>, errors: &mut Errors) {
 }
 
 /// Entities are read from a response that is gone when the app gets them.
-fn owned(field: &Field<'_>, errors: &mut Errors) {
+fn owned(field: &Field<'_>, errors: &Errors) {
     let Field { name, ty, .. } = field;
     if let Some((lifetime, borrowed)) = kind::reference(field.value_type())
         && (field.is_stored() || field.key_only.is_some())
@@ -106,7 +103,7 @@ fn owned(field: &Field<'_>, errors: &mut Errors) {
 }
 
 /// A field's type can hold what its attribute stores in it.
-fn role_type(field: &Field<'_>, errors: &mut Errors) {
+fn role_type(field: &Field<'_>, errors: &Errors) {
     let Field { name, ty, .. } = field;
     let value = kind(field.value_type());
     let one_value = value.is_sure() && value != Kind::Bytes;
@@ -144,7 +141,13 @@ fn role_type(field: &Field<'_>, errors: &mut Errors) {
             mistake!(errors, ty => "field `{name}` cannot hold the entity's ETag",
                 help: "use `Option<ETag>`");
         }
-        Role::Timestamp if !holds_timestamp(ty) => {
+        // The type checker decides about other names.
+        Role::Timestamp
+            if !matches!(
+                (kind::option(ty), value),
+                (_, Kind::Other) | (Some(_), Kind::Instant)
+            ) =>
+        {
             mistake!(errors, ty => "field `{name}` cannot hold the row's timestamp",
                 help: "use `Option<DateTime>`, or an `Option` of another instant");
         }
@@ -156,80 +159,61 @@ fn role_type(field: &Field<'_>, errors: &mut Errors) {
     }
 }
 
-/// Whether the type may be an `Option` of an instant. The type checker decides about other names.
-fn holds_timestamp(ty: &Type) -> bool {
-    match kind::option(ty) {
-        Some(ty) => matches!(kind(ty), Kind::Instant | Kind::Other),
-        None => kind(ty) == Kind::Other,
-    }
-}
-
-/// A limit that the field's type cannot enforce would have no effect.
-fn max_len_of_text(field: &Field<'_>, errors: &mut Errors) {
-    let Some((_, literal)) = &field.max_len else { return };
-    let (name, value) = (&field.name, kind(field.value_type()));
-    if field.role != Role::Property || value.is_sure() && value != Kind::Text {
+/// A limit that the field's type cannot enforce would limit nothing, and no type is both text and a number.
+fn limits(field: &Field<'_>, errors: &Errors) {
+    let (Field { name, max_len, max, role, .. }, value) = (field, kind(field.value_type()));
+    let can_be = |fits: bool| *role == Role::Property && (fits || !value.is_sure());
+    if let Some((_, literal)) = max_len
+        && !can_be(value == Kind::Text)
+    {
         let is = if field.is_numbered() { "is in several properties" } else { "is not text" };
         mistake!(errors, literal => "`max_len` limits the UTF-16 units of text, but `{name}` {is}",
             help: "remove it; `max = N` limits a number");
     }
-}
-
-/// A limit that the field's type cannot enforce would limit nothing.
-fn max_of_integer(field: &Field<'_>, errors: &mut Errors) {
-    let Some((_, literal)) = &field.max else { return };
-    let (name, value) = (&field.name, kind(field.value_type()));
-    let integer = matches!(value, Kind::Unsigned(_) | Kind::Signed(_));
-    if field.role != Role::Property || value.is_sure() && !integer {
+    if let Some((_, literal)) = max
+        && !can_be(matches!(value, Kind::Unsigned(_) | Kind::Signed(_)))
+    {
         mistake!(errors, literal => "`max` limits an integer, but `{name}` is not an integer",
             help: "remove it; `max_len = N` limits text");
     }
-}
-
-/// No type is both text and a number.
-fn one_limit(field: &Field<'_>, errors: &mut Errors) {
-    let name = &field.name;
-    if let (Some(_), Some((_, literal))) = (&field.max_len, &field.max) {
+    if let (Some(_), Some((_, literal))) = (max_len, max) {
         mistake!(errors, literal => "field `{name}` has both `max` and `max_len`",
             help: "keep `max` for a number, or `max_len` for text");
     }
 }
 
-/// Keys and versions belong to a row, not to a group of properties.
-fn no_row_field(Field { ident, name, role, key_only, .. }: &Field<'_>, errors: &mut Errors) {
+/// Keys and versions belong to a row, not to a group of properties. Only an entity knows the former names of its
+/// properties.
+fn of_an_entity(Field { ident, name, role, key_only, aliases, .. }: &Field<'_>, errors: &Errors) {
     if key_only.is_some() || matches!(role, Role::ETag | Role::Timestamp) {
         mistake!(errors, ident => "field `{name}` belongs to a row, not to a group of properties",
             help: "move it to the entity");
     }
-}
-
-/// Only an entity knows the former names of its properties.
-fn no_alias(Field { name, aliases, .. }: &Field<'_>, errors: &mut Errors) {
     if let Some(alias) = aliases.first() {
         mistake!(errors, alias => "field `{name}` belongs to a group of properties, which have no `alias`",
             help: "move it to the entity, or keep its stored name: `#[table(rename = \"..\")]`");
     }
 }
 
-/// The service stores no property of another name.
-fn property_name(Field { property, property_at, role, .. }: &Field<'_>, errors: &mut Errors) {
-    let valid = is_name(property) && property.encode_utf16().count() <= 255;
-    if *role != Role::Flatten && !valid {
-        mistake!(errors, property_at => "`{property}` is not a valid property name",
-            help: "use at most 255 letters, digits and `_`, and do not start with a digit");
+/// Who writes the properties of that name, if not the app: the service, or table-orm to say whose a row is.
+fn other_writer(property: &str) -> Option<&'static str> {
+    match property {
+        name if SYSTEM_PROPERTIES.contains(&name) => Some("the service writes itself"),
+        name if RESERVED_PROPERTIES.contains(&name) => Some("table-orm marks rows with"),
+        _ => None,
     }
 }
 
-/// The service writes some itself, and others say whose row it is.
-fn system_property(Field { property, property_at, role, .. }: &Field<'_>, errors: &mut Errors) {
-    let writer = match property.as_str() {
-        _ if *role == Role::Flatten => return,
-        name if SYSTEM_PROPERTIES.contains(&name) => "the service writes itself",
-        name if RESERVED_PROPERTIES.contains(&name) => "table-orm marks rows with",
-        _ => return,
-    };
-    mistake!(errors, property_at => "`{property}` is a property that {writer}",
-        help: "store the field under another name: `#[table(rename = \"..\")]`");
+/// The service stores no property of another name, and some are not the app's.
+fn property_name(Field { property, property_at, .. }: &Field<'_>, errors: &Errors) {
+    if !is_name(property) || property.encode_utf16().count() > 255 {
+        mistake!(errors, property_at => "`{property}` is not a valid property name",
+            help: "use at most 255 letters, digits and `_`, and do not start with a digit");
+    }
+    if let Some(writer) = other_writer(property) {
+        mistake!(errors, property_at => "`{property}` is a property that {writer}",
+            help: "store the field under another name: `#[table(rename = \"..\")]`");
+    }
 }
 
 /// The names of a field's properties. A series is numbered as the runtime does; a `Vec` takes three
@@ -241,7 +225,6 @@ fn stored_names(field: &Field<'_>) -> Vec<String> {
         _ => (0..slots.min(1000)).map(|at| format!("{property}{at:03}")).collect(),
     };
     match (field.role, kind::array(field.ty)) {
-        (Role::Flatten, _) => Vec::new(),
         (Role::Series, slots) => numbered(slots.unwrap_or(MAX_PROPERTIES)),
         (Role::Chunked | Role::ChunkedJson, _) => {
             [numbered(MAX_CHUNKS), vec![property.clone()]].concat()
@@ -254,7 +237,7 @@ fn stored_names(field: &Field<'_>) -> Vec<String> {
 fn distinct_properties<'f>(
     field: &'f Field<'_>,
     taken: &mut BTreeMap<String, &'f str>,
-    errors: &mut Errors,
+    errors: &Errors,
 ) {
     let Field { name, property_at, .. } = field;
     for property in stored_names(field) {
@@ -267,27 +250,18 @@ fn distinct_properties<'f>(
     }
 }
 
-/// No row has a property of another name, or a field in the properties that are not the app's.
-fn alias_name(Field { name, aliases, .. }: &Field<'_>, errors: &mut Errors) {
+/// Each name in a stored row is that of one field, and no row has a field in the properties that are not the app's.
+fn distinct_aliases<'f>(
+    Field { name, aliases, .. }: &'f Field<'_>,
+    taken: &mut BTreeMap<String, &'f str>,
+    errors: &Errors,
+) {
     for alias in aliases {
         let former = alias.value();
-        let system = SYSTEM_PROPERTIES.contains(&&*former);
-        if system || RESERVED_PROPERTIES.contains(&&*former) || !is_name(&former) {
+        if other_writer(&former).is_some() || !is_name(&former) {
             mistake!(errors, alias => "no row stores field `{name}` as `{former}`",
                 help: "write the name of the property in the stored rows");
         }
-    }
-}
-
-/// Each name in a stored row is that of one field.
-fn distinct_aliases<'f>(
-    field: &'f Field<'_>,
-    taken: &mut BTreeMap<String, &'f str>,
-    errors: &mut Errors,
-) {
-    let name = &field.name;
-    for alias in &field.aliases {
-        let former = alias.value();
         if let Some(other) = taken.get(&former) {
             mistake!(errors, alias => "alias `{former}` of field `{name}` is already a name of field `{other}`",
                 help: "remove it: each name in a stored row is that of one field");
@@ -299,19 +273,13 @@ fn distinct_aliases<'f>(
 
 /// The service stores no row with more properties. A `Vec` may have no slots, and a chunked value few
 /// chunks, so they count as 0.
-fn property_count(fields: &[Field<'_>], others: usize, errors: &mut Errors) {
-    let is_vec = |field: &Field<'_>| {
-        field.is_numbered() && (field.role != Role::Series || kind::array(field.ty).is_none())
+fn property_count(fields: &[Field<'_>], others: usize, errors: &Errors) {
+    let of_field = |field: &Field<'_>| match field.role {
+        Role::Series => kind::array(field.ty).unwrap_or(0),
+        _ => usize::from(field.is_column()),
     };
-    let stored = fields.iter().filter(|field| field.is_stored() && !is_vec(field));
-    let of_field = |field: &Field<'_>| match kind::array(field.ty) {
-        Some(slots) if field.role == Role::Series => slots,
-        _ => stored_names(field).len(),
-    };
-    let count = stored.map(of_field).fold(others, usize::saturating_add);
-    let series = fields.iter().find(|field| {
-        field.role == Role::Series && kind::array(field.ty).is_some_and(|slots| slots > MAX_SLOTS)
-    });
+    let count = fields.iter().map(of_field).fold(others, usize::saturating_add);
+    let series = fields.iter().find(|field| of_field(field) > MAX_SLOTS);
     let help = match series {
         Some(_) => {
             "split the series into rows: use a shorter array, and put the part's number into the \

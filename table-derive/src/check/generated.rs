@@ -8,7 +8,7 @@ use crate::tokens::*;
 use std::collections::BTreeMap;
 
 /// Two generated types of one name would not compile, without a hint at the row.
-pub fn types(model: &Model<'_>, errors: &mut Errors) {
+pub fn types(model: &Model<'_>, errors: &Errors) {
     let entity = model.entity;
     let mut taken = vec![
         names::partition(entity.input),
@@ -32,7 +32,7 @@ pub fn types(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// A patch's setters are methods of one type. That of a slot ends in `_at`.
-pub fn setters(model: &Model<'_>, errors: &mut Errors) {
+pub fn setters(model: &Model<'_>, errors: &Errors) {
     let mut taken: BTreeMap<Ident, &Field<'_>> = BTreeMap::new();
     for field in model.settable() {
         let method = names::setter(field);

@@ -10,7 +10,7 @@ use crate::tokens::*;
 const MAX_KEY_UNITS: usize = 512;
 
 /// A placeholder means one thing.
-pub fn component_names(entity: &Entity<'_>, errors: &mut Errors) {
+pub fn component_names(entity: &Entity<'_>, errors: &Errors) {
     for component in &entity.components {
         let name = component.name.unraw().to_string();
         if entity.field(&name).is_some() {
@@ -21,7 +21,7 @@ pub fn component_names(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// A component encodes a field of the entity.
-pub fn component_fields(entity: &Entity<'_>, errors: &mut Errors) {
+pub fn component_fields(entity: &Entity<'_>, errors: &Errors) {
     for field in entity.components.iter().filter_map(|component| component.field()) {
         if entity.each(&field.unraw().to_string()).is_none() {
             entity.known_field(field, errors);
@@ -30,7 +30,7 @@ pub fn component_fields(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// A template without its braces is one key for all entities.
-pub fn braces(model: &Model<'_>, key: &Key<'_>, errors: &mut Errors) {
+pub fn braces(model: &Model<'_>, key: &Key<'_>, errors: &Errors) {
     let name = &key.template.text;
     if model.lacks_braces(key) {
         mistake!(errors, key.template.literal => "`{name}` is text here, so the keys of all entities have it in place of a value",
@@ -39,7 +39,7 @@ pub fn braces(model: &Model<'_>, key: &Key<'_>, errors: &mut Errors) {
 }
 
 /// The service rejects a key with such a character.
-pub fn literals(key: &Key<'_>, errors: &mut Errors) {
+pub fn literals(key: &Key<'_>, errors: &Errors) {
     let forbidden = |c: &char| matches!(c, '/' | '\\' | '#' | '?') || c.is_control();
     if let Some(c) = key.template.literals().flat_map(str::chars).find(forbidden) {
         mistake!(errors, key.template.literal => "the service forbids {c:?} in keys",
@@ -48,7 +48,7 @@ pub fn literals(key: &Key<'_>, errors: &mut Errors) {
 }
 
 /// An escape is `~` and two of these digits. A search for the separator must not find one of them.
-pub fn escaped_separators(key: &Key<'_>, encode: bool, errors: &mut Errors) {
+pub fn escaped_separators(key: &Key<'_>, encode: bool, errors: &Errors) {
     // The `~` of an escape never follows another one.
     let clashes = |separator: &str| {
         separator.starts_with(|c| matches!(c, '~' | '0'..='9' | 'A'..='F'))
@@ -63,7 +63,7 @@ pub fn escaped_separators(key: &Key<'_>, encode: bool, errors: &mut Errors) {
 }
 
 /// A key is read back by its separators. Two values never write the same key.
-pub fn separators(key: &Key<'_>, errors: &mut Errors) {
+pub fn separators(key: &Key<'_>, errors: &Errors) {
     for pair in key.parts.windows(2) {
         let [left, right] = pair else { continue };
         if left.separator.is_empty()
@@ -78,7 +78,7 @@ pub fn separators(key: &Key<'_>, errors: &mut Errors) {
 
 /// The service rejects a longer key. Escaped text counts three units for each character; rare control
 /// characters take more, so this is no bound.
-pub fn length(key: &Key<'_>, encode: bool, errors: &mut Errors) {
+pub fn length(key: &Key<'_>, encode: bool, errors: &Errors) {
     let texts = key.parts.iter().filter(|part| encode && part.kind() == Kind::Text);
     let escaped = texts
         .filter_map(Part::max_len)
@@ -90,13 +90,8 @@ pub fn length(key: &Key<'_>, encode: bool, errors: &mut Errors) {
     }
 }
 
-/// The components of a key that encode a field's value.
-fn fields<'k, 'a>(key: &'k Key<'a>) -> impl Iterator<Item = (&'k Part<'a>, &'a Field<'a>)> {
-    key.parts.iter().filter_map(|part| Some((part, part.field()?)))
-}
-
 /// An entity is in exactly one partition.
-pub fn partition_values(model: &Model<'_>, errors: &mut Errors) {
+pub fn partition_values(model: &Model<'_>, errors: &Errors) {
     for field in model.partition.parts.iter().filter_map(Part::sparse) {
         let name = &field.name;
         mistake!(errors, field.ty => "field `{name}` may be `None`, but every entity needs a PartitionKey",
@@ -105,16 +100,15 @@ pub fn partition_values(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// A width holds every value that the field accepts.
-pub fn widths(model: &Model<'_>, errors: &mut Errors) {
-    for (key, part, field) in
-        model.keys().flat_map(|key| fields(key).map(move |(part, field)| (key, part, field)))
-    {
-        let (Encoder::Padded(digits) | Encoder::DescendingPadded(digits), Some((max, _))) =
-            (part.encoder, &field.max)
+pub fn widths(key: &Key<'_>, errors: &Errors) {
+    for part in &key.parts {
+        let max = part.field().and_then(|field| Some((&field.name, field.max.as_ref()?.0)));
+        let (Encoder::Padded(digits) | Encoder::DescendingPadded(digits), Some((field, max))) =
+            (part.encoder, max)
         else {
             continue;
         };
-        let (needed, name, field) = (digits_of(*max), &part.name, &field.name);
+        let (needed, name) = (digits_of(max), &part.name);
         if needed > digits {
             mistake!(errors, key.template.literal => "{digits} digits cannot hold `{field}`, whose `max` is {max}",
                 help: "write `{{{name}:0{needed}}}`");
@@ -124,40 +118,38 @@ pub fn widths(model: &Model<'_>, errors: &mut Errors) {
 
 /// Every component of a key is one stored value that its encoder writes. Each field and encoder is
 /// reported once.
-pub fn components(model: &Model<'_>, errors: &mut Errors) {
+pub fn components(model: &Model<'_>, errors: &Errors) {
     let mut seen = Vec::new();
     for part in model.parts() {
         let Some((field, ty)) = part.origin() else { continue };
         if !seen.contains(&(field.name.as_str(), part.encoder)) {
             seen.push((&field.name, part.encoder));
-            stored(field, errors);
-            if part.field().is_some() {
-                one_value(field, errors);
-            }
+            one_value(part, field, errors);
             encoded(part, (&field.name, ty), errors);
         }
     }
 }
 
-/// The entity is found again by the keys of what was read.
-fn stored(Field { ident, name, role, .. }: &Field<'_>, errors: &mut Errors) {
-    if matches!(role, Role::Skip | Role::ETag | Role::Timestamp) {
-        mistake!(errors, ident => "field `{name}` is part of a key, but its value is not stored",
-            help: "remove it from the templates, or store it");
-    }
-}
-
-/// A component is one value.
-fn one_value(field: &Field<'_>, errors: &mut Errors) {
-    let Field { ident, name, role, .. } = field;
-    if *role == Role::Flatten || field.is_numbered() {
-        mistake!(errors, ident => "field `{name}` is stored as several properties, so it cannot be part of a key",
-            help: "use a field of one value");
-    }
+/// A component is one value, and stored: the entity is found again by the keys of what was read.
+fn one_value(part: &Part<'_>, Field { ident, name, role, .. }: &Field<'_>, errors: &Errors) {
+    let (wrong, help) = match role {
+        Role::Skip | Role::ETag | Role::Timestamp => (
+            "is part of a key, but its value is not stored",
+            "remove it from the templates, or store it",
+        ),
+        Role::Property | Role::Json => return,
+        // Each element is one value.
+        _ if part.field().is_none() => return,
+        _ => (
+            "is stored as several properties, so it cannot be part of a key",
+            "use a field of one value",
+        ),
+    };
+    mistake!(errors, ident => "field `{name}` {wrong}", help = help);
 }
 
 /// The encoder writes values of this type, so that they sort where the encoder promises it.
-fn encoded(part: &Part<'_>, (name, ty): (&str, &Type), errors: &mut Errors) {
+fn encoded(part: &Part<'_>, (name, ty): (&str, &Type), errors: &Errors) {
     let own = &part.name;
     let plain = |name: &str| format!("write `{{{name}}}`");
     let (wrong, help) = match (part.encoder, part.kind()) {
@@ -192,7 +184,7 @@ fn encoded(part: &Part<'_>, (name, ty): (&str, &Type), errors: &mut Errors) {
 }
 
 /// A row is found again by the keys of the entity that was read, so reading changes no component.
-pub fn defaults(model: &Model<'_>, errors: &mut Errors) {
+pub fn defaults(model: &Model<'_>, errors: &Errors) {
     for Field { name, default, .. } in &model.entity.fields {
         let Some(Some(path)) = default else { continue };
         let sparse = |part: &Part<'_>| part.sparse().is_some_and(|own| own.name == *name);
@@ -204,18 +196,14 @@ pub fn defaults(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// A `key_only` field can be read back from every row.
-pub fn key_only(model: &Model<'_>, errors: &mut Errors) {
+pub fn key_only(model: &Model<'_>, errors: &Errors) {
     if model.keys().any(|key| key.template.broken) {
         return;
     }
     for field in &model.entity.fields {
         let Some(at) = field.key_only else { continue };
-        let mut rows = model.rows().enumerate();
-        let lacks = |index: usize, key: &Key<'_>| {
-            !key.recovers(field) && !model.partition_of(index).recovers(field)
-        };
-        if let Some((_, (row, _))) = rows.find(|(index, (_, key))| lacks(*index, key)) {
-            let (row, name) = (&row.name, &field.name);
+        if let Some(lacking) = model.rows.iter().find(|row| !model.recovers(row, field)) {
+            let (row, name) = (&lacking.row.name, &field.name);
             mistake!(errors, Ident::new("key_only", at) => "field `{name}` cannot be read back from the keys of row `{row}`",
                 help: "write it in every row's template or in `partition`, or remove `key_only`");
         }
@@ -223,7 +211,7 @@ pub fn key_only(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// A component without a use is a mistake in a template.
-pub fn unused(model: &Model<'_>, errors: &mut Errors) {
+pub fn unused(model: &Model<'_>, errors: &Errors) {
     for component in &model.entity.components {
         let name = component.name.unraw().to_string();
         if !model.keys().any(|key| key.template.slots.iter().any(|slot| slot.name == name)) {
@@ -234,7 +222,7 @@ pub fn unused(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// A component has one method, which takes its value once.
-pub fn repeated(model: &Model<'_>, errors: &mut Errors) {
+pub fn repeated(model: &Model<'_>, errors: &Errors) {
     for key in model.keys() {
         for (at, Part { name, .. }) in key.parts.iter().enumerate() {
             if key.parts[..at].iter().any(|other| other.name == *name) {

@@ -8,12 +8,12 @@ use crate::model::Model;
 use crate::tokens::*;
 
 /// No mark is left when the reason for it is gone. Other mistakes come first: they may be the reason.
-pub fn unneeded(model: &Model<'_>, errors: &mut Errors) {
+pub fn unneeded(model: &Model<'_>, errors: &Errors) {
     if !errors.is_empty() {
         return;
     }
     let entity = model.entity;
-    let mut unneeded = |at: Span, mark: &str| {
+    let unneeded = |at: Span, mark: &str| {
         mistake!(errors, Ident::new(mark, at) => "nothing here needs `{mark}`", help: "remove it");
     };
     // What only the types know, generated code asks.
@@ -29,7 +29,7 @@ pub fn unneeded(model: &Model<'_>, errors: &mut Errors) {
     }
     for row in &entity.rows {
         if let Some(at) = row.allow_duplicate
-            && !all_duplicates(entity).any(|(duplicate, _)| duplicate.name == row.name)
+            && !all_duplicates(entity).iter().any(|(duplicate, _)| duplicate.name == row.name)
         {
             unneeded(at, "allow_duplicate");
         }

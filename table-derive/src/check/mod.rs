@@ -21,7 +21,7 @@ use crate::errors::Errors;
 use crate::model::Model;
 
 /// Rules that need no template to be correct.
-pub fn entity(entity: &Entity<'_>, errors: &mut Errors) {
+pub fn entity(entity: &Entity<'_>, errors: &Errors) {
     let eventual = entity.rows.iter().filter_map(|row| row.eventual.as_ref()?.table.as_ref());
     let guards = entity.uniques.iter().filter_map(|unique| unique.table.as_ref());
     for table in entity.table.iter().chain(eventual).chain(guards) {
@@ -48,7 +48,7 @@ pub fn entity(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// Rules over the resolved templates.
-pub fn model(model: &Model<'_>, errors: &mut Errors) {
+pub fn model(model: &Model<'_>, errors: &Errors) {
     rows::one_canonical(model, errors);
     rows::canonical(model, errors);
     rows::starts(model, errors);
@@ -61,9 +61,9 @@ pub fn model(model: &Model<'_>, errors: &mut Errors) {
         keys::escaped_separators(key, model.entity.encode, errors);
         keys::separators(key, errors);
         keys::length(key, model.entity.encode, errors);
+        keys::widths(key, errors);
     }
     keys::partition_values(model, errors);
-    keys::widths(model, errors);
     keys::components(model, errors);
     keys::defaults(model, errors);
     table::append_only(model, errors);

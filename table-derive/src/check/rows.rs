@@ -2,14 +2,14 @@
 
 use crate::ast::{Copy, Entity, Eventual, Field, Row};
 use crate::errors::{Errors, mistake};
-use crate::model::{Key, Model, Part};
+use crate::model::{Key, KeyedRow, Model, Part};
 use crate::nearest::suggestion;
 use crate::symbol::{EXPIRY_ROW, GUARD_START, HELPER_STARTS};
 use crate::template::Template;
 use crate::tokens::*;
 
 /// A row's name is also the name of a method and of a type.
-pub fn names(entity: &Entity<'_>, errors: &mut Errors) {
+pub fn names(entity: &Entity<'_>, errors: &Errors) {
     for (at, Row { name, .. }) in entity.rows.iter().enumerate() {
         if entity.rows[..at].iter().any(|other| other.name == *name) {
             mistake!(errors, name => "two rows are called `{name}`", help: "rename one of them");
@@ -18,7 +18,7 @@ pub fn names(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// A second guard row of the same values has no further effect.
-pub fn uniques(entity: &Entity<'_>, errors: &mut Errors) {
+pub fn uniques(entity: &Entity<'_>, errors: &Errors) {
     for (at, unique) in entity.uniques.iter().enumerate() {
         let list = unique.list();
         if entity.uniques[..at].iter().any(|other| other.list() == list) {
@@ -28,7 +28,7 @@ pub fn uniques(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// A guard row's key holds exactly the values that it guards, else it would guard others.
-pub fn guard_keys(entity: &Entity<'_>, errors: &mut Errors) {
+pub fn guard_keys(entity: &Entity<'_>, errors: &Errors) {
     for unique in &entity.uniques {
         let slots = &unique.template.slots;
         let guarded = |name: &str| unique.components.iter().any(|own| own.unraw() == name);
@@ -45,7 +45,7 @@ pub fn guard_keys(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// `include` and `exclude` choose among the properties of a full row.
-pub fn copies(entity: &Entity<'_>, errors: &mut Errors) {
+pub fn copies(entity: &Entity<'_>, errors: &Errors) {
     let names = entity.rows.iter().flat_map(|row| match &row.copy {
         Copy::Include(names) | Copy::Exclude(names) => &names[..],
         Copy::Full => &[],
@@ -71,7 +71,7 @@ pub fn copies(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// One row's ETag is the version of the entity.
-pub fn one_canonical(model: &Model<'_>, errors: &mut Errors) {
+pub fn one_canonical(model: &Model<'_>, errors: &Errors) {
     let mut marked = model.entity.rows.iter().filter_map(|row| row.canonical);
     if let Some(second) = marked.nth(1) {
         mistake!(errors, Ident::new("canonical", second) => "two rows are `canonical`",
@@ -80,8 +80,8 @@ pub fn one_canonical(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// The canonical row is there for every entity, and the entity is read back from it.
-pub fn canonical(model: &Model<'_>, errors: &mut Errors) {
-    let Some((row, key)) = model.rows().nth(model.canonical) else { return };
+pub fn canonical(model: &Model<'_>, errors: &Errors) {
+    let Some(KeyedRow { row, key, .. }) = model.rows.get(model.canonical) else { return };
     let name = &row.name;
     let absent = key.parts.iter().find_map(Part::sparse);
     let why = match (row.is_full(), absent, &row.when, &row.each) {
@@ -108,7 +108,7 @@ pub fn canonical(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// Helper rows belong to no entity, so no entity's rows look like them.
-pub fn reserved(entity: &Entity<'_>, errors: &mut Errors) {
+pub fn reserved(entity: &Entity<'_>, errors: &Errors) {
     let rows = entity.rows.iter().filter(|row| {
         // The row that `purge_index` adds; another row of that name is a mistake.
         entity.purge_index.is_none() || row.name != EXPIRY_ROW
@@ -125,15 +125,18 @@ pub fn reserved(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// Rows are marked with some text.
-pub fn kind(entity: &Entity<'_>, errors: &mut Errors) {
+pub fn kind(entity: &Entity<'_>, errors: &Errors) {
     if let Some(kind) = entity.kind.as_ref().filter(|kind| kind.value().is_empty()) {
         mistake!(errors, kind => "the kind is empty", help: "write a text that no other type has, such as the type's name");
     }
 }
 
 /// A row of the order and the properties of another one answers no query that the other does not.
-pub fn duplicates(entity: &Entity<'_>, errors: &mut Errors) {
-    for (row, other) in all_duplicates(entity).filter(|(row, _)| row.allow_duplicate.is_none()) {
+pub fn duplicates(entity: &Entity<'_>, errors: &Errors) {
+    for (row, other) in all_duplicates(entity) {
+        if row.allow_duplicate.is_some() {
+            continue;
+        }
         let (name, other) = (&row.name, &other.name);
         mistake!(errors, row.template.literal => "row `{name}` has the components of row `{other}` in the same order, and the same properties, so no query needs both",
             help: "remove one of them, or add `allow_duplicate` if stored rows change from one to the other now, or if a union reads one of them among rows of other types");
@@ -141,36 +144,32 @@ pub fn duplicates(entity: &Entity<'_>, errors: &mut Errors) {
 }
 
 /// The rows that are like one before them, with the first such one.
-pub fn all_duplicates<'e>(entity: &'e Entity<'_>) -> impl Iterator<Item = (&'e Row, &'e Row)> {
-    let whole = |row: &&Row| !row.template.broken;
-    entity.rows.iter().filter(whole).enumerate().filter_map(move |(at, row)| {
-        let mut before = entity.rows.iter().filter(whole).take(at);
-        let same = |other: &&Row| other.name != row.name && are_alike(other, row, entity);
-        before.find(same).map(|other| (row, other))
-    })
+pub fn all_duplicates<'e>(entity: &'e Entity<'_>) -> Vec<(&'e Row, &'e Row)> {
+    let whole: Vec<_> = entity.rows.iter().filter(|row| !row.template.broken).collect();
+    let duplicates = whole.iter().enumerate().filter_map(|(at, row)| {
+        let same = |other: &&&Row| {
+            other.name != row.name && likeness(other, entity) == likeness(row, entity)
+        };
+        whole[..at].iter().find(same).map(|other| (*row, *other))
+    });
+    duplicates.collect()
 }
 
-/// Whether two rows are written for the same, at the same place, in the same order, with the same properties.
-fn are_alike(one: &Row, other: &Row, entity: &Entity<'_>) -> bool {
-    let order = |row: &Row| Vec::from_iter(row.template.slots.iter().map(|slot| slot.name.clone()));
-    let place = |row: &Row| {
-        row.eventual.as_ref().map(|Eventual { table, partition }| {
-            let table = table.as_ref().map(|table| table.value().to_ascii_lowercase());
-            (table, partition.as_ref().map(|partition| partition.text.clone()))
-        })
-    };
-    let condition = |row: &Row| row.when.to_token_stream().to_string();
-    let elements = |row: &Row| row.each.as_ref().map(|each| each.field.to_string());
-    order(one) == order(other)
-        && place(one) == place(other)
-        && condition(one) == condition(other)
-        && elements(one) == elements(other)
-        && entity.fields.iter().all(|field| one.has_property(field) == other.has_property(field))
+/// What a row is written for, its place, its order and its properties.
+fn likeness<'e>(row: &'e Row, entity: &Entity<'_>) -> impl PartialEq + use<'e> {
+    let order = Vec::from_iter(row.template.slots.iter().map(|slot| &slot.name));
+    let place = row.eventual.as_ref().map(|Eventual { table, partition }| {
+        let table = table.as_ref().map(|table| table.value().to_ascii_lowercase());
+        (table, partition.as_ref().map(|partition| &partition.text))
+    });
+    let elements = row.each.as_ref().map(|each| &each.field);
+    let stored = Vec::from_iter(entity.fields.iter().map(|field| row.has_property(field)));
+    (order, place, row.when.to_token_stream().to_string(), elements, stored)
 }
 
 /// Two entities cannot have one row: the transaction of the second fails. Other mistakes come first: a wrong canonical row
 /// may be the reason.
-pub fn identifies_entity(model: &Model<'_>, errors: &mut Errors) {
+pub fn identifies_entity(model: &Model<'_>, errors: &Errors) {
     if !errors.is_empty() {
         return;
     }
@@ -187,10 +186,10 @@ pub fn identifies_entity(model: &Model<'_>, errors: &mut Errors) {
 pub fn all_without_id<'m, 'a>(
     model: &'m Model<'a>,
 ) -> impl Iterator<Item = (&'a Row, &'m Key<'a>, &'m Part<'a>)> {
-    let canonical = model.rows.get(model.canonical).map_or(&[][..], |key| &key.parts);
-    let rows = model.rows().take(model.own_rows()).enumerate();
-    rows.filter(|(at, _)| *at != model.canonical).filter_map(move |(at, (row, key))| {
-        let held = model.fields_from(at);
+    let canonical = model.rows.get(model.canonical).map_or(&[][..], |row| &row.key.parts);
+    let rows = model.own_rows().enumerate().filter(|(at, _)| *at != model.canonical);
+    rows.filter_map(move |(_, keyed @ KeyedRow { row, key, .. })| {
+        let held = model.fields_from(keyed);
         let is_held = |part: &Part<'_>| {
             part.field().is_some_and(|field| held.contains(&field.name))
                 || key.parts.iter().any(|own| own.name == part.name)
@@ -198,12 +197,12 @@ pub fn all_without_id<'m, 'a>(
         let is_unique = || model.guards.iter().any(|guard| guard.parts.iter().all(is_held));
         let id = canonical.first()?;
         let has_id = canonical.iter().any(is_held) || is_unique();
-        (!has_id).then_some((row, key, id))
+        (!has_id).then_some((*row, key, id))
     })
 }
 
 /// A range of one row's keys never contains another row's.
-pub fn starts(model: &Model<'_>, errors: &mut Errors) {
+pub fn starts(model: &Model<'_>, errors: &Errors) {
     let all = labelled(model.entity);
     for (at, (name, template, help, place)) in all.iter().enumerate() {
         let right = &template.start;

@@ -11,7 +11,7 @@ use crate::tokens::*;
 const MAX_ROWS: usize = 100;
 
 /// The service creates no table of another name.
-pub fn name(table: &LitStr, errors: &mut Errors) {
+pub fn name(table: &LitStr, errors: &Errors) {
     let name = table.value();
     let valid = (3..=63).contains(&name.len())
         && name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -24,7 +24,7 @@ pub fn name(table: &LitStr, errors: &mut Errors) {
 }
 
 /// One transaction writes all rows of an entity.
-pub fn rows(entity: &Entity<'_>, errors: &mut Errors) {
+pub fn rows(entity: &Entity<'_>, errors: &Errors) {
     let eventual = entity.rows.iter().filter(|row| row.eventual.is_some()).count();
     let across = entity.uniques.iter().any(|unique| unique.across.is_some());
     // The transaction also writes an intent, in place of a guard in another partition a ticket, and an event
@@ -40,44 +40,50 @@ pub fn rows(entity: &Entity<'_>, errors: &mut Errors) {
 
 /// A PartitionKey that starts with a growing value sends all writes to one partition server, and one with few values
 /// before it to few of them.
-pub fn append_only(model: &Model<'_>, errors: &mut Errors) {
+pub fn append_only(model: &Model<'_>, errors: &Errors) {
     if model.entity.allow_append_only.is_some() {
         return;
     }
     let mut sure = growing(model).into_iter().filter(Growing::is_sure);
     let Some(Growing { part, growth, before }) = sure.next() else { return };
-    let (name, literal) = (&part.name, &model.partition.template.literal);
-    let what = match growth {
-        Growth::ByType(what) => what,
-        Growth::ByName(name) => return grows_by_name(&name, !before.is_empty(), literal, errors),
+    let name = &part.name;
+    let (value, end, help) = match growth {
+        Growth::ByType(what) => {
+            let descends =
+                matches!(part.encoder, Encoder::Descending | Encoder::DescendingPadded(_));
+            let help = if part.kind() == Kind::Ulid {
+                format!(
+                    "start it with `shard({name}, N)`; for long-lived things, use a random UUID, or add \
+                     `allow_append_only` if new ones are rare"
+                )
+            } else {
+                "start it with a value that spreads the load, or add `allow_append_only` to accept that"
+                    .to_owned()
+            };
+            (format!("the {what} `{name}`"), if descends { "prepend" } else { "append" }, help)
+        }
+        // A name is no proof, so the error says what to do where the value does not grow.
+        Growth::ByName(name) => (
+            format!("`{name}`, which follows the clock or a count, as its name says"),
+            "append",
+            format!(
+                "start it with a value that spreads the load; if `{name}` does not follow them, or few rows are \
+                 written at a time, add `allow_append_only`"
+            ),
+        ),
         Growth::Unknown => return,
     };
-    let end = match part.encoder {
-        Encoder::Descending | Encoder::DescendingPadded(_) => "prepend",
-        _ => "append",
-    };
-    let help = if part.kind() == Kind::Ulid {
-        format!(
-            "start it with `shard({name}, N)`; for long-lived things, use a random UUID, or add \
-             `allow_append_only` if new ones are rare"
-        )
+    let (starts, servers) = if before.is_empty() {
+        ("starts with".to_owned(), "one partition server".to_owned())
     } else {
-        "start it with a value that spreads the load, or add `allow_append_only` to accept that"
-            .to_owned()
+        (format!("has at most {FEW} values before"), format!("at most {FEW} partition servers"))
     };
-    if before.is_empty() {
-        mistake!(errors, literal =>
-            "the PartitionKey starts with the {what} `{name}`, so all writes go to one partition server ({end}-only hot partition)",
-            help = help);
-    } else {
-        mistake!(errors, literal =>
-            "the PartitionKey has at most {FEW} values before the {what} `{name}`, so all writes go to at most {FEW} partition servers ({end}-only hot partition)",
-            help = help);
-    }
+    mistake!(errors, model.partition.template.literal =>
+        "the PartitionKey {starts} {value}, so all writes go to {servers} ({end}-only hot partition)", help = help);
 }
 
 /// One server serves a partition, so a few of them cannot carry a table that grows.
-pub fn single_partition(model: &Model<'_>, errors: &mut Errors) {
+pub fn single_partition(model: &Model<'_>, errors: &Errors) {
     let key = &model.partition;
     // A placeholder with a mistake is no component.
     if key.parts.len() != key.template.slots.len() {
@@ -99,22 +105,9 @@ pub fn single_partition(model: &Model<'_>, errors: &mut Errors) {
     }
 }
 
-/// A name is no proof, so the error says what to do where the value does not grow.
-fn grows_by_name(name: &str, is_after_few: bool, literal: &LitStr, errors: &mut Errors) {
-    if is_after_few {
-        mistake!(errors, literal =>
-            "the PartitionKey has at most {FEW} values before `{name}`, which follows the clock or a count, as its name says, so all writes go to at most {FEW} partition servers (append-only hot partition)",
-            help: "start it with a value that spreads the load; if `{name}` does not follow them, or few rows are written at a time, add `allow_append_only`");
-    } else {
-        mistake!(errors, literal =>
-            "the PartitionKey starts with `{name}`, which follows the clock or a count, as its name says, so all writes go to one partition server (append-only hot partition)",
-            help: "start it with a value that spreads the load; if `{name}` does not follow them, or few rows are written at a time, add `allow_append_only`");
-    }
-}
-
 /// Rows of one partition share one server, whatever their RowKeys are.
-pub fn shards_of_rows(model: &Model<'_>, errors: &mut Errors) {
-    for key in model.rows.iter().chain(&model.guards) {
+pub fn shards_of_rows(model: &Model<'_>, errors: &Errors) {
+    for key in model.rows.iter().map(|row| &row.key).chain(&model.guards) {
         if let Some(part) = key.parts.iter().find(|part| part.is_shard()) {
             let (name, attribute) = (&part.name, attribute(part));
             mistake!(errors, key.template.literal => "`{name}` is a `{attribute}` in a RowKey, which does not spread the load",
@@ -129,8 +122,9 @@ fn attribute(part: &Part<'_>) -> &'static str {
 }
 
 /// A second shard only multiplies the partitions, as a larger number of shards does.
-pub fn one_shard(model: &Model<'_>, errors: &mut Errors) {
-    for key in std::iter::once(&model.partition).chain(&model.eventual_partitions) {
+pub fn one_shard(model: &Model<'_>, errors: &Errors) {
+    let eventual = model.eventual().map(|(_, partition)| partition);
+    for key in std::iter::once(&model.partition).chain(eventual) {
         let mut shards = key.parts.iter().filter(|part| part.is_shard());
         let (Some(first), Some(second)) = (shards.next(), shards.next()) else { continue };
         let (name, attributes) = (&second.name, [first, second].map(attribute));

@@ -23,7 +23,7 @@ pub fn column_types(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let columns = rows(model).map(|row| {
-        let about = types.about(TokenStream::new(), names::row_columns(types.input, row));
+        let about = types.about(names::row_columns(types.input, row));
         quote!(_orm::columns!(#about);)
     });
     columns.collect()

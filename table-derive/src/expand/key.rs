@@ -2,7 +2,7 @@
 
 use crate::ast::{Encoder, Field};
 use crate::expand::scope::{hygienic, located};
-use crate::model::{Key, Model, Part, Source};
+use crate::model::{Key, KeyedRow, Model, Part, Source};
 use crate::tokens::*;
 
 /// The statements that write a key after the literal that it starts with.
@@ -19,42 +19,39 @@ pub fn write(when: Option<&Path>, key: &Key<'_>) -> TokenStream {
 }
 
 fn write_part(part: &Part<'_>) -> TokenStream {
-    let Part { name, separator, .. } = part;
-    let part_of = part.tokens();
-    let write = |value: TokenStream| hygienic!(#part_of::write(#value, key, #name, #separator)?;);
-    let sharded = |field: &Field<'_>, value: TokenStream| {
-        if !part.is_shard() {
-            return write(value);
+    let (sparse, value) = match part.source {
+        Source::With(path) => (None, quote_spanned!(located(path)=> &#path(self))),
+        Source::Field(Field { ident, .. }) if part.sparse().is_some() => {
+            (Some(hygienic!(&self.#ident)), hygienic!(value))
         }
-        let shard = shard_of(part, field, &value);
-        write(hygienic!(&#shard))
+        Source::Field(Field { ident, .. }) => (None, hygienic!(&self.#ident)),
+        Source::Element(Field { ident, .. }, _) => {
+            let element = hygienic!(_orm::KeyText::element(key));
+            (Some(hygienic!(_orm::Elements::element(&self.#ident, #element))), hygienic!(value))
+        }
     };
-    match part.source {
-        Source::With(path) => write(quote_spanned!(located(path)=> &#path(self))),
-        Source::Field(field) if part.sparse().is_some() => {
-            let (ident, write) = (field.ident, sharded(field, hygienic!(value)));
-            hygienic! {
-                let _orm::Some(value) = &self.#ident else {
-                    return _orm::Ok(false);
-                };
-                #write
-            }
+    let sparse = sparse.map(|value| {
+        hygienic! {
+            let _orm::Some(value) = #value else {
+                return _orm::Ok(false);
+            };
         }
-        Source::Element(field, _) => {
-            let (ident, write) = (field.ident, sharded(field, hygienic!(value)));
-            hygienic! {
-                let element = _orm::KeyText::element(key);
-                let _orm::Some(value) = _orm::Elements::element(&self.#ident, element) else {
-                    return _orm::Ok(false);
-                };
-                #write
-            }
+    });
+    let write = write_value(part, value, &hygienic!(key));
+    hygienic!(#sparse #write)
+}
+
+/// Writes the value of a component, or the shard of it, to a key.
+fn write_value(part: &Part<'_>, value: TokenStream, key: &TokenStream) -> TokenStream {
+    let (Part { name, separator, .. }, part_of) = (part, part.tokens());
+    let value = match part.origin() {
+        Some((field, _)) if part.is_shard() => {
+            let shard = shard_of(part, field, &value);
+            hygienic!(&#shard)
         }
-        Source::Field(field) => {
-            let ident = field.ident;
-            sharded(field, hygienic!(&self.#ident))
-        }
-    }
+        _ => value,
+    };
+    hygienic!(#part_of::write(#value, #key, #name, #separator)?;)
 }
 
 /// The shard of a field's value. Its span is the field's type, where rustc reports a type without
@@ -74,86 +71,75 @@ pub fn read_instant(field: &Field<'_>) -> TokenStream {
 
 /// The statements of `encode_row_key`, by the number of the row.
 pub fn write_row_key(model: &Model<'_>) -> TokenStream {
-    let mut rows = model.rows().map(|(row, key)| write(row.when.as_ref(), key));
-    let own: Vec<_> = rows.by_ref().take(model.own_rows()).collect();
+    let row = |KeyedRow { row, key, .. }: &KeyedRow<'_>| write(row.when.as_ref(), key);
     let guards = model.guards.iter().map(|key| write(None, key));
-    by_row(0, own.into_iter().chain(guards).chain(rows).collect())
+    let eventual = model.eventual().map(|(keyed, _)| row(keyed));
+    by_row(0, model.own_rows().map(row).chain(guards).chain(eventual).collect())
 }
 
-/// `encode_eventual_partition_key`, where rows are in other partitions.
-pub fn write_eventual_partition_keys(model: &Model<'_>) -> Option<TokenStream> {
-    let bodies = model.eventual_partitions.iter().map(|key| write(None, key));
-    let keys = by_row(model.index(model.own_rows()), bodies.collect());
-    (!model.eventual_partitions.is_empty()).then(|| {
-        hygienic! {
-            fn encode_eventual_partition_key(
-                &self,
-                row: _orm::usize,
-                key: &mut _orm::KeyText,
-            ) -> _orm::RowWritten {
-                #keys
-                _orm::Ok(true)
-            }
+/// The functions of rows in other partitions: `encode_eventual_partition_key` and `encode_home_key`.
+pub fn write_eventual_keys(model: &Model<'_>) -> Option<TokenStream> {
+    let (first, _) = model.eventual().next()?;
+    let partitions = model.eventual().map(|(_, partition)| write(None, partition)).collect();
+    let homes = model.eventual().map(|(row, _)| write_home_key(model, row)).collect();
+    let (partitions, homes) = (by_row(first.index, partitions), by_row(first.index, homes));
+    Some(hygienic! {
+        fn encode_eventual_partition_key(
+            &self,
+            row: _orm::usize,
+            key: &mut _orm::KeyText,
+        ) -> _orm::RowWritten {
+            #partitions
+            _orm::Ok(true)
+        }
+        fn encode_home_key(
+            row: _orm::usize,
+            k: &_orm::StoredKeys<'_, Self>,
+            partition: &mut _orm::KeyText,
+            key: &mut _orm::KeyText,
+        ) -> _orm::RowWritten {
+            #homes
+            _orm::Ok(true)
         }
     })
+}
+
+/// The statements that write the keys of the canonical row from those of another row.
+fn write_home_key(model: &Model<'_>, row: &KeyedRow<'_>) -> TokenStream {
+    let canonical = &model.rows[model.canonical].key;
+    let home = [(&model.partition, hygienic!(partition)), (canonical, hygienic!(key))];
+    let parts = home.iter().flat_map(|(key, to)| key.parts.iter().map(move |part| (part, to)));
+    let parts = parts.filter_map(|(part, to)| {
+        let field = part.field()?;
+        let (ty, read) = (field.value_type(), read_from_keys(model, row, field)?);
+        let write = write_value(part, hygienic!(&value), to);
+        Some(hygienic! {
+            let value: _orm::Option<#ty> = #read?;
+            let _orm::Some(value) = value else { return _orm::Ok(false) };
+            #write
+        })
+    });
+    parts.collect()
 }
 
 /// The expression that reads a field from the keys of a row, as `StoredKeys` called `k`.
-pub fn read_from_keys(model: &Model<'_>, row: usize, field: &Field<'_>) -> Option<TokenStream> {
-    let component = |key: &Key<'_>| {
+pub fn read_from_keys(
+    model: &Model<'_>,
+    row: &KeyedRow<'_>,
+    field: &Field<'_>,
+) -> Option<TokenStream> {
+    let [partition, key] = model.keys_of(row).map(|key| {
         let at = key.position(field)?;
         Some((Literal::usize_unsuffixed(at), key.parts[at].tokens()))
-    };
-    let index = Literal::usize_unsuffixed(model.index(row));
-    match component(model.partition_of(row)) {
-        Some((at, of)) if row < model.own_rows() => Some(hygienic!(k.partition(#at, #of::read))),
-        Some((at, of)) => Some(hygienic!(k.eventual(#index, #at, #of::read))),
-        None => {
-            let (at, of) = component(&model.rows[row])?;
-            Some(hygienic!(k.row(#index, #at, #of::read)))
-        }
-    }
-}
-
-/// `encode_home_key`, where rows are in other partitions.
-pub fn write_home_key(model: &Model<'_>) -> Option<TokenStream> {
-    let bodies = (model.own_rows()..model.rows.len()).map(|row| {
-        let home = [
-            (&model.partition, hygienic!(partition)),
-            (&model.rows[model.canonical], hygienic!(key)),
-        ];
-        let parts = home.iter().flat_map(|(key, to)| key.parts.iter().map(move |part| (part, to)));
-        let parts = parts.filter_map(|(part, to)| {
-            let (field, part_of) = (part.field()?, part.tokens());
-            let Part { name, separator, .. } = part;
-            let (ty, read) = (field.value_type(), read_from_keys(model, row, field)?);
-            let value = if part.is_shard() {
-                shard_of(part, field, &hygienic!(&value))
-            } else {
-                hygienic!(value)
-            };
-            Some(hygienic! {
-                let value: _orm::Option<#ty> = #read?;
-                let _orm::Some(value) = value else { return _orm::Ok(false) };
-                #part_of::write(&#value, #to, #name, #separator)?;
-            })
-        });
-        hygienic!(#(#parts)*)
     });
-    let keys = by_row(model.index(model.own_rows()), bodies.collect());
-    (!model.eventual_partitions.is_empty()).then(|| {
-        hygienic! {
-            fn encode_home_key(
-                row: _orm::usize,
-                k: &_orm::StoredKeys<'_, Self>,
-                partition: &mut _orm::KeyText,
-                key: &mut _orm::KeyText,
-            ) -> _orm::RowWritten {
-                #keys
-                _orm::Ok(true)
-            }
+    let index = Literal::usize_unsuffixed(row.index);
+    match (partition, key) {
+        (Some((at, of)), _) if row.partition.is_none() => {
+            Some(hygienic!(k.partition(#at, #of::read)))
         }
-    })
+        (Some((at, of)), _) => Some(hygienic!(k.eventual(#index, #at, #of::read))),
+        (None, key) => key.map(|(at, of)| hygienic!(k.row(#index, #at, #of::read))),
+    }
 }
 
 /// A `match` on the number of the row, from `first` on.

@@ -54,7 +54,7 @@ fn newtype(types: &Types<'_>, field: &Field, member: &Member, grows: bool) -> To
         }
     });
     quote! {
-        _orm::newtype!([#(#params,)*] #ty, [#bounds] #inner, #member #grows);
+        _orm::newtype!([#params] #ty, [#bounds] #inner, #member #grows);
         #from_text
     }
 }

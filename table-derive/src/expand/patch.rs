@@ -35,11 +35,9 @@ pub fn ty(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     }
 }
 
-pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
+pub fn setters(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let setters = model.settable().map(|field| setter(types, field));
-    let setters = types.items(types.patch(), setters.collect::<TokenStream>());
-    let traits = traits(types);
-    quote!(#setters #traits)
+    types.items(types.patch(), setters.collect::<TokenStream>())
 }
 
 /// The traits of the patch. `Repo::merge` takes it by one of them, `EntityPatch`.
@@ -48,44 +46,47 @@ pub fn traits(types: &Types<'_>) -> TokenStream {
     let into_patch = quote!(fn into_patch(self) -> _orm::Patch<#ty> { self.0 });
     let what = quote!(_orm::EntityPatch<#ty>);
     let entity_patch = types.implement_for(types.params(), what, patch, into_patch);
-    let others = types.about(TokenStream::new(), names::patch(types.input));
+    let others = types.about(names::patch(types.input));
     quote!(#entity_patch _orm::patch!(#others);)
 }
 
 /// The setter of a field: of its property, or of one slot of a series that is an array or a ring.
 fn setter(types: &Types<'_>, field: &Field<'_>) -> TokenStream {
-    let Field { ident, property, .. } = field;
-    let (vis, method, slots) = (&types.input.vis, names::setter(field), kind::slots(field.ty));
-    let series = slots.filter(|_| field.role == Role::Series);
-    let ty = series.map_or(field.value_type(), |(ty, _)| ty);
-    let value = quote_spanned!(ident.span()=> impl _orm::Value<#ty>);
-    if let Some((_, slots)) = series {
-        let docs = doc(format!("Sets the slot of that number of the series `{property}`."));
-        let set = hygienic!(self.0.set_slot::<#ty>(#property, slot, #slots, value));
-        return hygienic! {
-            #docs
-            #vis fn #method(self, slot: _orm::usize, value: #value) -> Self { Self(#set) }
-        };
-    }
-    if field.role == Role::Series {
-        let docs =
-            doc(format!("Sets the value of that time in the ring `{property}`, and its stamp."));
-        let ring = quote_spanned!(field.ty.span()=> <#ty as _orm::Rolling>);
-        let set = hygienic!(self.0.set_ring::<#ty>(#property, at, value));
-        return hygienic! {
-            #docs
-            #vis fn #method(self, at: #ring::At, value: impl _orm::Value<#ring::Value>) -> Self { Self(#set) }
-        };
-    }
-    let docs = doc(format!("Sets `{property}`."));
-    let set = match (field.role, limit(field)) {
-        (Role::Chunked, _) => hygienic!(self.0.set_chunked::<#ty>(#property, #ident)),
-        (Role::ChunkedJson, _) => hygienic!(self.0.set_chunked_json::<#ty>(#property, #ident)),
-        (Role::Json, _) => hygienic!(self.0.set_json::<#ty>(#property, #ident)),
-        (_, Some(limit)) => {
-            hygienic!(<#ty as _orm::Stored>::set_limited(self.0, #property, #ident, #limit))
+    let Field { ident, property, ty, .. } = field;
+    let value = |ty: &Type| quote_spanned!(ident.span()=> impl _orm::Value<#ty>);
+    let (docs, parameters, set) = match (field.role, kind::slots(ty)) {
+        (Role::Series, Some((ty, slots))) => {
+            let value = value(ty);
+            (
+                format!("Sets the slot of that number of the series `{property}`."),
+                hygienic!(slot: _orm::usize, value: #value),
+                hygienic!(self.0.set_slot::<#ty>(#property, slot, #slots, value)),
+            )
         }
-        (_, None) => hygienic!(<#ty as _orm::Stored>::set(self.0, #property, #ident)),
+        (Role::Series, None) => {
+            let ring = quote_spanned!(ty.span()=> <#ty as _orm::Rolling>);
+            (
+                format!("Sets the value of that time in the ring `{property}`, and its stamp."),
+                hygienic!(at: #ring::At, value: impl _orm::Value<#ring::Value>),
+                hygienic!(self.0.set_ring::<#ty>(#property, at, value)),
+            )
+        }
+        (role, _) => {
+            let (ty, value) = (field.value_type(), value(field.value_type()));
+            let set = match (role, limit(field)) {
+                (Role::Chunked, _) => hygienic!(self.0.set_chunked::<#ty>(#property, #ident)),
+                (Role::ChunkedJson, _) => {
+                    hygienic!(self.0.set_chunked_json::<#ty>(#property, #ident))
+                }
+                (Role::Json, _) => hygienic!(self.0.set_json::<#ty>(#property, #ident)),
+                (_, Some(limit)) => {
+                    hygienic!(<#ty as _orm::Stored>::set_limited(self.0, #property, #ident, #limit))
+                }
+                (_, None) => hygienic!(<#ty as _orm::Stored>::set(self.0, #property, #ident)),
+            };
+            (format!("Sets `{property}`."), hygienic!(#ident: #value), set)
+        }
     };
-    hygienic!(#docs #vis fn #method(self, #ident: #value) -> Self { Self(#set) })
+    let (docs, vis, method) = (doc(docs), &types.input.vis, names::setter(field));
+    hygienic!(#docs #vis fn #method(self, #parameters) -> Self { Self(#set) })
 }

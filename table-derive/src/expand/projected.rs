@@ -10,7 +10,7 @@ use crate::model::Model;
 use crate::names;
 use crate::tokens::*;
 
-pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
+pub fn fields(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let fields = projected(model.entity).map(|field| {
         if field.is_numbered() {
             return numbered(field, types);
@@ -21,8 +21,7 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
         let body = quote!(const PROPERTY: &'static _orm::str = #property; #keys);
         types.implement(quote!(_orm::Field<#id, #ty>), body)
     });
-    let stores = stores(model, types);
-    quote!(#(#fields)* #stores)
+    fields.collect()
 }
 
 fn projected<'e>(entity: &'e Entity<'_>) -> impl Iterator<Item = &'e Field<'e>> {
@@ -44,27 +43,16 @@ fn id(field: &Field<'_>) -> Literal {
     Literal::u64_unsuffixed(names::field_id(&field.name))
 }
 
-/// `Stores` of each row: every field for a full row, some for a partial one.
+/// `Stores` of each partial row: the fields that its properties or keys hold.
 pub fn stores(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let rows = model.rows().enumerate().map(|(index, (row, key))| {
-        let this = types.row_in(names::row(types.input, row), quote!(__S));
-        let implement = |params, what| {
-            types.implement_for(types.params_and(params), what, &this, TokenStream::new())
-        };
-        if row.is_full() {
-            return implement(quote!(__S, const _ID: _orm::u64), quote!(_orm::Stores<_ID>));
-        }
-        let holds = |field: &&Field<'_>| {
-            row.has_property(field)
-                || model.partition_of(index).recovers(field)
-                || key.recovers(field)
-        };
-        let fields = projected(model.entity).filter(holds);
-        let stores = fields.map(|field| {
-            let id = id(field);
-            implement(quote!(__S), quote!(_orm::Stores<#id>))
-        });
-        stores.collect()
+    let rows = model.rows.iter().filter(|keyed| !keyed.row.is_full()).flat_map(|keyed| {
+        let this = types.row_in(names::row(types.input, keyed.row), quote!(__S));
+        let holds =
+            move |field: &&Field<'_>| keyed.row.has_property(field) || model.recovers(keyed, field);
+        projected(model.entity).filter(holds).map(move |field| {
+            let (id, params) = (id(field), types.params_and(quote!(__S)));
+            types.implement_for(params, quote!(_orm::Stores<#id>), &this, TokenStream::new())
+        })
     });
     rows.collect()
 }
@@ -72,9 +60,9 @@ pub fn stores(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
 /// `Field::KEYS`, where rows do not store the field but their keys hold it: the PartitionKey, or the
 /// RowKeys of those rows.
 fn keys(model: &Model<'_>, field: &Field<'_>) -> Option<TokenStream> {
-    let without = model.rows().enumerate().filter(|(_, (row, _))| !row.has_property(field));
+    let without = model.rows.iter().filter(|keyed| !keyed.row.has_property(field));
     let mut readers: Vec<TokenStream> = Vec::new();
-    for reader in without.filter_map(|(row, _)| read_from_keys(model, row, field)) {
+    for reader in without.filter_map(|row| read_from_keys(model, row, field)) {
         // One reader serves all rows of the entity's own partition.
         if readers.iter().all(|other| other.to_string() != reader.to_string()) {
             readers.push(reader);

@@ -3,189 +3,176 @@
 
 use crate::ast::{Field, Role};
 use crate::expand::property::{finish, group_call, group_value, read_type, slot};
-use crate::expand::read::{next, other, read_row_impl};
+use crate::expand::read::{Reading, read_row_impl};
 use crate::expand::scope::{hygienic, located, located_tokens};
 use crate::expand::types::Types;
 use crate::kind;
 use crate::names::field_id;
 use crate::tokens::*;
+use std::ops::Range;
 use syn::Lifetime;
 
-/// `page` is the lifetime of a projection that borrows.
-pub fn impls(
-    input: &DeriveInput,
-    of: &Path,
-    fields: &[Field<'_>],
-    page: Option<&Lifetime>,
-) -> TokenStream {
-    let types = &Types::of(input);
-    let traits = fields.iter().map(|field| traits(input, field));
-    let (select, body) = (select(of, fields, page), read_row(of, fields, page));
-    let rows = quote!(_orm::Row<Entity = #of>);
-    let read = match page {
-        None => {
-            let read_row = read_row_impl(types, Some(select), body);
-            let from_row = from_row(types, rows, fields);
-            quote!(#read_row #from_row)
-        }
-        Some(page) => borrowed(types, page, (select, body), (rows, fields)),
-    };
-    let checks = series(fields).filter(|_| !types.is_generic()).map(|(_, field)| {
-        let series = entity_item(of, field, "SERIES", page);
-        quote_spanned!(located(field.ident)=> const _: _orm::ProjectedSeries = #series;)
-    });
-    quote!(#(#traits)* #(#checks)* #read)
+/// A projection of the entity `of`. After a mistake there is no entity, and there are no fields.
+pub struct Projection<'p> {
+    pub types: &'p Types<'p>,
+    pub of: Option<&'p Path>,
+    pub fields: &'p [Field<'p>],
+    /// The lifetime of a projection that borrows.
+    pub page: Option<&'p Lifetime>,
 }
 
-/// `BorrowedRow`, and `BorrowedFrom` of the rows that `rows` bounds and that hold every field.
-pub fn borrowed(
-    types: &Types<'_>,
-    page: &Lifetime,
-    (select, body): (TokenStream, TokenStream),
-    (rows, fields): (TokenStream, &[Field<'_>]),
-) -> TokenStream {
-    let (ident, ty, name) = (&types.input.ident, &types.ty, types.name());
-    let stores = stores_all(fields);
-    let read_row = hygienic! {
-        impl<#page> _orm::BorrowedRow<#page> for #ty {
-            const NAME: &'static _orm::str = #name;
-            #select
-            fn read_row(row: _orm::usize, mut m: _orm::Members<'_, #page>) -> _orm::Read<Self> {
-                #body
+impl Projection<'_> {
+    pub fn impls(&self) -> TokenStream {
+        let Self { types, fields, .. } = self;
+        let traits = fields.iter().map(|field| traits(types.input, field));
+        let numbered = fields.iter().filter(|field| field.is_numbered() && !types.is_generic());
+        let checks = numbered.map(|field| {
+            let series = self.item(field, "SERIES");
+            quote_spanned!(located(field.ident)=> const _: _orm::ProjectedSeries = #series;)
+        });
+        let read = self.page.map_or_else(|| self.owned(), |page| self.borrowed(page));
+        quote!(#(#traits)* #(#checks)* #read)
+    }
+
+    /// `ReadRow`, and `FromRow` of the rows that hold every field.
+    fn owned(&self) -> TokenStream {
+        let (types, ty) = (self.types, &self.types.ty);
+        let (rows, stores, predicates) = (self.rows(), self.stores_all(), types.predicates());
+        let read_row = read_row_impl(types, self.select(), self.read_row());
+        let params = types.params_and(quote!(__R: #rows));
+        quote!(#read_row impl #params _orm::FromRow<__R> for #ty where #stores #predicates {})
+    }
+
+    /// `BorrowedRow`, and `BorrowedFrom` of the rows that hold every field.
+    fn borrowed(&self, page: &Lifetime) -> TokenStream {
+        let Types { input: DeriveInput { ident, .. }, ty, .. } = self.types;
+        let (name, rows, stores) = (self.types.name(), self.rows(), self.stores_all());
+        let (select, body) = (self.select(), self.read_row());
+        let read_row = hygienic! {
+            impl<#page> _orm::BorrowedRow<#page> for #ty {
+                const NAME: &'static _orm::str = #name;
+                #select
+                fn read_row(row: _orm::usize, mut m: _orm::Members<'_, #page>) -> _orm::Read<Self> {
+                    #body
+                }
             }
-        }
-    };
-    quote! {
-        #[automatically_derived]
-        #read_row
-        impl<__R: #rows> _orm::BorrowedFrom<__R> for #ident<'static> where #stores {
-            type Of<#page> = #ty;
-        }
-    }
-}
-
-/// Whether a field is a text that a projection borrows.
-fn is_borrowed(field: &Field<'_>, page: Option<&Lifetime>) -> bool {
-    let ty = kind::option(field.ty).unwrap_or(field.ty);
-    page.is_some() && field.role == Role::Property && kind::is(ty, "Cow")
-}
-
-/// The type that the entity has for a field.
-fn entity_type(field: &Field<'_>, page: Option<&Lifetime>) -> TokenStream {
-    match (is_borrowed(field, page), kind::option(field.ty)) {
-        (false, _) => read_type(field),
-        (true, None) => quote!(_orm::String),
-        (true, Some(_)) => quote!(_orm::Option<_orm::String>),
-    }
-}
-
-fn series<'f, 'a>(fields: &'f [Field<'a>]) -> impl Iterator<Item = (usize, &'f Field<'a>)> {
-    fields.iter().enumerate().filter(|(_, field)| field.is_numbered())
-}
-
-fn columns<'f, 'a>(fields: &'f [Field<'a>]) -> impl Iterator<Item = (usize, &'f Field<'a>)> {
-    fields.iter().enumerate().filter(|(_, field)| !field.is_numbered())
-}
-
-/// An item that the entity has for a field. Its span is the field, where rustc reports once what the
-/// entity lacks.
-fn entity_item(of: &Path, field: &Field<'_>, item: &str, page: Option<&Lifetime>) -> TokenStream {
-    let (has, ty, span) = (has(field), entity_type(field, page), located(field.ident));
-    let (of, item) = (located_tokens(of, span), Ident::new(item, span));
-    quote_spanned!(span=> <#of as #has<#ty>>::#item)
-}
-
-/// The constant with the properties that a query asks for.
-fn select(of: &Path, fields: &[Field<'_>], page: Option<&Lifetime>) -> TokenStream {
-    let properties = columns(fields).map(|(_, field)| entity_item(of, field, "PROPERTY", page));
-    let series: Vec<_> =
-        series(fields).map(|(_, field)| entity_item(of, field, "SERIES", page)).collect();
-    let with_series = (!series.is_empty()).then(|| {
+        };
         quote! {
-            fn select() -> _orm::Option<_orm::Vec<_orm::Cow<'static, _orm::str>>> {
-                _orm::ProjectedSeries::select(Self::SELECT, &[#(#series),*])
+            #[automatically_derived]
+            #read_row
+            impl<__R: #rows> _orm::BorrowedFrom<__R> for #ident<'static> where #stores {
+                type Of<#page> = #ty;
             }
         }
-    });
-    quote! {
-        const SELECT: _orm::Option<&'static [&'static _orm::str]> = _orm::Some(_orm::selected(
-            &_orm::select(["PartitionKey", "RowKey", #(#properties),*])
-        ));
-        #with_series
     }
-}
 
-/// The statements of `read_row`: properties, then what only the keys hold.
-fn read_row(of: &Path, fields: &[Field<'_>], page: Option<&Lifetime>) -> TokenStream {
-    let (mut slots, mut arms, mut from_keys, mut values) = (vec![], vec![], vec![], vec![]);
-    for (index, field) in columns(fields) {
-        let (ident, ty) = (field.ident, read_type(field));
-        let (name, slot) = (format_ident!("p{index}"), slot(index));
-        let property = entity_item(of, field, "PROPERTY", page);
-        let fill = entity_item(of, field, "fill_from_keys", page);
-        let value = finish(&quote!(#name), &quote!(#slot), field);
-        let borrowed = is_borrowed(field, page);
-        let reads = if borrowed { quote!(BorrowedText) } else { quote!(Stored) };
-        slots.push(hygienic!(let (#name, mut #slot) = (#property, _orm::None);));
-        arms.push(hygienic!(member if member == #name => {
+    /// The bound of the entity's rows.
+    fn rows(&self) -> TokenStream {
+        let entity = self.of.map(|of| quote!(<Entity = #of>));
+        quote!(_orm::Row #entity)
+    }
+
+    /// The bounds of rows `__R` that hold every field.
+    fn stores_all(&self) -> TokenStream {
+        let stores = self.fields.iter().map(|field| {
+            let stores = stores(field);
+            quote_spanned!(located(field.ident)=> __R: #stores,)
+        });
+        stores.collect()
+    }
+
+    /// Whether a field is a text that a projection borrows.
+    fn borrows(&self, field: &Field<'_>) -> bool {
+        self.page.is_some() && field.role == Role::Property && kind::is(field.value_type(), "Cow")
+    }
+
+    /// An item that the entity has for a field. Its span is the field, where rustc reports once what the
+    /// entity lacks.
+    fn item(&self, field: &Field<'_>, item: &str) -> TokenStream {
+        let (has, span) = (has(field), located(field.ident));
+        let ty = match (self.borrows(field), kind::option(field.ty)) {
+            (false, _) => read_type(field),
+            (true, None) => quote!(_orm::String),
+            (true, Some(_)) => quote!(_orm::Option<_orm::String>),
+        };
+        let (of, item) = (located_tokens(self.of, span), Ident::new(item, span));
+        quote_spanned!(span=> <#of as #has<#ty>>::#item)
+    }
+
+    /// The constant with the properties that a query asks for.
+    fn select(&self) -> TokenStream {
+        let (series, columns): (Vec<_>, Vec<_>) =
+            self.fields.iter().partition(|field| field.is_numbered());
+        let properties = columns.into_iter().map(|field| self.item(field, "PROPERTY"));
+        let series: Vec<_> = series.into_iter().map(|field| self.item(field, "SERIES")).collect();
+        let with_series = (!series.is_empty()).then(|| {
+            quote! {
+                fn select() -> _orm::Option<_orm::Vec<_orm::Cow<'static, _orm::str>>> {
+                    _orm::ProjectedSeries::select(Self::SELECT, &[#(#series),*])
+                }
+            }
+        });
+        quote! {
+            const SELECT: _orm::Option<&'static [&'static _orm::str]> = _orm::Some(_orm::selected(
+                &_orm::select(["PartitionKey", "RowKey", #(#properties),*])
+            ));
+            #with_series
+        }
+    }
+
+    /// The statements of `read_row`: properties, then what only the keys hold.
+    fn read_row(&self) -> TokenStream {
+        let mut read = Reading::default();
+        for (index, field) in self.fields.iter().enumerate() {
+            let value = match field.is_numbered() {
+                true => self.read_series(field, &slot(index), &mut read),
+                false => self.read_column(field, &slot(index), index, &mut read),
+            };
+            let ident = field.ident;
+            read.values.push(quote!(#ident: #value));
+        }
+        read.body()
+    }
+
+    fn read_column(
+        &self,
+        field: &Field<'_>,
+        slot: &Ident,
+        index: usize,
+        read: &mut Reading,
+    ) -> TokenStream {
+        let (ty, name) = (read_type(field), format_ident!("p{index}"));
+        let [property, fill] = ["PROPERTY", "fill_from_keys"].map(|item| self.item(field, item));
+        let borrows = self.borrows(field);
+        let reads = if borrows { quote!(BorrowedText) } else { quote!(Stored) };
+        read.slots.push(hygienic!(let (#name, mut #slot) = (#property, _orm::None);));
+        read.arms.push(hygienic!(member if member == #name => {
             <#ty as _orm::#reads>::take(&mut #slot, &mut m, #name)?
         }));
-        from_keys.push(match borrowed {
+        read.from_keys.push(match borrows {
             true => hygienic! {
                 <#ty as _orm::BorrowedText>::fill(&mut #slot, |slot| #fill(&m, row, slot))?;
             },
             false => hygienic!(#fill(&m, row, &mut #slot)?;),
         });
-        values.push(quote!(#ident: #value));
+        finish(&quote!(#name), &quote!(#slot), field)
     }
-    let mut reads = vec![];
-    for (index, field) in series(fields) {
-        let (ident, ty, slot) = (field.ident, field.ty, slot(index));
-        let (series, of) = (quote!(_orm::ProjectedSeries), entity_item(of, field, "SERIES", page));
-        let empty = group_call(field, hygienic!(empty()));
-        slots.push(hygienic!(let mut #slot = #empty;));
-        reads.push(match field.role {
+
+    fn read_series(&self, field: &Field<'_>, slot: &Ident, read: &mut Reading) -> TokenStream {
+        let (ty, series, of) =
+            (field.ty, quote!(_orm::ProjectedSeries), self.item(field, "SERIES"));
+        let (empty, name) =
+            (group_call(field, hygienic!(empty())), hygienic!(#series::property(#of)));
+        read.slots.push(hygienic!(let mut #slot = #empty;));
+        read.groups.push(match field.role {
             Role::Series => hygienic!(#series::read::<#ty>(#of, &mut #slot, other, &mut m)?),
             _ => {
-                let name = hygienic!(#series::property(#of));
                 let read = group_call(field, hygienic!(read(&mut #slot, #name, other, &mut m)));
                 hygienic!(#read?)
             }
         });
-        let name = hygienic!(#series::property(#of));
-        let value = group_value(field, &quote!(#slot), &name);
-        values.push(quote!(#ident: #value));
+        group_value(field, &quote!(#slot), &name)
     }
-    let next = next(reads.is_empty());
-    let other = other(reads.into_iter());
-    hygienic! {
-        #(#slots)*
-        while let _orm::Some(member) = #next {
-            match &*member {
-                #(#arms)*
-                #other
-            }
-        }
-        #(#from_keys)*
-        _orm::Ok(Self { #(#values),* })
-    }
-}
-
-/// `FromRow` of the rows that `row` bounds and that hold every field.
-pub fn from_row(types: &Types<'_>, row: TokenStream, fields: &[Field<'_>]) -> TokenStream {
-    let stores = stores_all(fields);
-    let (ty, params) = (&types.ty, types.params_and(quote!(__R: #row)));
-    let predicates = types.predicates();
-    quote!(impl #params _orm::FromRow<__R> for #ty where #stores #predicates {})
-}
-
-/// The bounds of rows `__R` that hold every field.
-fn stores_all(fields: &[Field<'_>]) -> TokenStream {
-    let stores = fields.iter().map(|field| {
-        let stores = stores(field);
-        quote_spanned!(located(field.ident)=> __R: #stores,)
-    });
-    stores.collect()
 }
 
 fn has(field: &Field<'_>) -> Ident {
@@ -232,7 +219,7 @@ fn projected_series(field: &Field<'_>, id: &Literal) -> (TokenStream, TokenStrea
             quote!(E: _orm::SeriesOf<#id, Series = T>, T: _orm::Series),
             quote_spanned!(span=> _orm::ProjectedSeries::whole::<T>(#of::PROPERTY)),
         ),
-        Some((from, to)) => (
+        Some(Range { start: from, end: to }) => (
             quote!(E: _orm::SeriesOf<#id>, T: _orm::SlotsOf<#of::Series>),
             quote_spanned!(span=> _orm::ProjectedSeries::part::<#of::Series, T>(#of::PROPERTY, #from, #to)),
         ),

@@ -15,11 +15,12 @@ pub fn limit(field: &Field<'_>) -> Option<TokenStream> {
 }
 
 /// The statement that writes a field of `self` to `out`. `None` for a field that is not stored and
-/// has no limit.
+/// has no limit. The JSON of an `Option` is that of its value.
 pub fn write(field: &Field<'_>) -> Option<TokenStream> {
-    let (ident, ty, property) = (field.ident, field.ty, &field.property);
-    let value = hygienic!(&self.#ident);
-    Some(match field.role {
+    let (ident, property, optional) = (field.ident, &field.property, is_optional_json(field));
+    let ty = if optional { field.value_type() } else { field.ty };
+    let value = if optional { hygienic!(value) } else { hygienic!(&self.#ident) };
+    let write = match field.role {
         Role::Property => {
             let (method, limit) = match (limit(field), field.key_only.is_some()) {
                 (Some(limit), true) => (quote!(check_limit), Some(quote!(, #limit))),
@@ -29,27 +30,22 @@ pub fn write(field: &Field<'_>) -> Option<TokenStream> {
             };
             hygienic!(<#ty as _orm::Stored>::#method(#value, out, #property #limit)?;)
         }
-        Role::Json if kind::option(ty).is_some() => hygienic! {
-            if let _orm::Some(value) = #value {
-                out.json(#property, value)?;
-            }
-        },
         Role::Json => hygienic!(out.json(#property, #value)?;),
         Role::Series => hygienic!(out.series(#property, #value)?;),
-        Role::ChunkedJson if kind::option(ty).is_some() => {
-            let write = group_call(field, hygienic!(write(value, #property, out)));
-            hygienic! {
-                if let _orm::Some(value) = #value {
-                    #write?;
-                }
-            }
-        }
         Role::Flatten | Role::Chunked | Role::ChunkedJson => {
             let group = group_trait(field);
             hygienic!(<#ty as _orm::#group>::write(#value, #property, out)?;)
         }
         Role::Skip | Role::ETag | Role::Timestamp => return None,
+    };
+    Some(match optional {
+        true => hygienic!(if let _orm::Some(value) = &self.#ident { #write }),
+        false => write,
     })
+}
+
+fn is_optional_json(field: &Field<'_>) -> bool {
+    matches!(field.role, Role::Json | Role::ChunkedJson) && kind::option(field.ty).is_some()
 }
 
 pub fn group_trait(field: &Field<'_>) -> Ident {
@@ -104,16 +100,14 @@ pub fn value(field: &Field<'_>, slot: &TokenStream) -> TokenStream {
 
 /// The value of a field of several properties, from what was read for it under that name.
 pub fn group_value(field: &Field<'_>, slot: &TokenStream, name: &TokenStream) -> TokenStream {
-    let optional = field.role == Role::ChunkedJson && kind::option(field.ty).is_some();
-    let finish = if optional { quote!(stored) } else { quote!(finish) };
+    let finish = if is_optional_json(field) { quote!(stored) } else { quote!(finish) };
     let group = group_call(field, hygienic!(#finish(#slot, #name)));
     hygienic!(#group?)
 }
 
 /// The value of a field of one property, from what was read for it.
 pub fn finish(property: &TokenStream, slot: &TokenStream, field: &Field<'_>) -> TokenStream {
-    let json = field.role == Role::Json;
-    let optional = json && kind::option(field.ty).is_some();
+    let (json, optional) = (field.role == Role::Json, is_optional_json(field));
     let (ty, inner) = (read_type(field), json.then(|| hygienic!(.0)));
     let value = if json { hygienic!(#slot.map(|json| json.0)) } else { hygienic!(#slot) };
     match &field.default {

@@ -4,6 +4,7 @@ use crate::ast::{Field, Role};
 use crate::expand::property::{self, group_call, groups, read_type, slot, version};
 use crate::expand::scope::hygienic;
 use crate::expand::types::Types;
+use crate::expand::write::list;
 use crate::kind;
 use crate::model::Model;
 use crate::names::field_id;
@@ -12,15 +13,11 @@ use crate::tokens::*;
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     let fields = &model.entity.fields;
     let (metadata, aliases) = (metadata(fields), aliases(fields));
-    read_row_impl(types, Some(quote!(#metadata #aliases)), read_row(model))
+    read_row_impl(types, quote!(#metadata #aliases), read_row(model))
 }
 
 /// `ReadRow`. `consts` are the constants that differ from the trait's defaults.
-pub fn read_row_impl(
-    types: &Types<'_>,
-    consts: Option<TokenStream>,
-    body: TokenStream,
-) -> TokenStream {
+pub fn read_row_impl(types: &Types<'_>, consts: TokenStream, body: TokenStream) -> TokenStream {
     let name = types.name();
     let body = hygienic! {
         const NAME: &'static _orm::str = #name;
@@ -48,70 +45,63 @@ fn aliases(fields: &[Field<'_>]) -> Option<TokenStream> {
     let pairs = fields.iter().flat_map(|Field { aliases, property, .. }| {
         aliases.iter().map(move |alias| quote!((#alias, #property)))
     });
-    let pairs: Vec<_> = pairs.collect();
-    (!pairs.is_empty()).then(|| quote!(const ALIASES: &'static [_orm::Alias] = &[#(#pairs),*];))
+    list("ALIASES", quote!(_orm::Alias), pairs)
 }
 
 fn read_row(model: &Model<'_>) -> TokenStream {
-    let fields = &model.entity.fields;
-    let slots = slots(fields);
-    let columns = fields.iter().enumerate().filter(|(_, field)| field.is_column());
-    let arms = columns.map(|(index, field)| {
-        let (slot, property, ty) = (slot(index), &field.property, read_type(field));
-        hygienic!(#property => <#ty as _orm::Stored>::take(&mut #slot, &mut m, #property)?,)
-    });
-    let groups = groups(fields);
-    let next = next(groups.is_empty());
-    let other = other(groups.into_iter().map(|(index, field)| {
-        let (slot, property) = (slot(index), &field.property);
-        let read = group_call(field, hygienic!(read(&mut #slot, #property, other, &mut m)));
-        hygienic!(#read?)
-    }));
-    let values = fields.iter().enumerate().map(|(index, field)| {
+    let (fields, mut read) = (&model.entity.fields, Reading::default());
+    for (index, field) in fields.iter().enumerate() {
         let (ident, value) = (field.ident, finish(model, index, field));
-        hygienic!(#ident: #value)
-    });
-    hygienic! {
-        #slots
-        while let _orm::Some(member) = #next {
-            match &*member {
-                #(#arms)*
-                #other
-            }
+        read.values.push(hygienic!(#ident: #value));
+        let (slot, property, ty) = (slot(index), &field.property, read_type(field));
+        if field.is_column() {
+            read.slots.push(hygienic!(let mut #slot = _orm::None;));
+            let take = hygienic!(<#ty as _orm::Stored>::take(&mut #slot, &mut m, #property)?);
+            read.arms.push(hygienic!(#property => #take,));
         }
-        _orm::Ok(Self { #(#values),* })
     }
-}
-
-/// The variables for what is read, four to a statement.
-fn slots(fields: &[Field<'_>]) -> TokenStream {
-    let stored: Vec<_> = fields.iter().enumerate().filter(|(_, field)| field.is_stored()).collect();
-    let statements = stored.chunks(4).map(|some| {
-        let slots = some.iter().map(|(index, _)| slot(*index));
-        let empty = some.iter().map(|(_, field)| match field.is_column() {
-            true => hygienic!(_orm::None),
-            false => group_call(field, hygienic!(empty())),
-        });
-        hygienic!(let (#(mut #slots,)*) = (#(#empty,)*);)
-    });
-    statements.collect()
-}
-
-/// The next member. Groups take the types of properties, too.
-pub fn next(no_groups: bool) -> TokenStream {
-    match no_groups {
-        true => hygienic!(_orm::Members::next_property(&mut m)?),
-        false => hygienic!(_orm::Members::next_name(&mut m)?),
+    for (index, field) in groups(fields) {
+        let (slot, property) = (slot(index), &field.property);
+        let empty = group_call(field, hygienic!(empty()));
+        let group = group_call(field, hygienic!(read(&mut #slot, #property, other, &mut m)));
+        read.slots.push(hygienic!(let mut #slot = #empty;));
+        read.groups.push(hygienic!(#group?));
     }
+    read.body()
 }
 
-/// The arm for a property that is no column: each of the `groups` in turn may take it.
-pub fn other(groups: impl Iterator<Item = TokenStream>) -> TokenStream {
-    let groups: Vec<_> = groups.collect();
-    let other = hygienic!(_orm::Members::other(&mut m, other)?);
-    match groups.is_empty() {
-        true => hygienic!(other => #other,),
-        false => hygienic!(other => if !(#(#groups)||*) { #other },),
+/// What reads a row: the variables, what fills them from properties and then from keys, and the fields' values.
+#[derive(Default)]
+pub struct Reading {
+    pub slots: Vec<TokenStream>,
+    /// For each column.
+    pub arms: Vec<TokenStream>,
+    /// For a property that is no column: each in turn may take it.
+    pub groups: Vec<TokenStream>,
+    pub from_keys: Vec<TokenStream>,
+    pub values: Vec<TokenStream>,
+}
+
+impl Reading {
+    pub fn body(self) -> TokenStream {
+        let Self { slots, arms, groups, from_keys, values } = self;
+        let other = hygienic!(_orm::Members::other(&mut m, other)?);
+        // Groups take the types of properties, too.
+        let (next, other) = match groups.is_empty() {
+            true => (hygienic!(next_property), hygienic!(other => #other,)),
+            false => (hygienic!(next_name), hygienic!(other => if !(#(#groups)||*) { #other },)),
+        };
+        hygienic! {
+            #(#slots)*
+            while let _orm::Some(member) = _orm::Members::#next(&mut m)? {
+                match &*member {
+                    #(#arms)*
+                    #other
+                }
+            }
+            #(#from_keys)*
+            _orm::Ok(Self { #(#values),* })
+        }
     }
 }
 

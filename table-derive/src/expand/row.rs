@@ -6,13 +6,13 @@ use crate::expand::sample::{self, ROW_RANGE_QUERY, class, cost, described};
 use crate::expand::scope::doc;
 use crate::expand::types::Types;
 use crate::kind::Kind;
-use crate::model::{Key, Model, Part, Width};
+use crate::model::{Key, KeyedRow, Model, Part, Width};
 use crate::names;
 use crate::tokens::*;
 use std::collections::BTreeSet;
 
 pub fn row_types(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let rows = model.rows().map(|(row, key)| {
+    let rows = model.rows.iter().map(|KeyedRow { row, key, .. }| {
         let copy = if row.is_full() { "full copies" } else { "partial copies" };
         let docs = doc(format!(
             "The rows `{}` of one partition, {}: {copy}. As a query, those with the components given.",
@@ -32,7 +32,7 @@ pub fn row_types(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
 pub fn component_types(model: &Model<'_>) -> Option<TokenStream> {
     let (vis, module) = (&model.entity.input.vis, names::components(model.entity.input));
     let components: BTreeSet<_> =
-        model.rows.iter().flat_map(|key| &key.parts).map(|part| &part.ident).collect();
+        model.rows.iter().flat_map(|row| &row.key.parts).map(|part| &part.ident).collect();
     (!components.is_empty()).then(|| {
         quote! {
             #[doc(hidden)]
@@ -67,7 +67,7 @@ pub fn states(model: &Model<'_>) -> TokenStream {
     let needed: BTreeSet<_> = model
         .rows
         .iter()
-        .flat_map(|key| key.parts.iter().skip(usize::from(key.is_open())))
+        .flat_map(|KeyedRow { key, .. }| key.parts.iter().skip(usize::from(key.is_open())))
         .map(|part| &part.ident)
         .collect();
     let state = |component: &Ident| {
@@ -78,35 +78,42 @@ pub fn states(model: &Model<'_>) -> TokenStream {
 }
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let rows = model.rows().enumerate().map(|(index, (row, key))| {
+    let rows = model.rows.iter().enumerate().map(|(at, KeyedRow { row, key, index, .. })| {
         let row_type = &names::row(types.input, row);
         let steps = key.parts.iter().enumerate();
         let steps = steps.map(|(at, part)| Step { model, types, row_type, key, at, part }.items());
-        let below = (index == model.canonical).then(|| and_below(model, types, row, key));
-        let traits = traits(model, types, model.index(index), row);
+        let below = (at == model.canonical).then(|| and_below(model, types, row, key));
+        let traits = traits(model, types, *index, row);
         quote!(#(#steps)* #below #traits)
     });
     rows.collect()
 }
 
-/// `Query` and `Row` of one row.
+/// The traits of one row. A full one stores every field.
 fn traits(model: &Model<'_>, types: &Types<'_>, index: usize, row: &Row) -> TokenStream {
-    let this = types.row_in(names::row(types.input, row), quote!(__S));
-    let (params, bounds) = (types.params_and(quote!(__S: _orm::KeyState)), &types.where_clause);
-    let wrapper = types.about(quote!(__S), names::row(types.input, row));
-    let first = types.row(row);
-    let query = quote!(_orm::key_query!([#params] #this, [#bounds], #first););
+    let name = names::row(types.input, row);
+    let (this, first, ty) = (types.row_in(&name, quote!(__S)), types.row(row), &types.ty);
     let columns = types.with_args(names::row_columns(types.input, row));
     let (index, value) = (Literal::usize_unsuffixed(index), columns::value(model, types, row));
-    let ty = &types.ty;
     let body = quote! {
         type Entity = #ty;
         type Columns = #columns;
         const INDEX: _orm::usize = #index;
         const COLUMNS: Self::Columns = #value;
     };
-    let row = types.implement_for(types.params_and(quote!(__S)), quote!(_orm::Row), this, body);
-    quote!(#query _orm::wrapper!(#wrapper); #row)
+    let implement = |params, what, this: &TokenStream, body| {
+        types.implement_for(types.params_and(params), what, this, body)
+    };
+    let traits = implement(quote!(__S), quote!(_orm::Row), &this, body);
+    let full = row.is_full().then(|| {
+        let (from_row, stores) = (quote!(_orm::FromRow<#this>), quote!(_orm::Stores<_ID>));
+        let from_row = implement(quote!(__S), from_row, ty, TokenStream::new());
+        let params = quote!(__S, const _ID: _orm::u64);
+        let stores = implement(params, stores, &this, TokenStream::new());
+        quote!(#[diagnostic::do_not_recommend] #from_row #stores)
+    });
+    let (own, bounds, name) = (&types.params, &types.where_clause, name.to_string());
+    quote!(_orm::row!([#own] #this, [#bounds], #name, #first); #full #traits)
 }
 
 /// `and_below()` of a complete canonical key, unless the derive knows that no row lies below it.

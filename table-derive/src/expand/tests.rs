@@ -139,9 +139,9 @@ fn sample_keys_are_those_that_the_encoders_write() {
         _ => None,
     });
     let entity: syn::DeriveInput = syn::parse2(entity.unwrap()).unwrap();
-    let mut errors = Errors::default();
-    let entity = Entity::parse(&entity, &mut errors).unwrap();
-    let model = Model::resolve(&entity, &mut errors);
+    let errors = Errors::default();
+    let entity = Entity::parse(&entity, &errors).unwrap();
+    let model = Model::resolve(&entity, &errors);
     let samples: String = model.keys().map(|key| sample::whole(key) + "\n").collect();
     expect_file!["../../../tests/fixtures/golden/samples.txt"].assert_eq(&samples);
 }

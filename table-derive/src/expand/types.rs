@@ -4,14 +4,13 @@ use crate::ast::Row;
 use crate::expand::scope::{lints, relocated};
 use crate::names;
 use crate::tokens::*;
-use syn::GenericParam;
 
 /// A type's generics in every form that generated code needs.
 pub struct Types<'a> {
     pub input: &'a DeriveInput,
-    /// Parameters with their bounds, without their defaults.
-    pub params: Vec<TokenStream>,
-    args: Vec<TokenStream>,
+    /// Parameters with their bounds, without their defaults, and a comma after each.
+    pub params: TokenStream,
+    args: TokenStream,
     pub ty: TokenStream,
     pub where_clause: TokenStream,
 }
@@ -19,25 +18,16 @@ pub struct Types<'a> {
 impl<'a> Types<'a> {
     pub fn of(input: &'a DeriveInput) -> Self {
         let DeriveInput { ident, generics, .. } = input;
-        let params = generics.params.iter().map(|param| {
-            let mut param = param.clone();
-            match &mut param {
-                GenericParam::Type(param) => param.default = None,
-                GenericParam::Const(param) => param.default = None,
-                GenericParam::Lifetime(_) => {}
-            }
-            param.into_token_stream()
-        });
-        let args = generics.params.iter().map(|param| match param {
-            GenericParam::Type(param) => param.ident.to_token_stream(),
-            GenericParam::Const(param) => param.ident.to_token_stream(),
-            GenericParam::Lifetime(param) => param.lifetime.to_token_stream(),
-        });
-        let (_, ty_generics, where_clause) = generics.split_for_impl();
+        let mut listed = generics.clone();
+        if !listed.params.empty_or_trailing() {
+            listed.params.push_punct(Default::default());
+        }
+        let (params, args, where_clause) = listed.split_for_impl();
+        let ty_generics = generics.split_for_impl().1;
         Self {
             input,
-            params: params.collect(),
-            args: args.collect(),
+            params: inside(params),
+            args: inside(args),
             ty: quote!(#ident #ty_generics),
             where_clause: where_clause.to_token_stream(),
         }
@@ -96,11 +86,10 @@ impl<'a> Types<'a> {
         quote!(#name(#key #phantom))
     }
 
-    /// What macros of the runtime take: the parameters with those in `state`, a generated type, its bounds and
-    /// its name.
-    pub fn about(&self, state: TokenStream, name: Ident) -> TokenStream {
-        let (params, bounds) = (self.params_and(state.clone()), &self.where_clause);
-        let (this, text) = (self.row_in(&name, state), name.unraw().to_string());
+    /// What macros of the runtime take: the parameters, a generated type, its bounds and its name.
+    pub fn about(&self, name: Ident) -> TokenStream {
+        let (params, bounds, this) = (self.params(), &self.where_clause, self.with_args(&name));
+        let text = name.unraw().to_string();
         quote!([#params] #this, [#bounds], #text)
     }
 
@@ -153,6 +142,14 @@ impl<'a> Types<'a> {
     }
 }
 
-fn list(own: &[TokenStream], more: TokenStream) -> TokenStream {
-    if own.is_empty() && more.is_empty() { more } else { quote!(<#(#own,)* #more>) }
+/// What is between `<` and `>`.
+fn inside(list: impl ToTokens) -> TokenStream {
+    match &Vec::from_iter(list.to_token_stream())[..] {
+        [_, inside @ .., _] => inside.iter().cloned().collect(),
+        _ => TokenStream::new(),
+    }
+}
+
+fn list(own: &TokenStream, more: TokenStream) -> TokenStream {
+    if own.is_empty() && more.is_empty() { more } else { quote!(<#own #more>) }
 }

@@ -1,14 +1,13 @@
 //! `TableEntity`: the templates of an entity, and how it is written into rows.
 
-use crate::ast::{Entity, Field, Role, Row};
+use crate::ast::{Entity, Field, Role};
 use crate::case::pascal;
 use crate::expand::key::{self, parts};
 use crate::expand::property;
 use crate::expand::scope::{hygienic, located};
 use crate::expand::types::Types;
 use crate::growing::{FEW, Few, Growing, Growth, Values, few_partitions, growing};
-use crate::model::{Key, Model, Width};
-use crate::names;
+use crate::model::{Key, KeyedRow, Model, Width};
 use crate::tokens::*;
 
 pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
@@ -21,7 +20,6 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
     };
     let table_entity =
         types.implement(quote!(_orm::TableEntity), table_entity(model, types, inside));
-    let full_rows = full_rows(model, types);
     let bucketed = model.entity.bucket.as_ref();
     let bucketed = bucketed.map(|_| types.implement(quote!(_orm::Bucketed), TokenStream::new()));
     let migrates = migrates(model, types);
@@ -30,7 +28,6 @@ pub fn impls(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
         #[automatically_derived]
         #[diagnostic::do_not_recommend]
         #table_entity
-        #full_rows
         #bucketed
         #migrates
     }
@@ -57,8 +54,7 @@ fn table_entity(
     let parts = parts(&model.partition, encode);
     let at = model.partition.template.literal.span();
     let key_template = quote_spanned!(at=> _orm::key(#start)#parts);
-    let rows = model.rows().take(model.own_rows());
-    let rows = rows.map(|(row, key)| row_template(model.entity, row, key));
+    let rows = model.own_rows().map(|row| row_template(model.entity, row));
     let options = options(model);
     let canonical = types.row(&model.entity.rows[model.canonical]);
     let fields = property::declared(&model.entity.fields);
@@ -66,7 +62,7 @@ fn table_entity(
     let fields = (!model.rows.is_empty())
         .then(|| quote!(const PROPERTIES: &'static [_orm::Declared] = #fields;));
     let (partition_key, row_key) = (key::write(None, &model.partition), key::write_row_key(model));
-    let eventual = [key::write_eventual_partition_keys(model), key::write_home_key(model)];
+    let eventual = key::write_eventual_keys(model);
     let (properties, set_version) = (write_properties(model), set_version(&model.entity.fields));
     hygienic! {
         const TABLE: &'static _orm::str = #table;
@@ -85,7 +81,7 @@ fn table_entity(
             #row_key
             _orm::Ok(true)
         }
-        #(#eventual)*
+        #eventual
         fn encode_properties(&self, row: _orm::usize, out: &mut _orm::Writer) -> _orm::Written {
             #properties
             _orm::Ok(())
@@ -94,7 +90,7 @@ fn table_entity(
     }
 }
 
-fn row_template(entity: &Entity<'_>, row: &Row, key: &Key<'_>) -> TokenStream {
+fn row_template(entity: &Entity<'_>, KeyedRow { row, key, .. }: &KeyedRow<'_>) -> TokenStream {
     let stored = entity.fields.iter().filter(|field| row.has_property(field));
     let fields: Vec<_> = stored.map(|field| &field.property).collect();
     let (make, fields) =
@@ -144,11 +140,7 @@ fn sums(input: &DeriveInput, sums: &Path) -> TokenStream {
 /// allow cheaper writes, the sums, the outbox and the periods.
 fn options(model: &Model<'_>) -> TokenStream {
     let Model { entity, guards, .. } = model;
-    let escape = entity.encode.then(|| {
-        quote!(
-            const ESCAPE: _orm::Escape = _orm::Escape::Encode;
-        )
-    });
+    let escape = entity.encode.then(|| quote!(_orm::Escape::Encode)).into_iter();
     let kind = entity.kind.iter();
     let sums = entity.sums.iter().map(|path| sums(entity.input, path));
     let cached_for = |time: &LitStr| quote_spanned!(time.span()=> _orm::cached_for(#time));
@@ -169,23 +161,21 @@ fn options(model: &Model<'_>) -> TokenStream {
     });
     let large = entity.fields.iter().filter(|field| field.overflow.is_some());
     let large = large.map(|Field { ty, property, .. }| quote!(_orm::overflow::<#ty>(#property)));
-    let large: Vec<_> = large.collect();
-    let large = (!large.is_empty())
-        .then(|| quote!(const OVERFLOW: &'static [&'static _orm::str] = &[#(#large),*];));
-    let guards = (!entity.uniques.is_empty())
-        .then(|| quote!(const GUARDS: &'static [_orm::GuardTemplate] = &[#(#guards),*];));
-    let eventual = model.eventual().map(|(row, partition, key)| {
-        let table = row.eventual.as_ref().and_then(|place| place.table.as_ref());
+    let eventual = model.eventual().map(|(keyed, partition)| {
+        let table = keyed.row.eventual.as_ref().and_then(|place| place.table.as_ref());
         let table = table.map(|table| quote!(.table(#table)));
         let sparse = partition.is_sparse().then(|| quote!(.sparse()));
-        let row = row_template(entity, row, key);
+        let row = row_template(entity, keyed);
         let (text, start) = (&partition.template.text, &partition.template.start);
         let parts = parts(partition, entity.encode);
         quote_spanned!(partition.template.literal.span()=>
             _orm::eventual(#row #sparse, #text, _orm::key(#start)#parts)#table)
     });
-    let eventual = (!model.eventual_partitions.is_empty())
-        .then(|| quote!(const EVENTUAL: &'static [_orm::EventualTemplate] = &[#(#eventual),*];));
+    let lists = [
+        list("GUARDS", quote!(_orm::GuardTemplate), guards),
+        list("EVENTUAL", quote!(_orm::EventualTemplate), eventual),
+        list("OVERFLOW", quote!(&'static _orm::str), large),
+    ];
     // After a mistake, the names may be wrong.
     let bucket = entity.bucket.as_deref().filter(|_| !model.rows.is_empty()).into_iter();
     let bucket = bucket.filter_map(|names| {
@@ -198,7 +188,7 @@ fn options(model: &Model<'_>) -> TokenStream {
     let migrates = entity.migrate_from.as_ref().map(|_| quote!(MIGRATES));
     let flags = follow.iter().chain(&one_row).chain(&migrates);
     quote! {
-        #escape
+        #(const ESCAPE: _orm::Escape = #escape;)*
         #(const KIND: _orm::Option<&'static str> = _orm::Some(#kind);)*
         #(#sums)*
         #(const OUTBOX: _orm::Option<_orm::EventValues> = #outbox;)*
@@ -208,12 +198,20 @@ fn options(model: &Model<'_>) -> TokenStream {
             _orm::Some(TIME)
         };)*
         #(const EXPIRES: _orm::Option<&'static str> = #expires;)*
-        #guards
-        #eventual
-        #large
+        #(#lists)*
         #(const BUCKET: _orm::Option<_orm::Bucketing<Self>> = _orm::Some(#bucket);)*
         #(const #flags: _orm::bool = true;)*
     }
+}
+
+/// A constant with a list, if there is anything in it.
+pub fn list(
+    name: &str,
+    of: TokenStream,
+    items: impl Iterator<Item = TokenStream>,
+) -> Option<TokenStream> {
+    let (name, items) = (format_ident!("{name}"), Vec::from_iter(items));
+    (!items.is_empty()).then(|| quote!(const #name: &'static [#of] = &[#(#items),*];))
 }
 
 /// How the entities are spread over tables.
@@ -229,9 +227,9 @@ fn write_properties(model: &Model<'_>) -> TokenStream {
     let mut groups: Vec<(Vec<usize>, Vec<TokenStream>)> = Vec::new();
     for field in &model.entity.fields {
         let Some(write) = property::write(field) else { continue };
-        let rows = model.rows().enumerate();
-        let rows = rows.filter(|(_, (row, _))| row.stores(field) || field.key_only.is_some());
-        let rows: Vec<usize> = rows.map(|(index, _)| model.index(index)).collect();
+        let rows = model.rows.iter();
+        let rows = rows.filter(|keyed| keyed.row.stores(field) || field.key_only.is_some());
+        let rows: Vec<usize> = rows.map(|keyed| keyed.index).collect();
         match groups.last_mut() {
             Some((same, writes)) if *same == rows => writes.push(write),
             _ => groups.push((rows, vec![write])),
@@ -281,12 +279,11 @@ fn assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream> {
     let unknown = |key: &Key<'_>| {
         key.parts.iter().any(|part| part.width(model.entity.encode) == Width::Unknown)
     };
-    let (own, eventual) = model.rows.split_at(model.own_rows());
     let templates = [
         (unknown(&model.partition), quote!(PARTITION_KEY)),
-        (own.iter().any(unknown), quote!(ROWS)),
+        (model.own_rows().any(|row| unknown(&row.key)), quote!(ROWS)),
         (model.guards.iter().any(unknown), quote!(GUARDS)),
-        (eventual.iter().chain(&model.eventual_partitions).any(unknown), quote!(EVENTUAL)),
+        (model.eventual().any(|(row, key)| unknown(&row.key) || unknown(key)), quote!(EVENTUAL)),
     ];
     for (_, templates) in templates.iter().filter(|(unknown, _)| *unknown) {
         assertions.push(quote!(_orm::evaluate(&<#ty as _orm::TableEntity>::#templates);));
@@ -313,8 +310,8 @@ fn partition_assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream
     let parts = &model.partition.parts;
     let has_few = |values: &[Values], limit: u64| {
         let values = values.iter().zip(parts).map(|(values, part)| match values {
-            Values::Known(number) => Literal::u64_unsuffixed(*number).to_token_stream(),
-            Values::Unknown => {
+            Some(number) => Literal::u64_unsuffixed(*number).to_token_stream(),
+            None => {
                 let part = part.tokens();
                 quote!(_orm::values_of(#part::SHAPE))
             }
@@ -322,33 +319,26 @@ fn partition_assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream
         let limit = Literal::u64_unsuffixed(limit);
         quote!(_orm::has_few_values(&[#(#values),*], #limit))
     };
-    let grows = |growing: &Growing<'_, '_>| {
-        let part = growing.part.tokens();
-        match growing.growth {
-            Growth::Unknown => quote!(#part::GROWS),
-            _ => quote!(true),
-        }
-    };
     let candidates = growing(model);
     let is_sure = candidates.iter().any(Growing::is_sure);
-    let growing = candidates.iter().map(|growing| match &growing.before[..] {
-        [] => (false, grows(growing)),
-        before => {
-            let (few, grows) = (has_few(before, FEW), grows(growing));
-            (true, quote!(#few && #grows))
+    let grows = candidates.iter().map(|Growing { part, growth, before }| {
+        let part = part.tokens();
+        let grows =
+            if matches!(growth, Growth::Unknown) { quote!(#part::GROWS) } else { quote!(true) };
+        if before.is_empty() {
+            return ("assert_spreads", grows);
         }
+        let few = has_few(before, FEW);
+        ("assert_spreads_after", quote!(#few && #grows))
     });
     let mut assertions = Vec::new();
     match model.entity.allow_append_only {
-        None => assertions.extend(growing.filter(|_| !is_sure).map(|(follows, grows)| {
-            if follows {
-                quote_spanned!(at=> _orm::assert_spreads_after(#grows);)
-            } else {
-                quote_spanned!(at=> _orm::assert_spreads(#grows);)
-            }
+        None => assertions.extend(grows.filter(|_| !is_sure).map(|(assert, grows)| {
+            let assert = Ident::new(assert, at);
+            quote_spanned!(at=> _orm::#assert(#grows);)
         })),
         Some(mark) if !(candidates.is_empty() || is_sure || types.is_generic()) => {
-            let grows = growing.map(|(_, grows)| grows);
+            let grows = grows.map(|(_, grows)| grows);
             assertions.push(quote_spanned!(mark=> _orm::assert_append_only(false #(|| #grows)*);));
         }
         Some(_) => {}
@@ -364,16 +354,4 @@ fn partition_assertions(model: &Model<'_>, types: &Types<'_>) -> Vec<TokenStream
         }
     }
     assertions
-}
-
-/// `FromRow` of each row that stores the whole entity.
-fn full_rows(model: &Model<'_>, types: &Types<'_>) -> TokenStream {
-    let full = model.entity.rows.iter().filter(|row| row.is_full());
-    full.map(|row| {
-        let row = types.row_in(names::row(types.input, row), quote!(__S));
-        let (params, from) = (types.params_and(quote!(__S)), quote!(_orm::FromRow<#row>));
-        let implement = types.implement_for(params, from, &types.ty, TokenStream::new());
-        quote!(#[diagnostic::do_not_recommend] #implement)
-    })
-    .collect()
 }

@@ -3,7 +3,7 @@
 //! | Layer | What it adds |
 //! |---|---|
 //! | `Faults` | fails on purpose, by a seed or a script (feature `testing`) |
-//! | [`Limit`] | limits how many requests run at once, to a number or by how long they take |
+//! | [`ConcurrencyLimit`] | limits how many requests run at once, to a number or by how long they take |
 //! | [`Measure`] | counts what the calls of each access pattern need, and how long they take |
 //! | `Observe` | emits spans for `tracing` and counters for `metrics` (features of those names) |
 //! | [`RateLimit`] | limits how many entities a second are read and written; warms up, slows down when throttled, reports hot partitions |
@@ -11,8 +11,8 @@
 //! | [`Retry`] | retries after transient faults, and finds out whether a write whose answer was lost took effect |
 //! | `Throttle` | rejects what exceeds a rate, as the service does (feature `testing`) |
 //!
-//! The tables of an account have `Limit`, `RateLimit`, `Retry` and `Observe`: [`TablesBuilder`](crate::TablesBuilder).
-//! [`Tables::layer`](crate::Tables::layer) adds one above the others: a request goes through the layer
+//! The tables of an account have `ConcurrencyLimit`, `RateLimit`, `Retry` and `Observe`:
+//! [`TablesBuilder`](crate::TablesBuilder). [`Tables::layer`](crate::Tables::layer) adds one above the others: a request goes through the layer
 //! added last first. A layer that must see every single request, such as [`RateLimit`], is added before
 //! `Retry`. A layer of your own implements [`Middleware`](crate::store::Middleware).
 //!
@@ -43,7 +43,7 @@ pub(crate) use counted::Counted;
 pub use error::LayerError;
 #[cfg(any(test, feature = "testing"))]
 pub use faults::{Fault, FaultBlobs, FaultStore, Faults};
-pub use limit::Limit;
+pub use limit::ConcurrencyLimit;
 pub use measure::Measure;
 pub use measurements::MeasuredPattern;
 #[cfg(any(feature = "metrics", feature = "tracing"))]

@@ -3,7 +3,7 @@
 use super::determined_key::{determine, row_template};
 use super::migrates::Migrates;
 use super::stays::{differ_in_shards, same_guards, same_partition, same_table};
-use crate::entity::{GuardTemplate, RowTemplate, TableEntity};
+use crate::entity::{GuardTemplate, RowTemplate, TableEntity, has_across};
 use crate::key::Escape;
 
 /// Fails to compile where entities could not move safely.
@@ -29,7 +29,7 @@ pub const fn check<E: Migrates>() {
          `table_orm::guide::run::cannot_migrate` says how"
     );
     assert!(
-        !has_guards_across(E::GUARDS) && !has_guards_across(<E::Old>::GUARDS),
+        !has_across::<E>() && !has_across::<E::Old>(),
         "`migrate_from`: a type with `unique(.., across)` cannot migrate, and cannot be migrated from: meanwhile two \
          entities could get one value; give the new type another `name`, and copy the entities: \
          `table_orm::guide::run::cannot_migrate` says how"
@@ -84,17 +84,6 @@ pub const fn check<E: Migrates>() {
          with another literal, or store the new type in another table; types that differ in the number of shards alone, \
          with the same rows and properties and without `unique`, need neither"
     );
-}
-
-const fn has_guards_across(guards: &[GuardTemplate]) -> bool {
-    let mut at = 0;
-    while at < guards.len() {
-        if guards[at].across {
-            return true;
-        }
-        at += 1;
-    }
-    false
 }
 
 /// Whether no row of the one type has a key that a row of the other may have. The guards may be the same: they go

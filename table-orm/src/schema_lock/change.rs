@@ -9,7 +9,7 @@ pub enum Reads {
     /// All of them.
     All,
     /// Not all of them, or not all of their values.
-    Some,
+    NotAll,
 }
 
 /// A change of a type since the lock was written.
@@ -37,7 +37,7 @@ impl fmt::Display for SchemaChange {
         let Self { entity, what, reads, remedy, .. } = self;
         let reads = match reads {
             Reads::All => "stored rows are still read",
-            Reads::Some => "stored rows are NOT read as they were written",
+            Reads::NotAll => "stored rows are NOT read as they were written",
         };
         write!(f, "`{entity}`: {what}; {reads}")?;
         if remedy.is_empty() { Ok(()) } else { write!(f, "; {remedy}") }

@@ -25,7 +25,7 @@ const fn lossy(remedy: &'static str) -> Verdict {
 }
 
 const fn unread(remedy: &'static str) -> Verdict {
-    Verdict { reads: Reads::Some, breaking: true, remedy }
+    Verdict { reads: Reads::NotAll, breaking: true, remedy }
 }
 
 const NEW_TABLE: &str = "keep it, or move the entities to the new keys with `migrate_from`, or store them in a new table \

@@ -138,7 +138,7 @@ fn template<E: TableEntity>(name: &str, row: &DynamicEntity) -> Option<usize> {
 
 impl Read {
     fn refuse<E: TableEntity>(&mut self, what: String, remedy: &str) {
-        self.add::<E>(what, Reads::Some, remedy);
+        self.add::<E>(what, Reads::NotAll, remedy);
     }
 
     /// Notes a change that stored rows survive, and totals or unique values do not.

@@ -3,7 +3,7 @@
 //! ```text
 //!   Repo, Table, scans        each call sends one request or several
 //!        |
-//!   Retry, RateLimit, Limit, ..    layers: each is a Store around the Store below; the last one added
+//!   Retry, RateLimit, ..      layers: each is a Store around the Store below; the last one added
 //!        |                    comes first
 //!   EmbeddedStore             a backend: stores rows,
 //!   AzureStore                or sends requests to a service that does

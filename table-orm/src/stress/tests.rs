@@ -227,10 +227,10 @@ fn a_report_says_with_what_the_calls_failed() {
 
 /// A store that answers ten requests at a time, each after 100 ms on average.
 fn slow_store() -> Arc<dyn Store> {
-    use crate::layer::{Layer as _, Limit};
+    use crate::layer::{ConcurrencyLimit, Layer as _};
     let rows = Arc::new(EmbeddedStore::in_memory().unwrap());
     let slow = Faults::seeded(1).slow(1.0).slowest(Duration::from_millis(100)).around(rows);
-    Limit::in_flight(10).around(slow.unwrap()).unwrap()
+    ConcurrencyLimit::in_flight(10).around(slow.unwrap()).unwrap()
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::blobs::Blobs;
 use crate::error::Result;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 use crate::layer::Observe;
-use crate::layer::{Layer, Limit, RateLimit, ReadFrom, Retry};
+use crate::layer::{ConcurrencyLimit, Layer, RateLimit, ReadFrom, Retry};
 use crate::model::DateTime;
 use crate::plan::Connection;
 use crate::store::Store;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// | Layer | Default |
 /// |---|---|
 /// | [`ReadFrom`] | the primary location alone |
-/// | [`Limit`] | at most 64 requests at once, and [fewer](Limit::adaptive) at a slow service |
+/// | [`ConcurrencyLimit`] | at most 64 requests at once, and [fewer](ConcurrencyLimit::adaptive) at a slow service |
 /// | [`RateLimit`] | 20,000 entities a second, 2,000 in one partition; slower when throttled |
 /// | [`Retry`] | [`Retry::interactive`] |
 /// | `Observe` | with the feature `tracing` or `metrics` |
@@ -44,7 +44,7 @@ use std::sync::Arc;
 pub struct TablesBuilder {
     store: Arc<dyn Store>,
     read_from: ReadFrom,
-    limit: Option<Limit>,
+    limit: Option<ConcurrencyLimit>,
     rate: Option<RateLimit>,
     retry: Option<Retry>,
     #[cfg(any(feature = "metrics", feature = "tracing"))]
@@ -60,7 +60,7 @@ impl TablesBuilder {
         Self {
             store,
             read_from: ReadFrom::PrimaryOnly,
-            limit: Some(Limit::default().adaptive()),
+            limit: Some(ConcurrencyLimit::default().adaptive()),
             rate: Some(RateLimit::default()),
             retry: Some(Retry::interactive()),
             #[cfg(any(feature = "metrics", feature = "tracing"))]
@@ -102,7 +102,7 @@ impl TablesBuilder {
     }
 
     /// Sets how many requests run at once.
-    pub fn limit(mut self, limit: impl Into<Option<Limit>>) -> Self {
+    pub fn limit(mut self, limit: impl Into<Option<ConcurrencyLimit>>) -> Self {
         self.limit = limit.into();
         self
     }

@@ -109,13 +109,13 @@ impl Tables {
     /// use std::time::Duration;
     /// use table_orm::Tables;
     /// use table_orm::embedded::EmbeddedStore;
-    /// use table_orm::layer::{Limit, Retry};
+    /// use table_orm::layer::{ConcurrencyLimit, Retry};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let store = EmbeddedStore::in_memory()?;
     /// # let other = store.clone();
     /// let hasty = Retry::interactive().attempt_timeout(Duration::from_secs(5));
-    /// let tables = Tables::builder(store).limit(Limit::in_flight(16)).retry(hasty).build()?;
+    /// let tables = Tables::builder(store).limit(ConcurrencyLimit::in_flight(16)).retry(hasty).build()?;
     /// let bare = Tables::builder(other).bare().build()?; // no layers: the same as `Tables::new`
     /// # Ok(())
     /// # }
@@ -150,11 +150,11 @@ impl Tables {
     ///
     /// ```
     /// use table_orm::Tables;
-    /// use table_orm::layer::{Limit, RateLimit, Retry};
+    /// use table_orm::layer::{ConcurrencyLimit, RateLimit, Retry};
     ///
     /// # fn main() -> table_orm::Result<()> {
     /// let tables = Tables::in_memory()?
-    ///     .layer(Limit::default())?
+    ///     .layer(ConcurrencyLimit::default())?
     ///     .layer(RateLimit::default())?
     ///     .layer(Retry::interactive())?;
     /// # Ok(())

@@ -2,7 +2,7 @@
 
 use super::{Runner, runner};
 use std::collections::BTreeMap;
-use table_orm::layer::{Limit, Retry};
+use table_orm::layer::{ConcurrencyLimit, Retry};
 use table_orm::model::Edm;
 use table_orm::{DynamicEntity, Error, TableEntity, TableName, Tables};
 
@@ -21,7 +21,7 @@ struct Note {
 
 fn tables() -> Tables {
     let stamped = Retry::interactive().write_id("WriteId");
-    Tables::in_memory().unwrap().layer(stamped).unwrap().layer(Limit::default()).unwrap()
+    Tables::in_memory().unwrap().layer(stamped).unwrap().layer(ConcurrencyLimit::default()).unwrap()
 }
 
 #[tokio::test]

@@ -28,16 +28,16 @@ pub(crate) struct MeasureRow<'a, T, const N: usize, __S = ()>(
 )
 where
     T: Property + Send + Sync;
-#[doc(hidden)]
-#[allow(missing_debug_implementations, non_camel_case_types, non_snake_case, unreachable_pub)]
-pub(crate) mod MeasureComponents {
-    pub enum at {}
-}
 /// Properties to be set in a stored `Measure`, those that no key is made of. A `merge` is one request.
 #[must_use]
 pub(crate) struct MeasurePatch<'a, T, const N: usize>(orm::repo::Patch<Measure<'a, T, N>>)
 where
     T: Property + Send + Sync;
+#[doc(hidden)]
+#[allow(missing_debug_implementations, non_camel_case_types, non_snake_case, unreachable_pub)]
+pub(crate) mod MeasureComponents {
+    pub enum at {}
+}
 #[allow(dead_code, deprecated, non_camel_case_types, non_snake_case, private_bounds)]
 #[allow(private_interfaces, unused_imports, unused_mut, unused_qualifications, unused_variables)]
 const _: () = {
@@ -86,11 +86,6 @@ const _: () = {
             _orm::Ok(())
         }
     }
-    #[diagnostic::do_not_recommend]
-    impl<'a, T, const N: usize, __S> _orm::FromRow<MeasureRow<'a, T, N, __S>> for Measure<'a, T, N> where
-        T: Property + Send + Sync
-    {
-    }
     #[automatically_derived]
     impl<'a, T, const N: usize> _orm::ReadRow for Measure<'a, T, N>
     where
@@ -98,8 +93,10 @@ const _: () = {
     {
         const NAME: &'static _orm::str = "Measure";
         fn read_row(row: _orm::usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
-            let (mut f0, mut f1, mut f2, mut f3) =
-                (_orm::None, _orm::None, _orm::None, <[Option<u8>; N] as _orm::Series>::empty());
+            let mut f0 = _orm::None;
+            let mut f1 = _orm::None;
+            let mut f2 = _orm::None;
+            let mut f3 = <[Option<u8>; N] as _orm::Series>::empty();
             while let _orm::Some(member) = _orm::Members::next_name(&mut m)? {
                 match &*member {
                     "Type" => <Cow<'a, str> as _orm::Stored>::take(&mut f0, &mut m, "Type")?,
@@ -122,23 +119,9 @@ const _: () = {
             })
         }
     }
-    type __at = _orm::Needs<MeasureComponents::at>;
-    impl<'a, T, const N: usize> Measure<'a, T, N>
-    where
-        T: Property + Send + Sync,
-    {
-        /// The partition `{type}`, such as `text`, whose rows can be asked for by key. Sends nothing.
-        pub(crate) fn partition(
-            r#type: impl _orm::Value<Cow<'a, str>>,
-        ) -> MeasurePartition<'a, T, N> {
-            let key = _orm::PartitionKey::new("Measure", _orm::Escape::Reject, "");
-            let key = <Cow<'a, str> as _orm::Part>::push_partition(key, "type", r#type, "");
-            MeasurePartition(key, _orm::PhantomData)
-        }
-    }
-    _orm::wrapper!(
+    _orm::partition!(
         [< 'a, T, const N : usize, >] MeasurePartition < 'a, T, N, >, [where T : Property
-        + Send + Sync,], "MeasurePartition"
+        + Send + Sync,], "MeasurePartition", MeasureRow < 'a, T, N, >, row
     );
     impl<'a, T, const N: usize> MeasurePartition<'a, T, N>
     where
@@ -147,17 +130,6 @@ const _: () = {
         /// The rows `{at}`, such as `42`: a row range query, in requests of up to 1,000 rows.
         pub(crate) fn row(&self) -> MeasureRow<'a, T, N, __at> {
             MeasureRow(_orm::PartitionKey::row_key(&self.0, ""), _orm::PhantomData)
-        }
-    }
-    #[diagnostic::do_not_recommend]
-    impl<'a, T, const N: usize> _orm::Query for MeasurePartition<'a, T, N>
-    where
-        T: Property + Send + Sync,
-    {
-        type Row = MeasureRow<'a, T, N>;
-        type Class = _orm::class::Partition;
-        fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
-            _orm::KeyState::keys(Self::row(&self).0)
         }
     }
     impl<'a, T, const N: usize> MeasureRow<'a, T, N, __at>
@@ -173,14 +145,21 @@ const _: () = {
             <u16 as _orm::Part>::range(self.0, "at", range)
         }
     }
-    _orm::key_query!(
-        [< 'a, T, const N : usize, __S : _orm::KeyState >] MeasureRow < 'a, T, N, __S >,
-        [where T : Property + Send + Sync,], MeasureRow < 'a, T, N, >
+    _orm::row!(
+        ['a, T, const N : usize,] MeasureRow < 'a, T, N, __S >, [where T : Property +
+        Send + Sync,], "MeasureRow", MeasureRow < 'a, T, N, >
     );
-    _orm::wrapper!(
-        [< 'a, T, const N : usize, __S >] MeasureRow < 'a, T, N, __S >, [where T :
-        Property + Send + Sync,], "MeasureRow"
-    );
+    #[diagnostic::do_not_recommend]
+    impl<'a, T, const N: usize, __S> _orm::FromRow<MeasureRow<'a, T, N, __S>> for Measure<'a, T, N> where
+        T: Property + Send + Sync
+    {
+    }
+    impl<'a, T, const N: usize, __S, const _ID: _orm::u64> _orm::Stores<_ID>
+        for MeasureRow<'a, T, N, __S>
+    where
+        T: Property + Send + Sync,
+    {
+    }
     impl<'a, T, const N: usize, __S> _orm::Row for MeasureRow<'a, T, N, __S>
     where
         T: Property + Send + Sync,
@@ -199,6 +178,32 @@ const _: () = {
         [< 'a, T, const N : usize, >] MeasureColumns < 'a, T, N, >, [where T : Property +
         Send + Sync,], "MeasureColumns"
     );
+    impl<'a, T, const N: usize> _orm::EntityPatch<Measure<'a, T, N>> for MeasurePatch<'a, T, N>
+    where
+        T: Property + Send + Sync,
+    {
+        fn into_patch(self) -> _orm::Patch<Measure<'a, T, N>> {
+            self.0
+        }
+    }
+    _orm::patch!(
+        [< 'a, T, const N : usize, >] MeasurePatch < 'a, T, N, >, [where T : Property +
+        Send + Sync,], "MeasurePatch"
+    );
+    type __at = _orm::Needs<MeasureComponents::at>;
+    impl<'a, T, const N: usize> Measure<'a, T, N>
+    where
+        T: Property + Send + Sync,
+    {
+        /// The partition `{type}`, such as `text`, whose rows can be asked for by key. Sends nothing.
+        pub(crate) fn partition(
+            r#type: impl _orm::Value<Cow<'a, str>>,
+        ) -> MeasurePartition<'a, T, N> {
+            let key = _orm::PartitionKey::new("Measure", _orm::Escape::Reject, "");
+            let key = <Cow<'a, str> as _orm::Part>::push_partition(key, "type", r#type, "");
+            MeasurePartition(key, _orm::PhantomData)
+        }
+    }
     impl<'a, T, const N: usize> _orm::Field<12075340201627130925, Cow<'a, str>> for Measure<'a, T, N>
     where
         T: Property + Send + Sync,
@@ -224,12 +229,6 @@ const _: () = {
         type Series = [Option<u8>; N];
         const PROPERTY: &'static _orm::str = "Series";
     }
-    impl<'a, T, const N: usize, __S, const _ID: _orm::u64> _orm::Stores<_ID>
-        for MeasureRow<'a, T, N, __S>
-    where
-        T: Property + Send + Sync,
-    {
-    }
     impl<'a, T, const N: usize> MeasurePatch<'a, T, N>
     where
         T: Property + Send + Sync,
@@ -243,16 +242,4 @@ const _: () = {
             Self(self.0.set_slot::<u8>("Series", slot, N, value))
         }
     }
-    impl<'a, T, const N: usize> _orm::EntityPatch<Measure<'a, T, N>> for MeasurePatch<'a, T, N>
-    where
-        T: Property + Send + Sync,
-    {
-        fn into_patch(self) -> _orm::Patch<Measure<'a, T, N>> {
-            self.0
-        }
-    }
-    _orm::patch!(
-        [< 'a, T, const N : usize, >] MeasurePatch < 'a, T, N, >, [where T : Property +
-        Send + Sync,], "MeasurePatch"
-    );
 };

@@ -36,6 +36,9 @@ pub struct RegistrationByAge<__S = ()>(::table_orm::query::RowKey<__S>);
 /// The rows `by_time` of one partition, `NEW:{newest}__{bib:05}`, such as `NEW:2520817121999999999__00042`: partial copies. As a query, those with the components given.
 #[must_use]
 pub struct RegistrationByTime<__S = ()>(::table_orm::query::RowKey<__S>);
+/// Properties to be set in a stored `Registration`, those that no key is made of. A `merge` is a read and a transaction, again after a conflict.
+#[must_use]
+pub struct RegistrationPatch(::table_orm::repo::Patch<Registration>);
 #[doc(hidden)]
 #[allow(missing_debug_implementations, non_camel_case_types, non_snake_case, unreachable_pub)]
 pub mod RegistrationComponents {
@@ -45,9 +48,6 @@ pub mod RegistrationComponents {
     pub enum newest {}
     pub enum sex {}
 }
-/// Properties to be set in a stored `Registration`, those that no key is made of. A `merge` is a read and a transaction, again after a conflict.
-#[must_use]
-pub struct RegistrationPatch(::table_orm::repo::Patch<Registration>);
 #[allow(dead_code, deprecated, non_camel_case_types, non_snake_case, private_bounds)]
 #[allow(private_interfaces, unused_imports, unused_mut, unused_qualifications, unused_variables)]
 const _: () = {
@@ -148,16 +148,18 @@ const _: () = {
             _orm::Ok(())
         }
     }
-    #[diagnostic::do_not_recommend]
-    impl<__S> _orm::FromRow<RegistrationByBib<__S>> for Registration {}
-    #[diagnostic::do_not_recommend]
-    impl<__S> _orm::FromRow<RegistrationByAge<__S>> for Registration {}
     #[automatically_derived]
     impl _orm::ReadRow for Registration {
         const NAME: &'static _orm::str = "Registration";
         fn read_row(row: _orm::usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
-            let (mut f0, mut f1, mut f2, mut f3) = (_orm::None, _orm::None, _orm::None, _orm::None);
-            let (mut f4, mut f5, mut f6, mut f7) = (_orm::None, _orm::None, _orm::None, _orm::None);
+            let mut f0 = _orm::None;
+            let mut f1 = _orm::None;
+            let mut f2 = _orm::None;
+            let mut f3 = _orm::None;
+            let mut f4 = _orm::None;
+            let mut f5 = _orm::None;
+            let mut f6 = _orm::None;
+            let mut f7 = _orm::None;
             while let _orm::Some(member) = _orm::Members::next_property(&mut m)? {
                 match &*member {
                     "Event" => <String as _orm::Stored>::take(&mut f0, &mut m, "Event")?,
@@ -185,24 +187,9 @@ const _: () = {
             })
         }
     }
-    type __age = _orm::Needs<RegistrationComponents::age>;
-    type __bib = _orm::Needs<RegistrationComponents::bib>;
-    type __name = _orm::Needs<RegistrationComponents::name>;
-    type __newest = _orm::Needs<RegistrationComponents::newest>;
-    type __sex = _orm::Needs<RegistrationComponents::sex>;
-    impl Registration {
-        /// The partition `{event}__{distance}`, such as `text__<distance>`, whose rows can be asked for by key. Sends nothing.
-        pub fn partition(
-            event: impl _orm::Value<String>,
-            distance: impl _orm::Value<Distance>,
-        ) -> RegistrationPartition {
-            let key = _orm::PartitionKey::new("Registration", _orm::Escape::Reject, "");
-            let key = <String as _orm::Part>::push_partition(key, "event", event, "__");
-            let key = <Distance as _orm::Part>::push_partition(key, "distance", distance, "");
-            RegistrationPartition(key)
-        }
-    }
-    _orm::wrapper!([] RegistrationPartition, [], "RegistrationPartition");
+    _orm::partition!(
+        [] RegistrationPartition, [], "RegistrationPartition", RegistrationByBib, by_bib
+    );
     impl RegistrationPartition {
         /// The rows `BIB:{bib:05}__{name}__{sex}__{age}`, such as `BIB:00042__text__<sex>__42`: a row range query, in requests of up to 1,000 rows.
         pub fn by_bib(&self) -> RegistrationByBib<__bib> {
@@ -219,14 +206,6 @@ const _: () = {
         _orm::named_rows!(pub RegistrationByBib < __bib >, by_bib);
     }
     _orm::named_rows!("its rows are `by_bib`, `by_age`, `by_time`");
-    #[diagnostic::do_not_recommend]
-    impl _orm::Query for RegistrationPartition {
-        type Row = RegistrationByBib;
-        type Class = _orm::class::Partition;
-        fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
-            _orm::KeyState::keys(Self::by_bib(&self).0)
-        }
-    }
     impl RegistrationByBib<__bib> {
         /// Gives the `bib` of `BIB:{bib:05}__{name}__{sex}__{age}`, as in `BIB:00042__`: a row range query, in requests of up to 1,000 rows.
         pub fn bib(self, bib: impl _orm::Value<u32>) -> RegistrationByBib<__name> {
@@ -275,10 +254,10 @@ const _: () = {
             <u8 as _orm::Part>::range(self.0, "age", range)
         }
     }
-    _orm::key_query!(
-        [< __S : _orm::KeyState >] RegistrationByBib < __S >, [], RegistrationByBib
-    );
-    _orm::wrapper!([< __S >] RegistrationByBib < __S >, [], "RegistrationByBib");
+    _orm::row!([] RegistrationByBib < __S >, [], "RegistrationByBib", RegistrationByBib);
+    #[diagnostic::do_not_recommend]
+    impl<__S> _orm::FromRow<RegistrationByBib<__S>> for Registration {}
+    impl<__S, const _ID: _orm::u64> _orm::Stores<_ID> for RegistrationByBib<__S> {}
     impl<__S> _orm::Row for RegistrationByBib<__S> {
         type Entity = Registration;
         type Columns = RegistrationColumns;
@@ -342,10 +321,10 @@ const _: () = {
             self.0.starts_with::<_orm::Plain, Sex, _>("sex", prefix, "")
         }
     }
-    _orm::key_query!(
-        [< __S : _orm::KeyState >] RegistrationByAge < __S >, [], RegistrationByAge
-    );
-    _orm::wrapper!([< __S >] RegistrationByAge < __S >, [], "RegistrationByAge");
+    _orm::row!([] RegistrationByAge < __S >, [], "RegistrationByAge", RegistrationByAge);
+    #[diagnostic::do_not_recommend]
+    impl<__S> _orm::FromRow<RegistrationByAge<__S>> for Registration {}
+    impl<__S, const _ID: _orm::u64> _orm::Stores<_ID> for RegistrationByAge<__S> {}
     impl<__S> _orm::Row for RegistrationByAge<__S> {
         type Entity = Registration;
         type Columns = RegistrationColumns;
@@ -380,10 +359,9 @@ const _: () = {
             <u32 as _orm::Part<_orm::Padded<5>>>::range(self.0, "bib", range)
         }
     }
-    _orm::key_query!(
-        [< __S : _orm::KeyState >] RegistrationByTime < __S >, [], RegistrationByTime
+    _orm::row!(
+        [] RegistrationByTime < __S >, [], "RegistrationByTime", RegistrationByTime
     );
-    _orm::wrapper!([< __S >] RegistrationByTime < __S >, [], "RegistrationByTime");
     impl<__S> _orm::Row for RegistrationByTime<__S> {
         type Entity = Registration;
         type Columns = RegistrationByTimeColumns;
@@ -392,6 +370,34 @@ const _: () = {
     }
     _orm::columns!([] RegistrationColumns, [], "RegistrationColumns");
     _orm::columns!([] RegistrationByTimeColumns, [], "RegistrationByTimeColumns");
+    impl<__S> _orm::Stores<1237236456312824991> for RegistrationByTime<__S> {}
+    impl<__S> _orm::Stores<15956180055569954882> for RegistrationByTime<__S> {}
+    impl<__S> _orm::Stores<23665995974432626> for RegistrationByTime<__S> {}
+    impl<__S> _orm::Stores<14176396743819860870> for RegistrationByTime<__S> {}
+    impl<__S> _orm::Stores<9544703709271745487> for RegistrationByTime<__S> {}
+    impl _orm::EntityPatch<Registration> for RegistrationPatch {
+        fn into_patch(self) -> _orm::Patch<Registration> {
+            self.0
+        }
+    }
+    _orm::patch!([] RegistrationPatch, [], "RegistrationPatch");
+    type __age = _orm::Needs<RegistrationComponents::age>;
+    type __bib = _orm::Needs<RegistrationComponents::bib>;
+    type __name = _orm::Needs<RegistrationComponents::name>;
+    type __newest = _orm::Needs<RegistrationComponents::newest>;
+    type __sex = _orm::Needs<RegistrationComponents::sex>;
+    impl Registration {
+        /// The partition `{event}__{distance}`, such as `text__<distance>`, whose rows can be asked for by key. Sends nothing.
+        pub fn partition(
+            event: impl _orm::Value<String>,
+            distance: impl _orm::Value<Distance>,
+        ) -> RegistrationPartition {
+            let key = _orm::PartitionKey::new("Registration", _orm::Escape::Reject, "");
+            let key = <String as _orm::Part>::push_partition(key, "event", event, "__");
+            let key = <Distance as _orm::Part>::push_partition(key, "distance", distance, "");
+            RegistrationPartition(key)
+        }
+    }
     impl _orm::Field<1237236456312824991, String> for Registration {
         const PROPERTY: &'static _orm::str = "Event";
         const KEYS: _orm::FromKeys<Self, String> = |k| k.partition(0, <String as _orm::Part>::read);
@@ -423,23 +429,10 @@ const _: () = {
     impl _orm::Field<18003902094994090146, Option<String>> for Registration {
         const PROPERTY: &'static _orm::str = "City";
     }
-    impl<__S, const _ID: _orm::u64> _orm::Stores<_ID> for RegistrationByBib<__S> {}
-    impl<__S, const _ID: _orm::u64> _orm::Stores<_ID> for RegistrationByAge<__S> {}
-    impl<__S> _orm::Stores<1237236456312824991> for RegistrationByTime<__S> {}
-    impl<__S> _orm::Stores<15956180055569954882> for RegistrationByTime<__S> {}
-    impl<__S> _orm::Stores<23665995974432626> for RegistrationByTime<__S> {}
-    impl<__S> _orm::Stores<14176396743819860870> for RegistrationByTime<__S> {}
-    impl<__S> _orm::Stores<9544703709271745487> for RegistrationByTime<__S> {}
     impl RegistrationPatch {
         /// Sets `City`.
         pub fn city(self, city: impl _orm::Value<String>) -> Self {
             Self(<String as _orm::Stored>::set(self.0, "City", city))
         }
     }
-    impl _orm::EntityPatch<Registration> for RegistrationPatch {
-        fn into_patch(self) -> _orm::Patch<Registration> {
-            self.0
-        }
-    }
-    _orm::patch!([] RegistrationPatch, [], "RegistrationPatch");
 };

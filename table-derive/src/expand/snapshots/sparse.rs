@@ -19,15 +19,15 @@ struct FileByPath<__S = ()>(::table_orm::query::RowKey<__S>);
 /// The rows `by_day` of one partition, `D:{day}__{path}`, such as `D:2011-11-06__text`: partial copies. As a query, those with the components given.
 #[must_use]
 struct FileByDay<__S = ()>(::table_orm::query::RowKey<__S>);
+/// Properties to be set in a stored `File`, those that no key is made of. A `merge` is a read and a transaction, again after a conflict.
+#[must_use]
+struct FilePatch(::table_orm::repo::Patch<File>);
 #[doc(hidden)]
 #[allow(missing_debug_implementations, non_camel_case_types, non_snake_case, unreachable_pub)]
 mod FileComponents {
     pub enum day {}
     pub enum path {}
 }
-/// Properties to be set in a stored `File`, those that no key is made of. A `merge` is a read and a transaction, again after a conflict.
-#[must_use]
-struct FilePatch(::table_orm::repo::Patch<File>);
 #[allow(dead_code, deprecated, non_camel_case_types, non_snake_case, private_bounds)]
 #[allow(private_interfaces, unused_imports, unused_mut, unused_qualifications, unused_variables)]
 const _: () = {
@@ -98,14 +98,13 @@ const _: () = {
             self.version = <Option<ETag> as _orm::ETagField>::holding(_orm::Clone::clone(etag));
         }
     }
-    #[diagnostic::do_not_recommend]
-    impl<__S> _orm::FromRow<FileByPath<__S>> for File {}
     #[automatically_derived]
     impl _orm::ReadRow for File {
         const NAME: &'static _orm::str = "File";
         fn read_row(row: _orm::usize, mut m: _orm::Members<'_, '_>) -> _orm::Read<Self> {
-            let (mut f2, mut f3, mut f4) =
-                (_orm::None, _orm::None, <[Option<u32>; 24] as _orm::Series>::empty());
+            let mut f2 = _orm::None;
+            let mut f3 = _orm::None;
+            let mut f4 = <[Option<u32>; 24] as _orm::Series>::empty();
             while let _orm::Some(member) = _orm::Members::next_name(&mut m)? {
                 match &*member {
                     "day" => <Option<Date> as _orm::Stored>::take(&mut f2, &mut m, "day")?,
@@ -146,17 +145,7 @@ const _: () = {
             })
         }
     }
-    type __day = _orm::Needs<FileComponents::day>;
-    type __path = _orm::Needs<FileComponents::path>;
-    impl File {
-        /// The partition `{owner}`, such as `42`, whose rows can be asked for by key. Sends nothing.
-        fn partition(owner: impl _orm::Value<u64>) -> FilePartition {
-            let key = _orm::PartitionKey::new("File", _orm::Escape::Encode, "");
-            let key = <u64 as _orm::Part>::push_partition(key, "owner", owner, "");
-            FilePartition(key)
-        }
-    }
-    _orm::wrapper!([] FilePartition, [], "FilePartition");
+    _orm::partition!([] FilePartition, [], "FilePartition", FileByPath, by_path);
     impl FilePartition {
         /// The rows `P:{path}`, such as `P:text`: a row range query, in requests of up to 1,000 rows.
         fn by_path(&self) -> FileByPath<__path> {
@@ -169,14 +158,6 @@ const _: () = {
         _orm::named_rows!(FileByPath<__path>, by_path);
     }
     _orm::named_rows!("its rows are `by_path`, `by_day`");
-    #[diagnostic::do_not_recommend]
-    impl _orm::Query for FilePartition {
-        type Row = FileByPath;
-        type Class = _orm::class::Partition;
-        fn into_keys(self) -> _orm::KeyResult<_orm::KeyRange> {
-            _orm::KeyState::keys(Self::by_path(&self).0)
-        }
-    }
     impl FileByPath<__path> {
         /// Gives the `path` of `P:{path}`, as in `P:text`: a point query, one request for one row.
         fn path(self, path: impl _orm::Value<String>) -> FileByPath<_orm::Complete> {
@@ -191,8 +172,10 @@ const _: () = {
             self.0.starts_with::<_orm::Plain, String, _>("path", prefix, "")
         }
     }
-    _orm::key_query!([< __S : _orm::KeyState >] FileByPath < __S >, [], FileByPath);
-    _orm::wrapper!([< __S >] FileByPath < __S >, [], "FileByPath");
+    _orm::row!([] FileByPath < __S >, [], "FileByPath", FileByPath);
+    #[diagnostic::do_not_recommend]
+    impl<__S> _orm::FromRow<FileByPath<__S>> for File {}
+    impl<__S, const _ID: _orm::u64> _orm::Stores<_ID> for FileByPath<__S> {}
     impl<__S> _orm::Row for FileByPath<__S> {
         type Entity = File;
         type Columns = FileColumns;
@@ -223,8 +206,7 @@ const _: () = {
             self.0.starts_with::<_orm::Plain, String, _>("path", prefix, "")
         }
     }
-    _orm::key_query!([< __S : _orm::KeyState >] FileByDay < __S >, [], FileByDay);
-    _orm::wrapper!([< __S >] FileByDay < __S >, [], "FileByDay");
+    _orm::row!([] FileByDay < __S >, [], "FileByDay", FileByDay);
     impl<__S> _orm::Row for FileByDay<__S> {
         type Entity = File;
         type Columns = FileByDayColumns;
@@ -233,6 +215,26 @@ const _: () = {
     }
     _orm::columns!([] FileColumns, [], "FileColumns");
     _orm::columns!([] FileByDayColumns, [], "FileByDayColumns");
+    impl<__S> _orm::Stores<12002927925776846068> for FileByDay<__S> {}
+    impl<__S> _orm::Stores<271672890340345462> for FileByDay<__S> {}
+    impl<__S> _orm::Stores<14595384746719022877> for FileByDay<__S> {}
+    impl<__S> _orm::Stores<9887007512831683202> for FileByDay<__S> {}
+    impl _orm::EntityPatch<File> for FilePatch {
+        fn into_patch(self) -> _orm::Patch<File> {
+            self.0
+        }
+    }
+    _orm::patch!([] FilePatch, [], "FilePatch");
+    type __day = _orm::Needs<FileComponents::day>;
+    type __path = _orm::Needs<FileComponents::path>;
+    impl File {
+        /// The partition `{owner}`, such as `42`, whose rows can be asked for by key. Sends nothing.
+        fn partition(owner: impl _orm::Value<u64>) -> FilePartition {
+            let key = _orm::PartitionKey::new("File", _orm::Escape::Encode, "");
+            let key = <u64 as _orm::Part>::push_partition(key, "owner", owner, "");
+            FilePartition(key)
+        }
+    }
     impl _orm::Field<12002927925776846068, u64> for File {
         const PROPERTY: &'static _orm::str = "";
         const KEYS: _orm::FromKeys<Self, u64> = |k| k.partition(0, <u64 as _orm::Part>::read);
@@ -256,11 +258,6 @@ const _: () = {
         type Series = [Option<u32>; 24];
         const PROPERTY: &'static _orm::str = "reads";
     }
-    impl<__S, const _ID: _orm::u64> _orm::Stores<_ID> for FileByPath<__S> {}
-    impl<__S> _orm::Stores<12002927925776846068> for FileByDay<__S> {}
-    impl<__S> _orm::Stores<271672890340345462> for FileByDay<__S> {}
-    impl<__S> _orm::Stores<14595384746719022877> for FileByDay<__S> {}
-    impl<__S> _orm::Stores<9887007512831683202> for FileByDay<__S> {}
     impl FilePatch {
         /// Sets `labels`.
         fn labels(self, labels: impl _orm::Value<Vec<String>>) -> Self {
@@ -271,10 +268,4 @@ const _: () = {
             Self(self.0.set_slot::<u32>("reads", slot, 24, value))
         }
     }
-    impl _orm::EntityPatch<File> for FilePatch {
-        fn into_patch(self) -> _orm::Patch<File> {
-            self.0
-        }
-    }
-    _orm::patch!([] FilePatch, [], "FilePatch");
 };

@@ -4,7 +4,7 @@
 //! Below [`Retry`](super::Retry), a call that waits for its next attempt holds no permit. A
 //! [scan](crate::scan) limits its requests by itself, so they take no permits.
 //!
-//! [`adaptive`](Limit::adaptive) finds the number by how long requests take.
+//! [`adaptive`](ConcurrencyLimit::adaptive) finds the number by how long requests take.
 //!
 //! A task may stop polling a call that has a permit, in order to await another call: for example, it takes an
 //! item from `buffer_unordered` and writes it. If no permit comes back for a second, and nobody polls some of
@@ -34,29 +34,29 @@ pub const DEFAULT_IN_FLIGHT: usize = 64;
 ///
 /// ```
 /// use table_orm::Tables;
-/// use table_orm::layer::Limit;
+/// use table_orm::layer::ConcurrencyLimit;
 ///
 /// # fn run() -> table_orm::Result<()> {
-/// let tables = Tables::in_memory()?.layer(Limit::in_flight(16).per_partition(4))?;
+/// let tables = Tables::in_memory()?.layer(ConcurrencyLimit::in_flight(16).per_partition(4))?;
 /// # Ok(())
 /// # }
 /// # run().unwrap();
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "settings do nothing until `Tables::layer` or `around`"]
-pub struct Limit {
+pub struct ConcurrencyLimit {
     in_flight: usize,
     per_partition: Option<usize>,
     is_adaptive: bool,
 }
 
-impl Default for Limit {
+impl Default for ConcurrencyLimit {
     fn default() -> Self {
         Self::in_flight(DEFAULT_IN_FLIGHT)
     }
 }
 
-impl Limit {
+impl ConcurrencyLimit {
     /// Limits the requests that run at once, 1 to [`MAX_IN_FLIGHT`].
     pub const fn in_flight(requests: usize) -> Self {
         Self { in_flight: requests, per_partition: None, is_adaptive: false }
@@ -80,13 +80,13 @@ impl Limit {
     }
 }
 
-impl Layer for Limit {
+impl Layer for ConcurrencyLimit {
     fn around(self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError> {
         Ok(Arc::new(self.limited(store)?))
     }
 }
 
-impl Limit {
+impl ConcurrencyLimit {
     fn limited(self, store: Arc<dyn Store>) -> Result<Limited, LayerError> {
         error::number("the number of requests at once", self.in_flight, MAX_IN_FLIGHT)?;
         if let Some(requests) = self.per_partition {
@@ -203,7 +203,7 @@ mod tests {
         let keys = KeySet::new([("p".to_owned(), "r".to_owned())]);
         let latency = (Duration::from_millis(10), Duration::from_millis(20));
         let service = FakeService::new(keys, ServiceSettings { latency, ..Default::default() });
-        let limited = Limit::default().adaptive().limited(Arc::new(service)).unwrap();
+        let limited = ConcurrencyLimit::default().adaptive().limited(Arc::new(service)).unwrap();
         let table = TableName::new("People").unwrap();
         for _ in 0..5 {
             let get = Store::get(&limited, &table, "p", "r", None, Metadata::None);

@@ -176,8 +176,8 @@ impl Retry {
     }
 
     /// Limits one request: after this time it counts as not answered. The time that a
-    /// [`Limit`](super::Limit) or a [`RateLimit`](super::RateLimit) below holds it back, or in which it waits for a token of
-    /// Entra ID, does not count: nobody has been asked yet.
+    /// [`ConcurrencyLimit`](super::ConcurrencyLimit) or a [`RateLimit`](super::RateLimit) below holds it back,
+    /// or in which it waits for a token of Entra ID, does not count: nobody has been asked yet.
     pub const fn attempt_timeout(mut self, timeout: Duration) -> Self {
         self.attempt = Some(timeout);
         self
@@ -185,8 +185,8 @@ impl Retry {
 
     /// Limits a call with all its requests and the waits between them. A write whose answers were lost gets
     /// as long once more, to read its rows back. The time that a
-    /// [`Limit`](super::Limit) or a [`RateLimit`](super::RateLimit) below holds a request back, or in which it waits for a
-    /// token of Entra ID, does not count; [`within`](crate::Within::within) limits the whole of a call.
+    /// [`ConcurrencyLimit`](super::ConcurrencyLimit) or a [`RateLimit`](super::RateLimit) below holds a request
+    /// back, or in which it waits for a token of Entra ID, does not count; [`within`](crate::Within::within) limits the whole of a call.
     pub const fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
         self

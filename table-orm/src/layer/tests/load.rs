@@ -4,7 +4,7 @@ use super::bench::insert;
 use super::script::{Answer, Script, failed};
 use super::table;
 use crate::embedded::EmbeddedStore;
-use crate::layer::{Layer, LayerError, Limit, RateLimit};
+use crate::layer::{ConcurrencyLimit, Layer, LayerError, RateLimit};
 use crate::model::Metadata;
 use crate::store::{Batch, ErrorCode, Store, StoreError};
 use std::sync::Arc;
@@ -37,17 +37,17 @@ async fn write_all(store: &Arc<dyn Store>, partitions: &[&'static str]) {
 #[tokio::test(start_paused = true)]
 async fn no_more_requests_than_the_limit_run_at_once() {
     let script = slow(6);
-    write_all(&around(Limit::in_flight(2), &script), &["p"; 6]).await;
+    write_all(&around(ConcurrencyLimit::in_flight(2), &script), &["p"; 6]).await;
     assert_eq!(script.times(), [0, 0, 1000, 1000, 2000, 2000]);
     let script = slow(65);
-    write_all(&around(Limit::default(), &script), &["p"; 65]).await;
+    write_all(&around(ConcurrencyLimit::default(), &script), &["p"; 65]).await;
     assert_eq!(script.times().iter().filter(|&&time| time == 0).count(), 64);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_slow_partition_leaves_room_for_others() {
     let script = slow(5);
-    let limit = Limit::in_flight(2).per_partition(1);
+    let limit = ConcurrencyLimit::in_flight(2).per_partition(1);
     write_all(&around(limit, &script), &["slow", "slow", "slow", "other", "other"]).await;
     assert_eq!(script.times(), [0, 0, 1000, 1000, 2000]);
 }
@@ -55,7 +55,7 @@ async fn a_slow_partition_leaves_room_for_others() {
 #[tokio::test(start_paused = true)]
 async fn a_dropped_request_releases_its_permit() {
     let script = slow(2);
-    let store = around(Limit::in_flight(1).per_partition(1), &script);
+    let store = around(ConcurrencyLimit::in_flight(1).per_partition(1), &script);
     for _ in 0..3 {
         let table = table();
         let write = store.write(&table, "p", insert("r", 1));
@@ -131,10 +131,10 @@ async fn no_retry_after_holds_back_other_requests_for_more_than_half_a_minute() 
 fn invalid_settings_are_rejected() {
     let script = || -> Arc<dyn Store> { super::bench::paused(async { Script::new([]) }) };
     for limit in [
-        Limit::in_flight(0),
-        Limit::in_flight(usize::MAX),
-        Limit::default().per_partition(0),
-        Limit::default().per_partition(10_001),
+        ConcurrencyLimit::in_flight(0),
+        ConcurrencyLimit::in_flight(usize::MAX),
+        ConcurrencyLimit::default().per_partition(0),
+        ConcurrencyLimit::default().per_partition(10_001),
     ] {
         let error = limit.around(script()).map(drop);
         assert!(matches!(error, Err(LayerError::Number { .. })), "{limit:?}");

@@ -2,7 +2,7 @@
 
 use super::table;
 use crate::embedded::EmbeddedStore;
-use crate::layer::{Limit, RateLimit, Retry, RetryStrategy};
+use crate::layer::{ConcurrencyLimit, RateLimit, Retry, RetryStrategy};
 use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use crate::tables::{Tables, TablesBuilder};
 use crate::testing::{FakeService, KeySet, ServiceSettings};
@@ -95,7 +95,8 @@ async fn a_server_that_takes_one_request_at_a_time_is_loaded_at_its_own_speed() 
 
 #[tokio::test(start_paused = true)]
 async fn without_a_limit_that_adapts_the_same_load_drives_the_server_to_silence() {
-    let failed = load(Serial::new(SLOW), 1500, |tables| tables.limit(Limit::default())).await;
+    let failed =
+        load(Serial::new(SLOW), 1500, |tables| tables.limit(ConcurrencyLimit::default())).await;
     assert!(failed > 100, "{failed}");
 }
 
@@ -189,7 +190,7 @@ async fn bulk_inserts_go_on_after_a_lost_answer_when_their_rows_are_there() {
 async fn a_call_does_not_wait_for_permits_of_calls_that_wait_for_it() {
     let keys = KeySet::new((0..200).map(|row| ("race".to_owned(), format!("{row:06}"))));
     let latency = (Duration::from_millis(10), Duration::from_millis(25));
-    for limit in [Limit::default().adaptive(), Limit::in_flight(2)] {
+    for limit in [ConcurrencyLimit::default().adaptive(), ConcurrencyLimit::in_flight(2)] {
         let service =
             FakeService::new(keys.clone(), ServiceSettings { latency, ..Default::default() });
         let tables = Tables::builder(service).limit(limit).build().unwrap().table(table());

@@ -3,7 +3,7 @@
 use super::script::{Answer, Script, failed, lost};
 use super::table;
 use crate::error::{DeadlineExceeded, Error};
-use crate::layer::{Layer, Limit, RateLimit, Retry, RetryStrategy};
+use crate::layer::{ConcurrencyLimit, Layer, RateLimit, Retry, RetryStrategy};
 use crate::store::{ErrorCode, Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use crate::tables::Tables;
 use crate::{DynamicEntity, Within as _};
@@ -59,7 +59,7 @@ async fn a_write_that_was_sent_may_have_taken_effect_and_a_read_has_not() {
 #[tokio::test(start_paused = true)]
 async fn a_write_that_still_waits_for_a_limit_or_a_rate_has_no_effect() {
     let script = Script::new([after(9, Answer::Done)]);
-    let limited = tables(&script).layer(Limit::in_flight(1).per_partition(1)).unwrap();
+    let limited = tables(&script).layer(ConcurrencyLimit::in_flight(1).per_partition(1)).unwrap();
     let limited = limited.layer(Retry::interactive()).unwrap();
     let (_, late_call) = join(insert(&limited, "first"), late(&limited)).await;
     assert!(late_call.wrote_nothing(), "{late_call:?}");
@@ -123,7 +123,8 @@ async fn time_that_a_limit_holds_a_request_back_is_no_time_of_the_service() {
     // Ten requests of 5 s, one at a time, behind retries that give an attempt 6 s and a call 7 s.
     let script = Script::new((0..10).map(|_| after(5, Answer::Done)));
     let retry = Retry::new(RetryStrategy::None).attempt_timeout(6 * SECOND).deadline(7 * SECOND);
-    let store = Limit::in_flight(1).around(Arc::clone(&script) as Arc<dyn Store>).unwrap();
+    let store =
+        ConcurrencyLimit::in_flight(1).around(Arc::clone(&script) as Arc<dyn Store>).unwrap();
     let tables = Tables::new(retry.around(store).unwrap());
     let calls = (0..10).map(|row| {
         let tables = tables.clone();

@@ -1,7 +1,7 @@
 //! Streams read one page ahead, and no more than is wanted.
 
 use crate::embedded::EmbeddedStore;
-use crate::layer::Limit;
+use crate::layer::ConcurrencyLimit;
 use crate::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use crate::{Error, TableEntity, Tables};
 use std::future::Future;
@@ -149,7 +149,7 @@ async fn the_error_of_the_page_ahead_comes_after_the_rows_before_it() {
 async fn the_page_ahead_does_not_hold_up_what_its_caller_awaits() {
     let store = Slow::new().await;
     let builder = Tables::builder(store.clone()).rate(None).retry(None);
-    let notes = builder.limit(Limit::in_flight(1)).build().unwrap().repo::<Note>();
+    let notes = builder.limit(ConcurrencyLimit::in_flight(1)).build().unwrap().repo::<Note>();
     let mut rows = notes.list(Note::partition("ann")).stream();
     let mut copied = 0;
     while let Some(note) = rows.next().await.unwrap() {

@@ -1,7 +1,7 @@
 //! Scans through the layers of an account: they pace themselves as without layers.
 
 use super::*;
-use crate::layer::{Limit, RateLimit};
+use crate::layer::{ConcurrencyLimit, RateLimit};
 use crate::scan::ScanReport;
 use crate::store::Store;
 use crate::tables::TablesBuilder;
@@ -23,7 +23,7 @@ fn a_scan_meets_throttling_itself_behind_retries_rates_and_limits() {
     let service = || Arc::new(fake(KeySet::new(grid("race", 200, 500)), throttling()));
     let bare = count(TablesBuilder::bare, service());
     let tight = |builder: TablesBuilder| {
-        builder.limit(Limit::in_flight(1)).rate(RateLimit::default().per_account(10))
+        builder.limit(ConcurrencyLimit::in_flight(1)).rate(RateLimit::default().per_account(10))
     };
     let stacked = count(tight, service());
     assert!(bare.throttled > 0 && stacked.throttled > 0, "{bare:?} {stacked:?}");
