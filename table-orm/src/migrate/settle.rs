@@ -49,11 +49,11 @@ impl<E: Migrates> Migrating<E> {
     /// # use table_orm::{ScanPermit, TableEntity, Tables};
     /// # #[derive(Debug, Clone, TableEntity)]
     /// # #[table(name = "lots", partition = "{hall}", row = "L:{n:03}")]
-    /// # #[row(by_day, partition = "{day}", key = "L:{hall}__{n:03}", eventual)]
+    /// # #[row(by_day, partition = "{day}", key = "DAY:{hall}__{n:03}", eventual)]
     /// # struct LotV1 { hall: String, n: u32, day: String }
     /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
     /// # #[table(name = "lots2", partition = "{hall}", row = "LOT:{n:08}", migrate_from = LotV1)]
-    /// # #[row(by_day, partition = "{day}", key = "LOT:{hall}__{n:08}", eventual)]
+    /// # #[row(by_day, partition = "{day}", key = "DAY:{hall}__{n:08}", eventual)]
     /// # struct Lot { hall: String, n: u32, day: String }
     /// # impl From<LotV1> for Lot { fn from(LotV1 { hall, n, day }: LotV1) -> Self { Self { hall, n, day } } }
     /// # impl From<Lot> for LotV1 { fn from(Lot { hall, n, day }: Lot) -> Self { Self { hall, n, day } } }
