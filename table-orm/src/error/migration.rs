@@ -43,6 +43,20 @@ pub enum MigrationError {
         /// The PartitionKey and the RowKey of the new canonical row, such as `"oslo" / "ORD:1"`.
         new: String,
     },
+    /// The conversion between the two types changes a field in the key of an `eventual` row, or the old form lacks the row.
+    #[error(
+        "`{entity}` with the new key {new} has its row `{row}` in another partition under other values than in its old \
+         form, or has none in its old form, so a list by it would miss the entity; nothing was written: keep the fields of \
+         its key, and when it is written, as they are in the old type"
+    )]
+    EventualRowDiffers {
+        /// The entity's type name.
+        entity: &'static str,
+        /// The name of the row, such as `by_day`.
+        row: &'static str,
+        /// The PartitionKey and the RowKey of the new canonical row, such as `"oslo" / "ORD:1"`.
+        new: String,
+    },
     /// The old form of the entity does not hold all of it, and the client inserts the old form.
     #[error(
         "`{entity}` with the new key {new} is another entity after it is converted to its old form and back; nothing was \

@@ -14,6 +14,8 @@ use crate::store::StoredRow;
 pub(crate) struct EventualType {
     /// Its name.
     pub entity: &'static str,
+    /// Another name that its intents may have: the type was renamed.
+    pub former: Option<&'static str>,
     /// The annotations that its canonical rows are read with.
     pub metadata: Metadata,
     /// Whether a RowKey can be that of one of its canonical rows.
@@ -34,6 +36,7 @@ impl EventualType {
     pub const fn of<E: TableEntity>() -> Self {
         Self {
             entity: E::NAME,
+            former: None,
             metadata: E::METADATA,
             is_canonical: is_canonical_or_total::<E>,
             table: |home, name, said| {

@@ -168,6 +168,32 @@ impl Intents {
         Ok(())
     }
 
+    /// Adds what another transaction makes due, which becomes a part of this one.
+    pub fn join(&mut self, other: Self) {
+        for (kind, intent) in other.intents {
+            let mut own = self.intents.iter_mut();
+            match own.find(|(own, _)| own.entity == kind.entity) {
+                Some((_, own)) => own.due.extend(intent.due),
+                None => self.intents.push((kind, intent)),
+            }
+        }
+        self.rows.extend(other.rows);
+    }
+
+    /// Those of one type, and the others, with the versions of their operations: `etags` are those of the transaction.
+    pub fn split(self, etags: &[Option<ETag>], entity: &str) -> [(Self, Vec<Option<ETag>>); 2] {
+        let first = etags.len().saturating_sub(self.intents.len());
+        let inserted = self.intents.into_iter().zip(etags[first..].iter().cloned());
+        let (own, others): (Vec<_>, Vec<_>) =
+            inserted.partition(|((kind, _), _)| kind.entity == entity);
+        let (own_covers, covers) =
+            self.covers.into_iter().partition(|(covered, _)| *covered == entity);
+        [(own, own_covers), (others, covers)].map(|(inserted, covers)| {
+            let (intents, etags) = inserted.into_iter().unzip();
+            (Self { intents, covers, ..Self::default() }, etags)
+        })
+    }
+
     /// The client that sends their transaction.
     pub fn sender<'c>(&self, client: &'c TableClient) -> Cow<'c, TableClient> {
         client.for_transaction(&self.moves, &self.before, self.shard)
@@ -262,7 +288,7 @@ impl Intents {
         settling: &Settling,
     ) -> Result<Vec<Option<ETag>>> {
         if !settling.tickets_first {
-            return self.send_prepared(client, batch, canonical, settling).await;
+            return self.send_prepared(client, batch, canonical, settling, false).await;
         }
         for (kind, intent) in &self.intents {
             let partition_key = &intent.partition_key;
@@ -272,7 +298,7 @@ impl Intents {
                 false => None,
             });
         }
-        let sent = self.send_prepared(client, batch, canonical, settling).await;
+        let sent = self.send_prepared(client, batch, canonical, settling, false).await;
         // One that is not answered may take effect, and use them.
         if sent.as_ref().is_err_and(|error| !error.is_unanswered() || error.is_refused_as_busy()) {
             for prepared in self.prepared.drain(..).flatten() {
@@ -282,12 +308,22 @@ impl Intents {
         sent
     }
 
+    /// Sends a transaction that is rejected where a row that it deletes does not exist.
+    pub async fn send_deleting_all(
+        &mut self,
+        client: &TableClient,
+        batch: Batch,
+    ) -> Result<Vec<Option<ETag>>> {
+        self.send_prepared(client, batch, None, &Settling::default(), true).await
+    }
+
     async fn send_prepared(
         &mut self,
         client: &TableClient,
         batch: Batch,
         canonical: Option<&str>,
         settling: &Settling,
+        deletes_all: bool,
     ) -> Result<Vec<Option<ETag>>> {
         // Held until the transaction is answered, or given up.
         let _events = cover_events(client, &batch).await?;
@@ -298,7 +334,11 @@ impl Intents {
         let mut batch = batch;
         self.append_inserts(client, &mut batch)?;
         self.cover(client, &batch.partition_key).await?;
-        let sent = self.sender(client).send_changes(batch, canonical).await;
+        let sender = self.sender(client);
+        let sent = match deletes_all {
+            true => sender.send(batch).await,
+            false => sender.send_changes(batch, canonical).await,
+        };
         match &sent {
             Err(error) if error.is_unanswered() && !error.is_refused_as_busy() => {
                 if let Some(found) = error.stored_as_sent() {

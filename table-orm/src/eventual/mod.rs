@@ -17,6 +17,8 @@
 //! write for the entities of several transactions together (`bulk_intents`, `settle_group`).
 //! What a process leaves behind that ends in between, [`Repo::settle`](crate::Repo::settle) settles. Where the table
 //! has a register, the partition is named in it before the transaction is sent, until nothing is left to settle.
+//! An entity that has left its key ([`migrate`](crate::migrate)) has no `eventual` rows there any more. Before they go,
+//! `AfterMove` sees to it that those of its new key are there.
 //!
 //! Invariants:
 //! - An `eventual` row that differs from what the canonical row says has an intent that lists its key.
@@ -74,8 +76,10 @@ pub(crate) use intent::START as INTENT_START;
 pub(crate) use intents::Intents;
 pub(crate) use left_ticket::LeftTicket;
 pub(crate) use new_row_name::new_row_name;
+pub(crate) use pending::Pending;
 pub(crate) use planned::{cost_after_delete, plan_of_delete, plan_with_settling, register_step_of};
 pub(crate) use scope::Scope;
+pub(crate) use settle::settle;
 pub(crate) use settled::{Settling, settling_methods};
 pub(crate) use sweep::Sweep;
 pub(crate) use ticket::START as TICKET_START;
@@ -89,8 +93,7 @@ pub(crate) use self::{
     bulk_intents::{MAX_ENTITIES, MAX_WAITING},
     eventual_rows::EventualRows,
     intent::Intent,
-    pending::Pending,
-    settle::{settle, settle_together},
+    settle::settle_together,
     settled::Group,
     tickets_first::Prepared,
 };

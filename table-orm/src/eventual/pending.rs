@@ -33,6 +33,18 @@ impl Pending {
         self.cover.iter().for_each(|cover| cover.end());
     }
 
+    /// The type's name that an intent has, and the RowKey of the first canonical row that it names.
+    pub fn subject(row: &DynamicEntity) -> Option<(&str, String)> {
+        let (Some(Edm::String(entity)), Some(_)) =
+            (row.properties.get(ENTITY), row.properties.get(&property(0)))
+        else {
+            return None;
+        };
+        let json = text_of(row);
+        let due: Stored = serde_json::from_str(&json).ok()?;
+        Some((entity, due.into_iter().next()?.0))
+    }
+
     /// Reads an intent that is stored in the table `home`. `None` for the intent of another type.
     ///
     /// # Errors
@@ -46,11 +58,12 @@ impl Pending {
             Some(Edm::String(text)) => Some(text.as_str()),
             _ => None,
         };
-        if text(ENTITY) != Some(kind.entity) {
+        let is_name =
+            |name| Some(kind.entity) == name || kind.former.is_some() && kind.former == name;
+        if !is_name(text(ENTITY)) {
             return Ok(None);
         }
-        let json: String = (0..).map_while(|index| text(&property(index))).collect();
-        let due = parse(&json, home, kind).map_err(|unknown| SettleError::Unknown {
+        let due = parse(&text_of(&row), home, kind).map_err(|unknown| SettleError::Unknown {
             partition_key: row.partition_key.clone(),
             row_key: row.row_key.clone(),
             unknown,
@@ -68,13 +81,24 @@ impl Pending {
     }
 }
 
+/// Each canonical RowKey, with what is due of its entity.
+type Stored = Vec<(String, Vec<Vec<String>>)>;
+
+/// The text of an intent, which may be in several properties.
+fn text_of(row: &DynamicEntity) -> String {
+    let text = |index| match row.properties.get(&property(index)) {
+        Some(Edm::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    (0..).map_while(text).collect()
+}
+
 /// Reads the keys of an intent. Fails with what is not known.
 ///
 /// A row in another table than this version writes is not known: in a copy of a table, the intents name rows
 /// of the original. Nor is a canonical row that is not of this type: another type of the same name wrote it,
 /// and what this type would read there says nothing of its rows.
 fn parse(json: &str, home: &TableName, kind: EventualType) -> Result<Vec<DueEntry>, String> {
-    type Stored = Vec<(String, Vec<Vec<String>>)>;
     let stored: Stored =
         serde_json::from_str(json).map_err(|_| "keys of another form".to_owned())?;
     let key = |key: Vec<String>| {

@@ -29,7 +29,7 @@ use super::unique::Guards;
 use crate::error::{Error, Result, SettleError};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::query::RowQuery;
-use crate::store::{Action, Batch, IfMatch, Operation};
+use crate::store::{Action, Batch, IfMatch, Operation, StoredRow};
 use crate::sync::Backoff;
 use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
@@ -290,11 +290,21 @@ impl Settler<'_> {
     pub(super) async fn wanted(&self, row_key: &str) -> Result<EventualRows> {
         let point = self.home.point(&self.entity(row_key));
         let query = RowQuery { metadata: self.kind.metadata, ..point };
-        let row = self.home.row(&query).await?;
-        row.map_or_else(
-            || Ok(EventualRows::default()),
-            |row| (self.kind.rows)(&self.home.table, row),
-        )
+        match self.home.row(&query).await? {
+            Some(row) => self.called_for(row).await,
+            None => Ok(EventualRows::default()),
+        }
+    }
+
+    /// The `eventual` rows that a canonical row calls for. An entity that has left its key has none there.
+    pub(super) async fn called_for(&self, row: StoredRow) -> Result<EventualRows> {
+        match ((self.kind.rows)(&self.home.table, row), self.home.after_move) {
+            (Err(Error::Moved(moved)), Some(after_move)) => {
+                after_move(self.home, &moved).await?;
+                Ok(EventualRows::default())
+            }
+            (rows, _) => rows,
+        }
     }
 
     /// Writes the rows of a share, as many as one transaction takes.

@@ -114,7 +114,7 @@ impl Settler<'_> {
             let RowHead { row_key, .. } = read_row(0, &body)?;
             if canonical.contains(&*row_key) {
                 let row = StoredRow { body, header: None };
-                rows.insert(row_key.clone(), (self.kind.rows)(&self.home.table, row)?);
+                rows.insert(row_key.clone(), self.called_for(row).await?);
             }
             end = Some(row_key);
         }

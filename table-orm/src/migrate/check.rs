@@ -3,8 +3,10 @@
 use super::determined_key::{determine, row_template};
 use super::migrates::Migrates;
 use super::stays::{differ_in_shards, same_guards, same_partition, same_table};
-use crate::entity::{GuardTemplate, RowTemplate, TableEntity, has_across};
-use crate::key::Escape;
+use crate::entity::{
+    EventualTemplate, GuardTemplate, ReadRow as _, RowTemplate, TableEntity, has_across,
+};
+use crate::key::{Escape, same};
 
 /// Fails to compile where entities could not move safely.
 #[doc(hidden)]
@@ -23,10 +25,10 @@ pub const fn check<E: Migrates>() {
          `table_orm::guide::run::cannot_migrate` says how"
     );
     assert!(
-        E::EVENTUAL.is_empty() && <E::Old>::EVENTUAL.is_empty(),
-        "`migrate_from` moves rows of one partition: a type with rows in other partitions (`eventual`, `purge_index`) \
-         cannot migrate, and cannot be migrated from; migrate without these rows, then add them, or copy the entities: \
-         `table_orm::guide::run::cannot_migrate` says how"
+        has_each(E::EVENTUAL, <E::Old>::EVENTUAL),
+        "`migrate_from`: the new type has an `eventual` row that the old type lacks, so a list by it would miss entities in \
+         their old form; give both types one of that name, with `when` or an `Option` in the old one only if the new one has \
+         it, or add the row after the migration"
     );
     assert!(
         !has_across::<E>() && !has_across::<E::Old>(),
@@ -82,7 +84,19 @@ pub const fn check<E: Migrates>() {
             || are_apart(E::ROWS, E::GUARDS, <E::Old>::ROWS, <E::Old>::GUARDS),
         "`migrate_from`: a row of the new type and one of the old type could have one key; begin the new rows' keys \
          with another literal, or store the new type in another table; types that differ in the number of shards alone, \
-         with the same rows and properties and without `unique`, need neither"
+         with the same rows and properties and without `unique` and `eventual` rows, need neither"
+    );
+    // Intents have the name of their type.
+    assert!(
+        <E::Old>::EVENTUAL.is_empty() || !same(E::NAME, <E::Old>::NAME),
+        "`migrate_from`: the two types have `eventual` rows and one name, so what is left to settle of the one could be taken \
+         for that of the other; give one of them another name"
+    );
+    assert!(
+        are_eventual_apart::<E>(),
+        "`migrate_from`: an `eventual` row of the one type could have the key of a row of the other type; begin the key or \
+         the PartitionKey of the new row with another literal, or store it in another table; the row of `purge_index` has \
+         the name of its type in its keys"
     );
 }
 
@@ -127,4 +141,76 @@ const fn meets_guard(row: &RowTemplate, guards: &[GuardTemplate]) -> bool {
         at += 1;
     }
     false
+}
+
+/// Whether each of these rows has a row of its name in the other type, which an entity has whenever it has the new one.
+const fn has_each(rows: &[EventualTemplate], old_rows: &[EventualTemplate]) -> bool {
+    let mut at = 0;
+    while at < rows.len() {
+        let (mut old, mut has_one) = (0, false);
+        while old < old_rows.len() {
+            let (row, old_row) = (&rows[at].row, &old_rows[old].row);
+            has_one = has_one || same(row.name, old_row.name) && (row.sparse || !old_row.sparse);
+            old += 1;
+        }
+        if !has_one {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
+/// Whether no row in another partition of the one type has a key that a row of the other may have.
+const fn are_eventual_apart<E: Migrates>() -> bool {
+    let mut at = 0;
+    while at < E::EVENTUAL.len() {
+        if !is_apart::<E, E::Old>(&E::EVENTUAL[at]) {
+            return false;
+        }
+        at += 1;
+    }
+    let mut old = 0;
+    while old < <E::Old>::EVENTUAL.len() {
+        if !is_apart::<E::Old, E>(&<E::Old>::EVENTUAL[old]) {
+            return false;
+        }
+        old += 1;
+    }
+    true
+}
+
+/// Whether such a row of the one type has no key that a row of the other type may have.
+const fn is_apart<T: TableEntity, O: TableEntity>(row: &EventualTemplate) -> bool {
+    let table = table_of::<T>(row);
+    let mut at = 0;
+    while at < O::EVENTUAL.len() {
+        let other = &O::EVENTUAL[at];
+        if table.eq_ignore_ascii_case(table_of::<O>(other))
+            && row.partition_key.meets(&other.partition_key)
+            && row.row.template().meets(&other.row.template())
+        {
+            return false;
+        }
+        at += 1;
+    }
+    if !table.eq_ignore_ascii_case(O::TABLE) || !row.partition_key.meets(&O::PARTITION_KEY) {
+        return true;
+    }
+    at = 0;
+    while at < O::ROWS.len() {
+        if row.row.template().meets(&O::ROWS[at].template()) {
+            return false;
+        }
+        at += 1;
+    }
+    !meets_guard(&row.row, O::GUARDS)
+}
+
+/// The table of such a row, as the types declare it.
+const fn table_of<T: TableEntity>(row: &EventualTemplate) -> &'static str {
+    match row.table {
+        Some(table) => table,
+        None => T::TABLE,
+    }
 }

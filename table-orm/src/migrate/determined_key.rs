@@ -64,7 +64,11 @@ pub(super) fn value<'k>(
 
 /// The key of a template with the values of other keys; `None` where one of them has not its form, or a value does
 /// not fit.
-fn write(template: &KeyTemplate<'_>, keys: &[Written<'_>], escape: Escape) -> Option<String> {
+pub(super) fn write(
+    template: &KeyTemplate<'_>,
+    keys: &[Written<'_>],
+    escape: Escape,
+) -> Option<String> {
     let mut text = KeyText::new("", escape);
     text.literal(template.start);
     for part in template.parts {

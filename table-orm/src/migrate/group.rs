@@ -3,13 +3,15 @@
 //! Invariant: each entity moves as it does alone, under its own version, with a parcel of its own. If a transaction
 //! is rejected or not answered, its entities go on singly, with the parcels that they have.
 
+use super::follow::{Switched, intents, settled};
 use super::index_rows::may_share_index_rows;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_place::{OldEntity, canonical_key};
 use super::parcel::{self, Parcel};
-use crate::entity::{Loaded, TableEntity as _};
+use crate::entity::{EntityRows, Loaded, TableEntity as _};
 use crate::error::{Error, Result};
+use crate::eventual::{Intents, Settling};
 use crate::plan::CanonicalKey;
 use crate::store::Batch;
 use std::collections::BTreeMap;
@@ -51,6 +53,7 @@ impl<E: Migrates> Migrating<E> {
     pub(super) fn groups(&self, entities: Vec<Unmoved<E>>, in_bulk: bool) -> Vec<Group<E>> {
         let client = &self.new.client;
         let most = client.store().transaction_operations();
+        let most = most.saturating_sub(intents::<E>() + intents::<E::Old>());
         let (mut full, mut open) = (Vec::new(), BTreeMap::<_, Group<E>>::new());
         for unmoved in entities {
             let OldEntity { key, rows, old_rows, .. } = &unmoved.old;
@@ -88,7 +91,7 @@ impl<E: Migrates> Migrating<E> {
         let Group { entities, together, .. } = group;
         let mut parcels = None;
         if entities.len() > 1 {
-            if together && self.send_within(&entities).await.is_ok() {
+            if together && self.send_all_within(&entities).await.is_ok() {
                 return entities.into_iter().map(|unmoved| (unmoved.old.key, Ok(true))).collect();
             }
             if !together {
@@ -110,13 +113,18 @@ impl<E: Migrates> Migrating<E> {
         outcomes
     }
 
-    async fn send_within(&self, entities: &[Unmoved<E>]) -> Result<()> {
+    async fn send_all_within(&self, entities: &[Unmoved<E>]) -> Result<()> {
         let batches = entities.iter().map(|unmoved| {
             self.batch_within(&unmoved.old, &unmoved.old.rows).map(|(batch, _)| batch)
         });
         let Some(batch) = joined(batches)? else { return Ok(()) };
-        let moves = entities.iter().map(|unmoved| (&unmoved.old, &unmoved.old.rows));
-        self.within(moves)?.unreported().send_changes(batch, None).await.map(drop)
+        let moves = || entities.iter().map(|unmoved| (&unmoved.old, &unmoved.old.rows));
+        let client = self.within(moves())?.unreported();
+        let due = (
+            all_due(moves().map(|(_, rows)| self.entered(rows)))?,
+            all_due(moves().map(|(old, _)| self.left(old)))?,
+        );
+        self.send_within(&client, batch, None, due).await.map(drop)
     }
 
     /// Inserts a parcel for each entity. Where that has no answer they may be there, and others have other names.
@@ -146,17 +154,24 @@ impl<E: Migrates> Migrating<E> {
         let switches = entities.iter().zip(&places).map(|(Unmoved { old, .. }, place)| {
             self.switch_of(old, &old.rows, Some(&place.row_key))
         });
-        let switched = match joined(switches) {
-            Ok(Some(batch)) => self.old.client.unreported().send_changes(batch, None).await.is_ok(),
-            _ => false,
-        };
+        let due = all_due(entities.iter().map(|Unmoved { old, .. }| self.left(old)));
+        let mut switched = Vec::new();
+        if let (Ok(Some(batch)), Ok(mut intents)) = (joined(switches), due) {
+            let (client, settling) = (self.old.client.unreported(), Settling::default());
+            let sent = intents.send(&client, batch, None, &settling).await;
+            switched.extend(sent.ok().map(|etags| Switched { intents, etags: Some(etags) }));
+        }
+        let are_switched = !switched.is_empty();
         let (mut outcomes, mut on_their_way) = (Vec::with_capacity(entities.len()), Vec::new());
         for (Unmoved { old, .. }, place) in entities.into_iter().zip(places) {
-            let moved = if switched {
+            let moved = if are_switched {
                 Ok(true)
             } else {
                 match self.switch_or_drop(&old, &old.rows, &place).await {
-                    Ok(()) => Ok(true),
+                    Ok(one) => {
+                        switched.push(one);
+                        Ok(true)
+                    }
                     Err(Error::Conflict(_)) => {
                         let moved = self.move_again(&old.key).await;
                         outcomes.push((old.key, moved));
@@ -173,15 +188,38 @@ impl<E: Migrates> Migrating<E> {
         // The entities have moved. Who meets a parcel that is left lands it.
         let landings =
             on_their_way.iter().map(|(place, rows)| Ok(Parcel::<E>::landing(place, rows)));
-        if let Ok(Some(batch)) = joined(landings)
-            && self.new.client.unreported().send(batch).await.is_err()
-        {
-            for (place, rows) in &on_their_way {
-                let _landed = self.land(place, rows).await;
+        let mut follows = false;
+        if let Ok(Some(batch)) = joined(landings) {
+            let landed = self.land_all(batch, &on_their_way).await;
+            follows = matches!(landed, Ok(true));
+            if landed.is_err() {
+                for (place, rows) in &on_their_way {
+                    let _landed = self.land(place, rows).await;
+                }
             }
+        }
+        for switched in switched {
+            switched.settle(&self.old.client, follows).await;
         }
         outcomes
     }
+
+    /// Sends the landings of these parcels together. Returns whether the rows in other partitions are there.
+    async fn land_all(&self, batch: Batch, parcels: &[(CanonicalKey, EntityRows)]) -> Result<bool> {
+        let client = self.new.client.unreported();
+        let mut due = all_due(parcels.iter().map(|(_, rows)| self.entered(rows)))?;
+        let etags = due.send_deleting_all(&client, batch).await?;
+        Ok(settled(&client, due, &etags).await)
+    }
+}
+
+/// What several transactions make due, as one.
+fn all_due(each: impl IntoIterator<Item = Result<Intents>>) -> Result<Intents> {
+    let mut all = Intents::default();
+    for due in each {
+        all.join(due?);
+    }
+    Ok(all)
 }
 
 /// Transactions of one partition as one.

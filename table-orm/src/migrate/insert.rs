@@ -4,7 +4,7 @@
 //! marker names is left.
 
 use super::entity_expiry::is_alive_at;
-use super::events::send_named;
+use super::follow::{inserted, intents, send_and_settle};
 use super::marker::Marker;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
@@ -14,6 +14,7 @@ use super::stays::has_one_form;
 use super::stored_form::StoredForm;
 use crate::entity::{EntityRows, is_alive};
 use crate::error::{Error, Result};
+use crate::eventual::Intents;
 use crate::plan::{Attempts, CanonicalKey, RetryLimits, insert_all};
 use crate::store::{Action, Batch, Operation};
 
@@ -53,7 +54,9 @@ impl<E: Migrates> Migrating<E> {
         let key = canonical_key(&old_rows);
         let mut attempts = self.attempts();
         loop {
-            match send_named(&self.old.client, insert_all(old_rows.clone()), None).await {
+            let client = &self.old.client;
+            let due = inserted::<E::Old>(client, &old_rows)?;
+            match send_and_settle(client, insert_all(old_rows.clone()), None, due).await {
                 Ok(_) => return Ok(()),
                 Err(error) if stands_at(&error, &key) => {
                     match self.look(&key, &rows, &mut attempts).await? {
@@ -77,7 +80,8 @@ impl<E: Migrates> Migrating<E> {
         let client = if together { &self.new.client } else { &self.old.client };
         let mut attempts = self.attempts();
         loop {
-            let error = match send_named(client, batch.clone(), None).await {
+            let due = if together { self.entered(&rows)? } else { Intents::default() };
+            let error = match send_and_settle(client, batch.clone(), None, due).await {
                 Ok(_) if together => return Ok(()),
                 Ok(_) => return self.insert_rows(rows).await,
                 Err(error) => error,
@@ -143,12 +147,13 @@ impl<E: Migrates> Migrating<E> {
         }
         let mut both = alone.clone();
         both.operations.extend(insert_all(rows.clone()).operations);
-        let together = self.takes(&self.new.client, &both);
+        let together = self.takes(&self.new.client, &both, intents::<E>());
         Ok((if together { both } else { alone }, together))
     }
 
     async fn insert_rows(&self, rows: EntityRows) -> Result<()> {
-        send_named(&self.new.client, insert_all(rows), None).await.map(drop)
+        let due = self.entered(&rows)?;
+        send_and_settle(&self.new.client, insert_all(rows), None, due).await.map(drop)
     }
 
     pub(super) fn attempts(&self) -> Attempts {

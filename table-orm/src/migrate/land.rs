@@ -3,6 +3,7 @@
 //! Invariant: an entity that waits in its parcel is written by the transaction that deletes the parcel, which never comes
 //! back. So each parcel ends once: it is landed, written or deleted.
 
+use super::follow::settled;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_place::{canonical_key, shown};
@@ -12,9 +13,17 @@ use crate::error::{Error, MigrationError, Rejection, Result};
 use crate::model::ETag;
 use crate::plan::{Attempts, CanonicalKey};
 
+/// What a landing has done.
+pub(super) struct Landed {
+    /// The version of the new canonical row, where it is known.
+    pub etag: Option<ETag>,
+    /// Whether the rows in other partitions are there.
+    pub is_settled: bool,
+}
+
 impl<E: Migrates> Migrating<E> {
-    /// Sends the transaction that lands a parcel: one request. Returns the version of the new canonical row; `None`
-    /// when somebody else has landed it.
+    /// Sends the transaction that lands a parcel: one request, and settles what it makes due. `None` when somebody else
+    /// has landed it.
     ///
     /// # Errors
     /// [`Error::AlreadyExists`] when another row is under the new key, or another entity has a row under the key of an
@@ -23,19 +32,22 @@ impl<E: Migrates> Migrating<E> {
         &self,
         place: &CanonicalKey,
         rows: &EntityRows,
-    ) -> Result<Option<ETag>> {
+    ) -> Result<Option<Landed>> {
         match self.send_landing(place, rows).await {
             Err(Error::NotFound(_)) => Ok(None),
-            landed => landed,
+            landed => landed.map(Some),
         }
     }
 
-    async fn send_landing(&self, place: &CanonicalKey, rows: &EntityRows) -> Result<Option<ETag>> {
+    async fn send_landing(&self, place: &CanonicalKey, rows: &EntityRows) -> Result<Landed> {
         // Whoever switched the entity reported what changed.
         let client = self.new.client.unreported();
-        let etags = client.send(Parcel::<E>::landing(place, rows)).await?;
+        let mut due = self.entered(rows)?;
+        let landing = Parcel::<E>::landing(place, rows);
+        let etags = due.send_deleting_all(&client, landing).await?;
+        let is_settled = settled(&client, due, &etags).await;
         // After the parcel's.
-        Ok(etags.into_iter().nth(1).flatten())
+        Ok(Landed { etag: etags.into_iter().nth(1).flatten(), is_settled })
     }
 
     /// Saves an entity that waits in its parcel; it will have these rows. One request. Returns the version of the new
@@ -52,7 +64,7 @@ impl<E: Migrates> Migrating<E> {
         match self.send_landing(&parcel.place, rows).await {
             Err(Error::NotFound(_)) => Err(self.changed(&parcel.new_key())),
             Err(Error::AlreadyExists(taken)) => Err(row_taken::<E>(rows, *taken)),
-            saved => saved,
+            saved => saved.map(|landed| landed.etag),
         }
     }
 

@@ -22,6 +22,9 @@ const STREAM_PAGE: usize = 1000;
 /// the call, whatever moves meanwhile. That holds across pages too: a token is the new key of the last entity that
 /// was returned. In a list of index rows, an entity whose key changes between two pages may be returned twice or
 /// not at all, as in any list.
+///
+/// A list of [`eventual` rows](crate::guide::run::migrating#rows-in-other-partitions) returns entities as they are now, and
+/// may lack one whose last write has not been settled.
 #[must_use = "nothing is sent until this is awaited, or one of the last methods is called"]
 pub struct MigratingList<E: Migrates, R> {
     client: Migrating<E>,
@@ -51,6 +54,9 @@ impl<E: Migrates> Migrating<E> {
     ///
     /// Awaiting it takes three requests for each 1000 rows, or two if the old and new rows are in one
     /// partition. Each entity on its way takes one more. It holds all entities in memory.
+    ///
+    /// A list of `eventual` rows takes two requests for each 1000 rows, and one for each row that it finds: it reads
+    /// the entity.
     ///
     /// It reads only the old rows of the range if it asks for canonical rows, and if the RowKeys of both forms
     /// have the same components in the same order. Otherwise it reads all old rows of the partition that they

@@ -62,7 +62,7 @@ impl<E: Migrates> Migrating<E> {
         Ok(self.at_new(key).await?.map_or(Located::Nowhere, Located::New))
     }
 
-    async fn at_new(&self, key: &CanonicalKey) -> Result<Option<Loaded<E>>> {
+    pub(super) async fn at_new(&self, key: &CanonicalKey) -> Result<Option<Loaded<E>>> {
         let client = &self.new.client;
         Ok(match client.find::<E>(&client.point_of::<E>(key)).await? {
             Found::Entity(loaded) => Some(loaded),

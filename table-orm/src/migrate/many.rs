@@ -5,17 +5,17 @@
 //!   written is not sent again: a second insert would fail because of the first.
 //! - An entity is inserted in its new form only after a marker is under its old key.
 
-use super::events::send_named;
+use super::follow::{deleted, inserted, send_and_settle};
 use super::loaded::{MigratingLoaded, Stored};
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
 use super::old_place::{as_old, canonical_key, check_conversion};
-use super::parcel::deletion;
 use super::stays::has_one_form;
 use super::stored_form::StoredForm;
 use crate::entity::{EntityRows, canonical};
 use crate::error::{Error, Result};
+use crate::eventual::Intents;
 use crate::plan::{MeasuredBatch, delete_all, insert_all};
 use crate::store::{Batch, IfMatch};
 use futures_core::future::BoxFuture;
@@ -65,6 +65,8 @@ struct Step {
     /// In which table it is.
     form: StoredForm,
     batch: Batch,
+    /// What it makes due in other partitions.
+    due: Intents,
 }
 
 /// Writes one entity alone.
@@ -158,7 +160,7 @@ impl<E: Migrates> Migrating<E> {
         &self,
         entities: impl IntoIterator<Item = MigratingLoaded<E>>,
     ) -> ManyReport<MigratingLoaded<E>> {
-        let prepared = entities.into_iter().map(|held| (Self::steps_of_delete(&held), held));
+        let prepared = entities.into_iter().map(|held| (self.steps_of_delete(&held), held));
         let entities = prepared.collect();
         self.write_many(entities, |client, held| Box::pin(client.delete(held.clone()))).await
     }
@@ -166,38 +168,41 @@ impl<E: Migrates> Migrating<E> {
     fn steps_of_insert(&self, entity: &E) -> Result<Steps> {
         let rows = EntityRows::of(entity)?;
         let new = canonical_key(&rows);
-        let insert = |form, rows| Step { form, batch: insert_all(rows) };
         if self.form == StoredForm::Old && !has_one_form::<E>(&new) {
             let (_, old_rows) = as_old(entity, &rows)?;
-            return Ok(vec![insert(StoredForm::Old, old_rows)]);
+            let due = inserted::<E::Old>(&self.old.client, &old_rows)?;
+            return Ok(vec![Step { form: StoredForm::Old, batch: insert_all(old_rows), due }]);
         }
         check_conversion(entity, &rows)?;
+        let due = self.entered(&rows)?;
         // Where no old key has the values, or it is the same, there is one form.
-        let Some(key) = old_key::<E>(&new) else { return Ok(vec![insert(StoredForm::New, rows)]) };
+        let Some(key) = old_key::<E>(&new) else {
+            return Ok(vec![Step { form: StoredForm::New, batch: insert_all(rows), due }]);
+        };
         let (batch, together) = self.insert_marker(&key, &rows)?;
         if together {
-            return Ok(vec![Step { form: StoredForm::New, batch }]);
+            return Ok(vec![Step { form: StoredForm::New, batch, due }]);
         }
-        Ok(vec![Step { form: StoredForm::Old, batch }, insert(StoredForm::New, rows)])
+        let marker = Step { form: StoredForm::Old, batch, due: Intents::default() };
+        Ok(vec![marker, Step { form: StoredForm::New, batch: insert_all(rows), due }])
     }
 
-    fn steps_of_delete(held: &MigratingLoaded<E>) -> Result<Steps> {
+    fn steps_of_delete(&self, held: &MigratingLoaded<E>) -> Result<Steps> {
         Ok(match &held.stored {
             Stored::New(loaded) => {
                 let version = IfMatch::ETag(loaded.etag().clone());
                 let batch = delete_all(loaded.stored_rows()?, canonical::<E>(), &version);
-                vec![Step { form: StoredForm::New, batch }]
+                let due = deleted(&self.new.client, loaded)?;
+                vec![Step { form: StoredForm::New, batch, due }]
             }
             Stored::Old(old) => {
                 let version = IfMatch::ETag(old.etag.clone());
                 let rows = old.old_rows.clone();
                 let batch = delete_all(rows, canonical::<E::Old>(), &version);
-                vec![Step { form: StoredForm::Old, batch }]
+                vec![Step { form: StoredForm::Old, batch, due: self.left(old)? }]
             }
-            Stored::Parcel(parcel) => {
-                vec![Step { form: StoredForm::New, batch: deletion(&parcel.place) }]
-            }
-            Stored::Moved => Steps::new(),
+            // In a transaction with others, a parcel that is gone could not be told.
+            Stored::Parcel(_) | Stored::Moved => Steps::new(),
         })
     }
 
@@ -249,13 +254,14 @@ impl<E: Migrates> Migrating<E> {
             };
             let both: Vec<_> =
                 shared.sizes.iter().zip(&sizes).map(|(all, new)| all.and(*new)).collect();
-            let fits = both.iter().zip(&measured).all(|(size, measured)| {
-                size.operations <= measured.most && size.bytes <= measured.room
+            let fits = both.iter().zip(&measured).zip(&steps).all(|((size, measured), step)| {
+                size.operations + step.due.len() <= measured.most && size.bytes <= measured.room
             });
             if fits {
                 shared.entities.push(entity);
                 for (all, step) in shared.steps.iter_mut().zip(steps) {
                     all.batch.operations.extend(step.batch.operations);
+                    all.due.join(step.due);
                 }
                 shared.sizes = both;
             } else {
@@ -310,12 +316,12 @@ impl<E: Migrates> Migrating<E> {
     /// none where the entities can go on singly.
     async fn send_steps(&self, steps: Steps) -> Result<(), Option<Error>> {
         let last = steps.len();
-        for (at, Step { form, batch }) in steps.into_iter().enumerate() {
+        for (at, Step { form, batch, due }) in steps.into_iter().enumerate() {
             let client = match form {
                 StoredForm::Old => &self.old.client,
                 StoredForm::New => &self.new.client,
             };
-            match send_named(client, batch, None).await {
+            match send_and_settle(client, batch, None, due).await {
                 Ok(_) => {}
                 // Markers that were sent twice do no harm.
                 Err(error) if error.is_unanswered() && at + 1 == last => return Err(Some(error)),

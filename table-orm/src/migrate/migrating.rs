@@ -2,6 +2,7 @@
 
 use super::check::check;
 use super::check_sums::check_sums;
+use super::follow::{after_move, has_followers};
 use super::migrates::Migrates;
 use super::stays::same_table;
 use super::stored_form::StoredForm;
@@ -65,6 +66,11 @@ impl<E: Migrates> Migrating<E> {
             let evicted = new.client.expiry.evict.clone();
             new.client.expiry.evict.extend(old.client.expiry.evict.iter().cloned());
             old.client.expiry.evict.extend(evicted);
+        }
+        if has_followers::<E::Old>() {
+            // A transaction within a partition has the intents of both forms.
+            new.client.after_move = Some(after_move::<E>);
+            old.client.after_move = Some(after_move::<E>);
         }
         Ok(Self { new, old, form: StoredForm::New })
     }

@@ -10,6 +10,8 @@
 //! - The transaction that inserts the new rows deletes the parcel. A parcel's name is random, is not sent again once
 //!   it may have arrived, and never comes back: of all that know it, one lands, writes or deletes it.
 //! - A read asks the new key, the old key, the parcel, and the new key again, in this order.
+//! - Rows in other partitions follow the canonical row of their form. Those of the old form go after those of the new
+//!   form are there (`follow`).
 //! - No clock decides what is written.
 
 mod check;
@@ -18,11 +20,14 @@ mod determined_key;
 mod entity_expiry;
 mod events;
 mod expired;
+mod follow;
 mod group;
 mod index_rows;
 mod insert;
+mod kinds;
 mod land;
 mod list;
+mod list_eventual;
 mod list_many;
 mod load;
 mod loaded;
@@ -46,6 +51,7 @@ mod retire;
 mod retire_check;
 mod save;
 mod scan;
+mod settle;
 mod sorted;
 mod stays;
 mod stored_form;
@@ -73,6 +79,7 @@ pub use plan::MigrationPlan;
 pub use retire::{RetireMarkers, RetireProgress, RetireReport};
 pub use retire_check::RetirePlan;
 pub use scan::MigratingScan;
+pub use settle::MigratingSettle;
 pub use stored_form::StoredForm;
 pub use transaction::MigratingTransaction;
 pub use transaction_with::{MigratingScope, MigratingTransactionWith};

@@ -3,7 +3,7 @@
 //! Invariant: the switch replaces the old row in the version that was read. It takes effect once or never, however
 //! often it is sent, and the old row shows which.
 
-use super::events::send_named;
+use super::follow::{Switched, intents};
 use super::marker::Marker;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
@@ -11,6 +11,7 @@ use super::old_place::{AtOld, OldEntity, canonical_key};
 use super::parcel::{self, Parcel};
 use crate::entity::{EntityRow, EntityRows, TableEntity as _};
 use crate::error::{Error, Result};
+use crate::eventual::Settling;
 use crate::model::{ETag, PARCEL_START};
 use crate::plan::{Attempts, CanonicalKey, MeasuredBatch, RetryLimits, TableClient};
 use crate::store::{Action, Batch, IfMatch, Operation};
@@ -41,7 +42,8 @@ impl<E: Migrates> Migrating<E> {
             return Ok(true);
         }
         let (batch, _) = self.batch_within(old, rows)?;
-        Ok(self.takes(&self.client_within(old, rows)?, &batch))
+        let intents = intents::<E>() + intents::<E::Old>();
+        Ok(self.takes(&self.client_within(old, rows)?, &batch, intents))
     }
 
     fn client_within(&self, old: &OldEntity<E>, rows: &EntityRows) -> Result<TableClient> {
@@ -53,7 +55,8 @@ impl<E: Migrates> Migrating<E> {
     async fn move_within(&self, old: &OldEntity<E>, rows: &EntityRows) -> Result<Option<ETag>> {
         let (batch, canonical) = self.batch_within(old, rows)?;
         let client = self.client_within(old, rows)?;
-        let etags = send_named(&client, batch, Some(&old.key.row_key)).await?;
+        let due = (self.entered(rows)?, self.left(old)?);
+        let etags = self.send_within(&client, batch, Some(&old.key.row_key), due).await?;
         Ok(etags.into_iter().nth(canonical).flatten())
     }
 
@@ -93,24 +96,24 @@ impl<E: Migrates> Migrating<E> {
         self.check_index_rows(rows).await?;
         let name = parcel::send(client, old, rows, self.old.table().as_str()).await?;
         let place = CanonicalKey { partition_key: rows.partition_key.clone(), row_key: name };
-        self.switch_or_drop(old, rows, &place).await?;
+        let switched = self.switch_or_drop(old, rows, &place).await?;
         // The entity has moved. Who meets the parcel lands it.
-        Ok(self.land(&place, rows).await.ok().flatten())
+        let landed = self.land(&place, rows).await.ok().flatten();
+        let follows = landed.as_ref().is_some_and(|landed| landed.is_settled);
+        switched.settle(&self.old.client, follows).await;
+        Ok(landed.and_then(|landed| landed.etag))
     }
 
     /// Fails where the transaction that switches an entity, or the one that lands it with these rows, would be too
     /// large.
     pub(super) fn check_fits(&self, old: &OldEntity<E>, rows: &EntityRows) -> Result<()> {
-        let landing = Parcel::<E>::landing(&canonical_key(rows), rows);
         let (new, old_client) = (&self.new.client, &self.old.client);
-        let names_a_parcel = Some(PARCEL_START);
+        let mut landing = Parcel::<E>::landing(&canonical_key(rows), rows);
+        self.entered(rows)?.append_to(new, &mut landing)?;
+        let mut switch = self.switch_of(old, rows, Some(PARCEL_START))?;
+        self.left(old)?.append_to(old_client, &mut switch)?;
         for (client, batch, totals, events) in [
-            (
-                old_client,
-                self.switch_of(old, rows, names_a_parcel)?,
-                E::Old::SUM_NAMES,
-                E::Old::OUTBOX,
-            ),
+            (old_client, switch, E::Old::SUM_NAMES, E::Old::OUTBOX),
             (new, landing, E::SUM_NAMES, None),
         ] {
             // One operation for each total, and two for an event.
@@ -126,8 +129,11 @@ impl<E: Migrates> Migrating<E> {
             parcel::check(old, &old.rows, self.old.table().as_str())?;
             return self.check_fits(old, &old.rows);
         }
-        let (batch, _) = self.batch_within(old, &old.rows)?;
+        let (mut batch, _) = self.batch_within(old, &old.rows)?;
         let client = self.client_within(old, &old.rows)?;
+        let mut due = self.entered(&old.rows)?;
+        due.join(self.left(old)?);
+        due.append_to(&client, &mut batch)?;
         let MeasuredBatch { batch, most, more, .. } = client.measure(batch);
         let of_all = client.store().transaction_operations().saturating_sub(most);
         client.check_fits(&with_more(batch, of_all + more))
@@ -142,33 +148,38 @@ impl<E: Migrates> Migrating<E> {
         old: &OldEntity<E>,
         rows: &EntityRows,
         place: &CanonicalKey,
-    ) -> Result<()> {
+    ) -> Result<Switched> {
         let batch = self.switch_of(old, rows, Some(&place.row_key))?;
-        if self.switch(old, rows, &batch, &place.row_key).await? {
-            return Ok(());
+        if let Some(switched) = self.switch(old, rows, &batch, &place.row_key).await? {
+            return Ok(switched);
         }
         // The old row has another version, so the switch can never come. What is left is deleted by a mover.
         let _dropped = parcel::drop(&self.new.client, place).await;
         Err(self.old.client.changed(&old.key.partition_key, &old.key.row_key))
     }
 
-    /// Sends a switch until it is known whether it took effect. Returns whether it did; `false` for good.
+    /// Sends a switch until it is known whether it took effect. Returns what it leaves to be settled; `None` where it
+    /// never will take effect.
     async fn switch(
         &self,
         old: &OldEntity<E>,
         rows: &EntityRows,
         batch: &Batch,
         parcel: &str,
-    ) -> Result<bool> {
+    ) -> Result<Option<Switched>> {
+        let intents = self.left(old)?;
         let client = &self.reporting(&self.old.client, old, rows)?;
         let mut attempts = Attempts::begin(&client.connection, RetryLimits::default());
+        let settling = Settling::default();
         let in_doubt = |error: &Error| error.is_unanswered() && !error.is_refused_as_busy();
         // Of a sending that may still take effect, whatever the answers to the later ones.
         let mut lost: Option<Error> = None;
         loop {
-            let sent = send_named(client, batch.clone(), Some(&old.key.row_key)).await;
+            // A register goes on naming the partition for a sending that was not answered.
+            let mut attempt = intents.clone();
+            let sent = attempt.send(client, batch.clone(), Some(&old.key.row_key), &settling).await;
             let error = match sent {
-                Ok(_) => return Ok(true),
+                Ok(etags) => return Ok(Some(Switched { intents: attempt, etags: Some(etags) })),
                 Err(error) => error,
             };
             let is_open =
@@ -183,10 +194,10 @@ impl<E: Migrates> Migrating<E> {
                 now => now?,
             };
             if now.names(parcel) {
-                return Ok(true);
+                return Ok(Some(Switched { intents, etags: None }));
             }
             if !now.is_version(old.etag.as_str()) {
-                return Ok(false);
+                return Ok(None);
             }
             if !attempts.next().await {
                 return Err(error);

@@ -7,7 +7,7 @@ use super::determined_key::{determining, key_of, value};
 use super::migrates::Migrates;
 use super::stays::keeps_key;
 use crate::entity::TableEntity as _;
-use crate::key::{KeyTemplate, KeyText, TemplatePart};
+use crate::key::{Escape, KeyTemplate, KeyText, TemplatePart};
 use crate::plan::CanonicalKey;
 
 /// The old key of the entity with that new key; `None` where no old key holds its values, and where it keeps its
@@ -19,17 +19,26 @@ pub(super) fn old_key<E: Migrates>(new: &CanonicalKey) -> Option<CanonicalKey> {
 /// The old partitions of the entities of a new one: none where no old partition holds its values, and several where
 /// shards of another number spread them. `None` where they may be in any partition.
 pub(super) fn old_partitions<E: Migrates>(new: &str) -> Option<Vec<String>> {
-    let (old, keys) = (E::Old::PARTITION_KEY, [(E::PARTITION_KEY, new)]);
-    let mut texts = vec![KeyText::new("", E::ESCAPE)];
+    partitions_of((&E::PARTITION_KEY, &E::Old::PARTITION_KEY), E::ESCAPE, new)
+}
+
+/// The same for the templates of any PartitionKeys, new and old.
+pub(super) fn partitions_of(
+    (template, old): (&KeyTemplate<'static>, &KeyTemplate<'static>),
+    escape: Escape,
+    new: &str,
+) -> Option<Vec<String>> {
+    let keys = [(*template, new)];
+    let mut texts = vec![KeyText::new("", escape)];
     texts.iter_mut().for_each(|text| text.literal(old.start));
     for part in old.parts {
-        let spread = match determining(&E::PARTITION_KEY, part) {
+        let spread = match determining(template, part) {
             Some(_) => {
-                let Some(value) = value(part, &keys, E::ESCAPE) else { return Some(Vec::new()) };
+                let Some(value) = value(part, &keys, escape) else { return Some(Vec::new()) };
                 texts.retain_mut(|text| part.append(&value, text).is_ok());
                 continue;
             }
-            None => shards(&E::PARTITION_KEY, new, part)?,
+            None => shards(template, new, part)?,
         };
         let each = texts.iter().flat_map(|text| {
             spread.iter().map(|shard| {

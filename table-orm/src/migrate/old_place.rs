@@ -2,6 +2,7 @@
 
 use super::determined_key::key_of;
 use super::entity_expiry::expires;
+use super::kinds::check_kinds;
 use super::marker::Marker;
 use super::migrates::Migrates;
 use crate::entity::{
@@ -61,13 +62,18 @@ impl<O: TableEntity> AtOld<O> {
 }
 
 /// The marker of a row that was moved.
-fn known(moved: &MovedRow) -> Result<Marker, MigrationError> {
-    Marker::parse(&moved.to).ok_or_else(|| MigrationError::UnknownMove {
+pub(super) fn known(moved: &MovedRow) -> Result<Marker, MigrationError> {
+    Marker::parse(&moved.to).ok_or_else(|| unknown(moved))
+}
+
+/// The error of a row that was moved, whose mark no marker has.
+pub(super) fn unknown(moved: &MovedRow) -> MigrationError {
+    MigrationError::UnknownMove {
         entity: moved.entity,
         partition_key: moved.partition_key.clone(),
         row_key: moved.row_key.clone(),
         content: moved.to.clone(),
-    })
+    }
 }
 
 /// An entity in its old form, and what it will be in the new one.
@@ -95,6 +101,7 @@ impl<E: Migrates> OldEntity<E> {
         let entity = E::from(old);
         let rows = EntityRows::of(&entity)?;
         has_old_key::<E>(&rows, &old_rows)?;
+        check_kinds(&entity, || Ok(loaded.as_stored()?), &rows)?;
         Ok(Self { stored, etag: loaded.etag().clone(), old_rows, key, entity, rows })
     }
 
@@ -124,7 +131,11 @@ pub(super) fn canonical_key(rows: &EntityRows) -> CanonicalKey {
 /// Fails unless an entity with these new rows becomes an old one with the key that the new one says, if it says one.
 pub(super) fn check_conversion<E: Migrates>(entity: &E, rows: &EntityRows) -> Result<()> {
     match key_of::<E::Old, E>(&canonical_key(rows)) {
-        Some(_) => has_old_key::<E>(rows, &EntityRows::of(&E::Old::from(entity.clone()))?),
+        Some(_) => {
+            let old = || E::Old::from(entity.clone());
+            has_old_key::<E>(rows, &EntityRows::of(&old())?)?;
+            check_kinds(entity, || Ok(old()), rows)
+        }
         None => Ok(()),
     }
 }
@@ -134,6 +145,7 @@ pub(super) fn as_old<E: Migrates>(entity: &E, rows: &EntityRows) -> Result<(E::O
     let old = E::Old::from(entity.clone());
     let old_rows = EntityRows::of(&old)?;
     has_old_key::<E>(rows, &old_rows)?;
+    check_kinds(entity, || Ok(E::Old::from(entity.clone())), rows)?;
     if is_held(entity, rows)? {
         return Ok((old, old_rows));
     }

@@ -14,13 +14,14 @@ impl<E: Migrates> Migrating<E> {
         (has_elements::<E>() || has_elements::<E::Old>()) && !has_guards
     }
 
-    /// Whether one transaction takes these operations, with those for totals and events, where there is another way.
-    pub(super) fn takes(&self, client: &TableClient, batch: &Batch) -> bool {
+    /// Whether one transaction takes these operations, with those for totals and events and that many intents, where
+    /// there is another way.
+    pub(super) fn takes(&self, client: &TableClient, batch: &Batch, intents: usize) -> bool {
         if !self.may_be_many() {
             return true;
         }
         let MeasuredBatch { bytes, room, most, more, .. } = client.measure(batch.clone());
-        batch.operations.len() + more <= most && bytes <= room
+        batch.operations.len() + more + intents <= most && bytes <= room
     }
 
     /// Whether the new rows of an entity are in the partition of its old ones.

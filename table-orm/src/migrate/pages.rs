@@ -12,7 +12,7 @@ use super::old_key::old_partitions;
 use super::old_place::{AtOld, OldEntity};
 use super::readings::Readings;
 use super::sorted::sorts_alike;
-use crate::entity::{FromRow, InvalidEntity, Row, RowOf, canonical, canonical_rows};
+use crate::entity::{FromRow, InvalidEntity, Row, RowOf, canonical, canonical_rows, eventual_at};
 use crate::error::{Error, MigrationError, Result};
 use crate::model::{Continuation, EdmType, MAX_PAGE_ROWS, MOVED_TO, Metadata, order};
 use crate::plan::CanonicalKey;
@@ -143,7 +143,7 @@ impl<E: Migrates, R: Row> MigratingPages<E, R> {
     }
 }
 
-fn partition_of(keys: &KeyRange) -> Option<String> {
+pub(super) fn partition_of(keys: &KeyRange) -> Option<String> {
     match &keys.partition {
         Span::Exact(key) => Some(key.clone()),
         _ => None,
@@ -189,14 +189,17 @@ impl<E: Migrates> Migrating<E> {
     where
         E: FromRow<R>,
     {
-        let places = partition_of(keys).and_then(|new| Some((old_partitions::<E>(&new)?, new)));
-        let Some((old, new)) = places else {
-            return Err(MigrationError::ManyPartitions { entity: E::NAME }.into());
-        };
         let Some(row) = behind(&keys.row, after) else {
             return Ok(Part { entities: Vec::new(), next: None });
         };
         let keys = KeyRange { partition: keys.partition.clone(), row };
+        if eventual_at::<E>(R::INDEX).is_some() {
+            return self.read_eventual_part::<R>(keys, filter, most).await;
+        }
+        let places = partition_of(&keys).and_then(|new| Some((old_partitions::<E>(&new)?, new)));
+        let Some((old, new)) = places else {
+            return Err(MigrationError::ManyPartitions { entity: E::NAME }.into());
+        };
         let mut readings = Readings::of(keys, R::INDEX, self.only_alive(filter), most);
         let (mut until, mut travels) = (None, false);
         for partition_key in old {
@@ -275,7 +278,7 @@ impl<E: Migrates> Migrating<E> {
 
 impl<E> Part<E> {
     /// The first readings, up to a key.
-    fn of(readings: Readings<E>, until: Option<String>, most: usize) -> Self {
+    pub(super) fn of(readings: Readings<E>, until: Option<String>, most: usize) -> Self {
         let mut found = readings.in_order();
         if let Some(until) = &until {
             found.retain(|(head, _)| order::compare(&head.row_key, until) != Ordering::Greater);
@@ -295,10 +298,17 @@ impl<E> Part<E> {
 
 /// The old RowKey from which the old rows of a range are; `None` where it is not known.
 fn old_bound<E: Migrates>(new: &str, range: &Span) -> Option<Bound<String>> {
-    let old = |row_key: &String| {
-        let new = CanonicalKey { partition_key: new.to_owned(), row_key: row_key.clone() };
+    lower_bound(range, |row_key| {
+        let new = CanonicalKey { partition_key: new.to_owned(), row_key: row_key.to_owned() };
         key_of::<E::Old, E>(&new).map(|key| key.row_key)
-    };
+    })
+}
+
+/// The lower bound of a range, in the old RowKeys that these new ones have.
+pub(super) fn lower_bound(
+    range: &Span,
+    old: impl Fn(&str) -> Option<String>,
+) -> Option<Bound<String>> {
     match range {
         Span::Exact(key) | Span::Between(Bound::Included(key), _) => old(key).map(Bound::Included),
         Span::Between(Bound::Excluded(key), _) => old(key).map(Bound::Excluded),
@@ -307,7 +317,7 @@ fn old_bound<E: Migrates>(new: &str, range: &Span) -> Option<Bound<String>> {
 }
 
 /// The keys of a range from there on.
-fn from(range: Span, lower: Bound<String>) -> Span {
+pub(super) fn from(range: Span, lower: Bound<String>) -> Span {
     match range {
         Span::All => Span::Between(lower, Bound::Unbounded),
         Span::Between(_, upper) => Span::Between(lower, upper),
@@ -316,7 +326,7 @@ fn from(range: Span, lower: Bound<String>) -> Span {
 }
 
 /// The keys of a range after that one; `None` where there is none.
-fn behind(range: &Span, after: Option<&str>) -> Option<Span> {
+pub(super) fn behind(range: &Span, after: Option<&str>) -> Option<Span> {
     let Some(after) = after else { return Some(range.clone()) };
     let is_behind = |key: &str| order::compare(key, after) == Ordering::Greater;
     let lower = || Bound::Excluded(after.to_owned());
@@ -333,7 +343,7 @@ fn behind(range: &Span, after: Option<&str>) -> Option<Span> {
     }
 }
 
-fn earlier(one: Option<String>, other: Option<String>) -> Option<String> {
+pub(super) fn earlier(one: Option<String>, other: Option<String>) -> Option<String> {
     match (one, other) {
         (Some(one), Some(other)) => {
             Some(if order::compare(&one, &other) == Ordering::Greater { other } else { one })

@@ -25,7 +25,7 @@ pub(super) struct OldRow<O> {
     pub is: Result<AtOld<O>>,
 }
 
-fn is_in_partition_of<T: TableEntity>(key: &CanonicalKey) -> bool {
+pub(super) fn is_in_partition_of<T: TableEntity>(key: &CanonicalKey) -> bool {
     T::PARTITION_KEY.takes(&key.partition_key, T::ESCAPE)
 }
 

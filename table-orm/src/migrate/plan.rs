@@ -21,7 +21,7 @@ pub struct MigrationPlan {
     /// Old rows that will be replaced or deleted, and new rows that will be inserted.
     pub rows: u64,
     /// Requests that write: one for each entity whose partition stays, else three; in bulk for each transaction. Each is
-    /// one billed transaction.
+    /// one billed transaction. Those that settle `eventual` rows are not counted.
     pub requests: u64,
     /// Parcels that will be made.
     pub parcels: u64,

@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::model::{Edm, PARTITION_KEY, ROW_KEY, TIMESTAMP};
 use crate::plan::CanonicalKey;
 use crate::query::{Filter, KeyRange, Span};
+use bytes::Bytes;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -50,26 +51,40 @@ impl<E: TableEntity + Clone> Readings<E> {
     /// Takes a reading of an entity that has these rows, or will have them, if the query asks for it. Returns whether
     /// it does. `stored` is the row that was read.
     pub fn take(&mut self, entity: &E, rows: &EntityRows, stored: &[u8]) -> bool {
+        let row = self.row;
+        let of_kind = rows.rows.iter().filter(|other| other.index == row);
+        let of_kind = of_kind.map(|row| (&rows.partition_key, &row.row_key, &row.body));
+        !self.take_rows(rows, entity, of_kind, stored).is_empty()
+    }
+
+    /// The same for rows of the kind that is asked for: PartitionKey, RowKey and JSON object. Returns their keys.
+    pub fn take_rows<'r>(
+        &mut self,
+        rows: &EntityRows,
+        entity: &E,
+        of_kind: impl Iterator<Item = (&'r String, &'r String, &'r Bytes)>,
+        stored: &[u8],
+    ) -> Vec<RowHead> {
         let (keys, filter) = (&self.keys, self.filter.as_ref());
-        let is_in_partition = keys.partition.contains(&rows.partition_key);
-        let asked_for = rows.rows.iter().filter(|row| {
-            row.index == self.row
-                && is_in_partition
-                && keys.row.contains(&row.row_key)
-                && filter.is_none_or(|filter| meets(filter, &row.body, stored))
+        let asked_for = of_kind.filter(|(partition_key, row_key, body)| {
+            keys.partition.contains(partition_key)
+                && keys.row.contains(row_key)
+                && filter.is_none_or(|filter| meets(filter, body, stored))
         });
-        let head = |row_key: &String| RowHead {
-            partition_key: rows.partition_key.clone(),
-            row_key: row_key.clone(),
-        };
-        let found: Vec<_> = asked_for.map(|row| (head(&row.row_key), entity.clone())).collect();
-        let (key, is_asked_for) = (canonical_key(rows), !found.is_empty());
+        let heads: Vec<_> = asked_for
+            .map(|(partition_key, row_key, _)| RowHead {
+                partition_key: partition_key.clone(),
+                row_key: row_key.clone(),
+            })
+            .collect();
+        let key = canonical_key(rows);
         self.found.remove(&key);
-        if is_asked_for {
+        if !heads.is_empty() {
+            let found = heads.iter().map(|head| (head.clone(), entity.clone())).collect();
             self.found.insert(key, Reading { is_new: false, rows: found });
             self.keep_first();
         }
-        is_asked_for
+        heads
     }
 
     /// Takes a new row that the query found. With more shards, it finds rows that are still under old keys, too.

@@ -1,6 +1,7 @@
 //! What a migration has left, found before its markers are deleted.
 //!
-//! Invariant: old rows are read before parcels, so the parcel of each marker that was read is found, or gone for ever.
+//! Invariant: old rows are read before parcels, so the parcel of each marker that was read is found, or gone for ever. No
+//! marker is deleted while an intent of the old form is left: it says which entities moved.
 
 use super::migrates::Migrates;
 use super::migrating::Migrating;
@@ -20,7 +21,8 @@ pub struct RetirePlan {
     pub markers: u64,
     /// Left-over parcels that it would delete.
     pub parcels: u64,
-    /// Entities in their old form or on their way, and old rows that cannot be read. Unless this is 0, it ends with
+    /// Entities in their old form or on their way, old rows that cannot be read, and intents of the old form: what has to
+    /// be settled. Unless this is 0, it ends with
     /// [`MigrationError::NotMoved`] and deletes nothing.
     pub left: u64,
     /// The requests of the whole call, if nobody writes meanwhile: those of its check, of its reads and of its deletes. Each
@@ -94,9 +96,13 @@ impl<E: Migrates> Migrating<E> {
                 check.left_over.push(parcel.place);
             }
         }
+        let (unsettled, intent_pages) = self.unsettled().await?;
+        for RowHead { partition_key, row_key } in unsettled {
+            check.leave(CanonicalKey { partition_key, row_key });
+        }
         check.plan.parcels = check.left_over.len() as u64;
         check.plan.requests =
-            2 * old_pages + parcels.requests + reads + deletes + check.plan.parcels;
+            2 * old_pages + parcels.requests + intent_pages + reads + deletes + check.plan.parcels;
         Ok(check)
     }
 }

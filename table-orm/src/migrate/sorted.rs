@@ -2,12 +2,16 @@
 
 use super::determined_key::row_template;
 use super::migrates::Migrates;
-use crate::key::{Shape, TemplatePart, same};
+use crate::key::{KeyTemplate, Shape, TemplatePart, same};
 
 /// Whether old and new RowKeys of one partition sort alike: the same components in the same order. A padded number may
 /// have another width where all components before it have a fixed one.
 pub(super) fn sorts_alike<E: Migrates>() -> bool {
-    let (new, old) = (row_template::<E>(), row_template::<E::Old>());
+    sort_alike(&row_template::<E>(), &row_template::<E::Old>())
+}
+
+/// The same for any two templates.
+pub(super) fn sort_alike(new: &KeyTemplate<'_>, old: &KeyTemplate<'_>) -> bool {
     let mut is_fixed = true;
     new.parts.len() == old.parts.len()
         && new.parts.iter().zip(old.parts).all(|(new, old)| {

@@ -24,6 +24,8 @@ pub(super) const fn differ_in_shards<E: Migrates>() -> bool {
     same_table::<E>()
         && E::GUARDS.is_empty()
         && <E::Old>::GUARDS.is_empty()
+        && E::EVENTUAL.is_empty()
+        && <E::Old>::EVENTUAL.is_empty()
         && same(new.start, old.start)
         && are_same(new.parts, old.parts, true)
         && determine(&[new, row_template::<E>()], &new)

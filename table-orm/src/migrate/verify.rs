@@ -25,20 +25,28 @@ pub struct VerifyMigrated {
     pub left_over: Vec<RowHead>,
     /// Old rows of entities that have a new row too. The new one counts; another program made one of the two.
     pub twice: Vec<RowHead>,
+    /// What has to be settled of writes of entities in their old form: their rows in other partitions may differ.
+    /// [`Migrating::settle`] settles it.
+    pub unsettled: Vec<RowHead>,
     /// Markers, which [`Migrating::retire`] deletes.
     pub markers: u64,
 }
 
 impl VerifyMigrated {
-    /// Whether every entity is in its new form. That is final when no client inserts the old form any more.
+    /// Whether every entity is in its new form, and no row of the old form is left in another partition. That is final
+    /// when no client inserts the old form any more.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
-        self.unmoved.is_empty() && self.in_transit.is_empty() && self.twice.is_empty()
+        self.unmoved.is_empty()
+            && self.in_transit.is_empty()
+            && self.twice.is_empty()
+            && self.unsettled.is_empty()
     }
 }
 
 impl<E: Migrates> Migrating<E> {
-    /// Looks for entities in their old form, and for parcels. Reads all old rows and all parcels, and writes nothing.
+    /// Looks for entities in their old form, for parcels, and for what has to be settled of the old form. Reads all of
+    /// these rows, and writes nothing.
     ///
     /// # Errors
     /// When the store rejects a request, a parcel cannot be read, or a marker names another table: the table is a copy,
@@ -74,6 +82,7 @@ impl<E: Migrates> Migrating<E> {
             let found = if living { &mut report.in_transit } else { &mut report.left_over };
             found.push(head(parcel.place));
         }
+        (report.unsettled, _) = self.unsettled().await?;
         Ok(report)
     }
 

@@ -7,8 +7,8 @@ use super::expiry::Expiry;
 use super::step::Step;
 use super::within::writing;
 use crate::entity::{
-    EntityRow, Excess, ExpiryProperty, LargeType, Loaded, ReadRow, ReportedType, Row, SummedType,
-    TableEntity, canonical, eventual_at, name_of,
+    EntityRow, Excess, ExpiryProperty, LargeType, Loaded, MovedRow, ReadRow, ReportedType, Row,
+    SummedType, TableEntity, canonical, eventual_at, name_of,
 };
 use crate::error::{Error, Rejection, Result};
 use crate::model::{DateTime, ETag, MAX_COMPARISONS, MAX_TRANSACTION_BYTES, Metadata, TableName};
@@ -17,9 +17,14 @@ use crate::store::{
     Action, Batch, ErrorCode, IfMatch, Operation, Page, Store, StoreError, StoredRow,
 };
 use bytes::Bytes;
+use futures_core::future::BoxFuture;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Sees to it that the rows in other partitions of an entity are there which has left its key. It gets the client of the
+/// table that it left, and the row under that key.
+pub(crate) type AfterMove = for<'c> fn(&'c TableClient, &'c MovedRow) -> BoxFuture<'c, Result<()>>;
 
 /// One table, read and written on behalf of one entity type.
 #[derive(Debug, Clone)]
@@ -48,6 +53,8 @@ pub(crate) struct TableClient {
     pub of_period: bool,
     /// Which reads leave out expired entities, and what stands in the way of a write if it has expired.
     pub expiry: Expiry,
+    /// For a type whose entities leave their keys: what comes before the rows in other partitions of such an entity go.
+    pub after_move: Option<AfterMove>,
     /// How old the rows may be that `get` returns; `None` asks the store.
     #[cfg(feature = "cache")]
     pub cached_for: Option<Duration>,
@@ -121,6 +128,7 @@ impl TableClient {
             shard: None,
             of_period: false,
             expiry: Expiry::default(),
+            after_move: None,
             #[cfg(feature = "cache")]
             cached_for: None,
         }

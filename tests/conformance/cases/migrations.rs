@@ -182,6 +182,63 @@ pub async fn give_entities_other_keys_in_their_partition(subject: Subject) {
 }
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "tasks", partition = "{team}", row = "T:{n:06}")]
+#[row(by_day, partition = "{day}", key = "DAY:{team}__{n:06}", eventual)]
+struct TaskV1 {
+    team: String,
+    n: u32,
+    day: String,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "tasks", partition = "{team}__{year}", row = "TASK:{n:08}", migrate_from = TaskV1)]
+#[row(by_day, partition = "{day}", key = "DATE:{team}__{year}__{n:08}", eventual)]
+struct Task {
+    team: String,
+    year: u32,
+    n: u32,
+    day: String,
+}
+
+impl From<TaskV1> for Task {
+    fn from(TaskV1 { team, n, day }: TaskV1) -> Self {
+        Self { team, year: 2000 + n / 1000, n, day }
+    }
+}
+
+impl From<Task> for TaskV1 {
+    fn from(Task { team, n, day, .. }: Task) -> Self {
+        Self { team, n, day }
+    }
+}
+
+pub async fn move_entities_with_their_rows_in_other_partitions(subject: Subject) {
+    let table = || subject.table.clone();
+    let old = subject.tables().repo_in::<TaskV1>(table());
+    let tasks = subject.tables().migrating_in::<Task>(table(), table()).unwrap();
+    let task = |n: u32, day: &str| Task::from(TaskV1 { team: "red".into(), n, day: day.into() });
+    let inserts = (0..30).map(|n| TaskV1::from(task(n, "mon")));
+    assert_eq!(old.insert_many(inserts).await.all().unwrap().entities, 30);
+    tasks.insert(&task(30, "mon")).await.unwrap();
+    let key = |n: u32| Task::partition("red", 2000_u32).row().n(n);
+    tasks.update(key(0), |task| task.day = "tue".into()).await.unwrap();
+    tasks.delete(tasks.load(key(1)).await.unwrap().unwrap()).await.unwrap();
+    let of_day = async |day: &str| {
+        let found = tasks.list(Task::by_day(day)).await.unwrap();
+        found.into_iter().map(|task| task.n).collect::<Vec<_>>()
+    };
+    let expected: Vec<_> = (2..31).collect();
+    assert_eq!((of_day("mon").await, of_day("tue").await), (expected.clone(), vec![0]));
+    assert_eq!(tasks.migrate(&permit()).in_bulk().await.all().unwrap(), 28);
+    assert_eq!((of_day("mon").await, of_day("tue").await), (expected, vec![0]));
+    assert_eq!(tasks.settle(&permit()).await.all().unwrap().settled, 0);
+    assert!(tasks.verify_migrated(&permit()).await.unwrap().is_complete());
+    assert_eq!(tasks.retire(&permit()).await.all().unwrap().left, 0);
+    // A canonical row of each, and a row in the partition of its day.
+    assert_eq!(subject.dynamic().scan(permit()).count().await.unwrap().rows, 30 + 30);
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "players", partition = "{share}", row = "P:{id:05}")]
 #[component(share = shard(id, 16))]
 struct PlayerV1 {

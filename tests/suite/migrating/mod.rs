@@ -10,6 +10,7 @@ mod costs;
 mod elements;
 mod events;
 mod expiring;
+mod followers;
 mod jobs;
 mod merges;
 mod on_the_way;

@@ -38,6 +38,7 @@ impl Observed for Thing {
 
 pub(super) const KIND: EventualType = EventualType {
     entity: "Thing",
+    former: None,
     metadata: Metadata::Minimal,
     is_canonical: |row_key| row_key.starts_with(ENTITY),
     table: |_, row, said| TableName::new(said).ok().filter(|_| row == "by_key"),

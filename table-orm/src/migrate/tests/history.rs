@@ -1,5 +1,6 @@
 //! What each entity was, after each write that took effect, and which answers a client may get.
 
+use super::followed::Followed;
 use crate::entity::DynamicEntity;
 use crate::model::TableName;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +32,8 @@ pub(super) struct History {
     bases: BTreeMap<u64, String>,
     /// What clients began to delete.
     deleting: BTreeSet<String>,
+    /// What the rows in other partitions have shown.
+    pub followed: Followed,
 }
 
 impl History {

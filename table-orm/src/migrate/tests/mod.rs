@@ -2,6 +2,7 @@
 
 mod elements;
 mod expiring;
+mod followed;
 mod guarded;
 mod history;
 mod landing;

@@ -2,6 +2,7 @@
 
 use super::elements::{TaggedAway, TaggedWithin};
 use super::expiring::{PassAway, PassWithin};
+use super::followed::{FollowedApart, FollowedAway, FollowedWithin};
 use super::guarded::Desk;
 use super::pictured::{PicturedAway, PicturedWithin};
 use super::reported::{ReportedAway, ReportedWithin};
@@ -77,6 +78,13 @@ fn each_write_has_one_event_whatever_moves() {
 }
 
 #[test]
+fn rows_in_other_partitions_follow_whatever_moves() {
+    all_hold(dose(25, 2_000), |seed| simulate::<FollowedWithin>(seed, None));
+    all_hold(dose(25, 2_000), |seed| simulate::<FollowedAway>(seed, None));
+    all_hold(dose(25, 2_000), |seed| simulate::<FollowedApart>(seed, None));
+}
+
+#[test]
 fn each_part_of_the_protocol_is_needed() {
     use LeftOut::*;
     for part in [SwitchVersion, Consumed, Marker, ParcelLook, SecondLook, ParcelList] {
@@ -94,6 +102,9 @@ fn each_part_of_the_protocol_is_needed() {
     }
     for part in [GuardFollows, GuardTaken, GuardInserted, GuardReleased] {
         is_needed(part, 0..3000, |seed| simulate::<Desk>(seed, Some(part)));
+    }
+    for part in [SwitchIntent, LandingIntent, FollowFirst, PendingLook, Ticket] {
+        is_needed(part, 0..3000, |seed| simulate::<FollowedAway>(seed, Some(part)));
     }
     for part in [Consumed, IndexInserted] {
         is_needed(part, 0..3000, |seed| simulate::<Stall>(seed, Some(part)));

@@ -77,6 +77,7 @@ async fn run<E: Subject + Debug>(seed: u64, left_out: Option<LeftOut>) -> Result
         last = phase(seed + 1_000_000, 10, &[2, 3, 2, 3], E::CALLS / 2).await?;
     }
     last.ends().await.map_err(|error| error.to_string())??;
+    E::check_settled(&observer.snapshot().await)?;
     observer.result()
 }
 
@@ -116,7 +117,14 @@ impl<E: Subject> Client<E> {
         };
         let form = if version >= 2 { StoredForm::New } else { StoredForm::Old };
         let tables = Tables::new(store).on_virtual_time(dice.seed());
-        let migrating = tables.migrating::<E>().unwrap().inserting(form);
+        let mut migrating = tables.migrating::<E>().unwrap().inserting(form);
+        if version == 0 {
+            migrating.old.client.after_move = None;
+        }
+        if left_out == Some(LeftOut::FollowFirst) {
+            migrating.new.client.after_move = Some(|_, _| Box::pin(async { Ok(()) }));
+            migrating.old.client.after_move = migrating.new.client.after_move;
+        }
         let merges = retries || !some_retry;
         let history = Arc::clone(history);
         Self { migrating, version, number, retries, merges, dice, history }
@@ -145,6 +153,11 @@ impl<E: Subject> Client<E> {
             let work = async { mover.await.all() };
             // What fails is left to the next ones.
             let _moved = self.dice.mortal(DEATHS, 2 * LONGEST_LIFE, work).await;
+            if !E::EVENTUAL.is_empty() {
+                let settle = self.migrating.settle(&permit()).grace(Duration::ZERO);
+                let work = async { settle.await.all() };
+                let _settled = self.dice.mortal(DEATHS, 2 * LONGEST_LIFE, work).await;
+            }
         }
     }
 
@@ -153,7 +166,9 @@ impl<E: Subject> Client<E> {
         let since = lock(&self.history).mark(number);
         let knows_one_form = matches!(self.version, 0 | 3);
         let calls = if knows_one_form { 6 } else { 20 } + if E::EXPIRES.is_some() { 3 } else { 0 };
-        match self.dice.below(calls) {
+        let lists = if E::EVENTUAL.is_empty() || knows_one_form { 0 } else { 4 };
+        match self.dice.below(calls + lists) {
+            call if call >= calls => self.list_followers(call % 2 == 0).await,
             // An insert that a layer sends twice may take effect twice: the layer says so.
             0..2 if !self.retries => self.insert(number, stamp, since).await,
             0..5 => self.save(number, stamp, since).await,
@@ -401,6 +416,30 @@ impl<E: Subject> Client<E> {
         Ok(())
     }
 
+    /// Lists by a row in another partition. It gives what counts, and lacks only what has to be settled.
+    async fn list_followers(&self, paged: bool) -> Wrong {
+        let since: Vec<_> = (0..ENTITIES).map(|number| lock(&self.history).mark(number)).collect();
+        let begun = lock(&self.history).followed.mark();
+        let Ok(mut all) = E::followers(&self.migrating, paged).await else { return Ok(()) };
+        for (number, since) in (0..ENTITIES).zip(since) {
+            let mut stamps: Vec<_> =
+                all.iter_mut().filter(|entity| entity.number() == number).map(stamp_of).collect();
+            let may_lack = lock(&self.history).followed.may_lack(number, begun);
+            match stamps.pop() {
+                None if !may_lack => {
+                    return Err(format!("a list by its day lacks entity {number}"));
+                }
+                None => {}
+                // One that changes its day meanwhile may be in both lists.
+                Some(_) if !stamps.is_empty() && !may_lack => {
+                    return Err(format!("lists by days have entity {number} twice"));
+                }
+                stamp => self.saw(number, stamp, since)?,
+            }
+        }
+        Ok(())
+    }
+
     /// Checks a reading: the entity was so at some time of the call.
     pub(super) fn saw(&self, number: u64, stamp: Option<String>, since: usize) -> Wrong {
         if lock(&self.history).was(number, since, |truth| *truth == stamp) {
@@ -441,6 +480,7 @@ impl<E: Subject> Client<E> {
         // The first one clears the way for parcels whose switch could still come.
         E::make_room(&self.migrating).await?;
         self.migrating.migrate(&permit()).await.all()?;
+        self.migrating.settle(&permit()).grace(Duration::ZERO).await.all()?;
         let report = self.migrating.verify_migrated(&permit()).await?;
         if !report.is_complete() || !report.left_over.is_empty() {
             return Ok(Err(format!("a mover alone leaves {report:?}")));
@@ -482,6 +522,7 @@ impl<E: Subject> Client<E> {
         if let Err(wrong) = compare().await? {
             return Ok(Err(wrong));
         }
+        self.migrating.settle(&permit()).grace(Duration::ZERO).await.all()?;
         let retired = self.migrating.retire(&permit()).await.all()?;
         if retired.left > 0 || retired.markers != report.markers {
             return Ok(Err(format!("{retired:?} of {report:?}")));

@@ -38,6 +38,17 @@ pub(super) trait Subject: Migrates {
     fn check(_rows: &Rows, _history: &mut History) -> std::result::Result<(), String> {
         Ok(())
     }
+    /// Checks the rows in other partitions at the end.
+    fn check_settled(_rows: &Rows) -> std::result::Result<(), String> {
+        Ok(())
+    }
+    /// All entities, in lists by a row in another partition, if the type has one.
+    fn followers(
+        _client: &Migrating<Self>,
+        _paged: bool,
+    ) -> impl Future<Output = Result<Vec<Self>>> + Send {
+        async { Ok(Vec::new()) }
+    }
     /// Sets the stamp alone.
     fn patch(stamp: &str) -> Patch<Self>;
     /// All entities, in a list of one partition, or by a scan where they are in several.

@@ -1,8 +1,9 @@
 //! A store that leaves out one part of the protocol for the client above it.
 
 use crate::eventual::tests::chaos::version_of_nothing;
+use crate::eventual::{INTENT_START, TICKET_START};
 use crate::model::{ETag, MOVED_TO, Metadata, PARCEL_START, TableName};
-use crate::query::RowQuery;
+use crate::query::{RowQuery, Span};
 use crate::store::{
     Action, Batch, IfMatch, Middleware, Operation, Page, Store, StoreError, StoredRow,
 };
@@ -34,6 +35,16 @@ pub(super) enum LeftOut {
     GuardInserted,
     /// The guard of a value that is given up is deleted.
     GuardReleased,
+    /// The switch has an intent of the old form.
+    SwitchIntent,
+    /// The landing has an intent of the new form.
+    LandingIntent,
+    /// The rows of the old form in other partitions go after those of the new form are there.
+    FollowFirst,
+    /// A list by a row in another partition reads what has to be settled of an entity that has left its old key.
+    PendingLook,
+    /// The transaction that writes rows in another partition deletes the ticket.
+    Ticket,
 }
 
 /// The store of one client.
@@ -99,6 +110,12 @@ impl Tampering {
         {
             return None;
         }
+        if self.leaves_out(LeftOut::Ticket)
+            && row_key.starts_with(TICKET_START)
+            && matches!(action, Action::Delete(_))
+        {
+            return None;
+        }
         if self.leaves_out(LeftOut::Consumed)
             && row_key.starts_with(PARCEL_START)
             && matches!(action, Action::Delete(_))
@@ -157,6 +174,14 @@ impl Middleware for Tampering {
         {
             page.body = "{\"value\":[]}".into();
         }
+        // A sweep reads all partitions.
+        if self.leaves_out(LeftOut::PendingLook)
+            && query.keys.row.contains("DUE:0")
+            && !query.keys.row.contains("ROW:")
+            && matches!(query.keys.partition, Span::Exact(_))
+        {
+            page.body = "{\"value\":[]}".into();
+        }
         Ok(page)
     }
 
@@ -188,6 +213,11 @@ impl Middleware for Tampering {
         });
         let operations: Vec<_> = operations
             .into_iter()
+            .filter(|operation| {
+                let is_left_out = is_switch && self.leaves_out(LeftOut::SwitchIntent)
+                    || lands && self.leaves_out(LeftOut::LandingIntent);
+                !(is_left_out && operation.row_key.starts_with(INTENT_START))
+            })
             .filter_map(|operation| self.tampered(operation))
             .filter_map(
                 |operation| {

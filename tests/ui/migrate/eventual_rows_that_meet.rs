@@ -2,7 +2,7 @@ use table_orm::TableEntity;
 
 #[derive(Clone, TableEntity)]
 #[table(name = "orders", partition = "{shop}", row = "O:{n:05}")]
-#[row(by_day, partition = "{day}", key = "D:{shop}__{n:05}", eventual)]
+#[row(by_day, table = "days", partition = "{day}", key = "D:{shop}__{n:05}", eventual)]
 struct OrderV1 {
     shop: String,
     n: u32,
@@ -11,6 +11,7 @@ struct OrderV1 {
 
 #[derive(Clone, TableEntity)]
 #[table(name = "orders2", partition = "{shop}", row = "O:{n:08}", migrate_from = OrderV1)]
+#[row(by_day, table = "days", partition = "{day}", key = "D:{shop}__{n:05}", eventual)]
 struct Order {
     shop: String,
     n: u32,
