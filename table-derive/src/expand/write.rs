@@ -127,7 +127,7 @@ fn sums(input: &DeriveInput, sums: &Path) -> TokenStream {
         (quote_spanned!(sums.span()=> const { _orm::check_sums(&#sums) }), None)
     };
     quote_spanned! {sums.span()=>
-        const HAS_SUMS: bool = true;
+        const HAS_SUMS: _orm::bool = true;
         #names
         fn sums() -> _orm::Vec<_orm::Sum<Self>> {
             #check
