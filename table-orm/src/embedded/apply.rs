@@ -5,8 +5,9 @@
 //! database itself can fail, which then discards the whole group.
 
 use super::clock::Clock;
-use super::database::{Database, RowChange, Transaction, WriteRows, WriteTable};
+use super::database::{Database, Transaction, WriteRows, WriteTable};
 use super::row::Row;
+use super::row_change::RowChange;
 use super::{layout, rules, stored};
 use crate::model::{ETag, TableName};
 use crate::store::{Action, ErrorCode, IfMatch, StoreError};

@@ -12,11 +12,9 @@ use super::layout;
 use super::memory::{Memory, MemoryRows, MemoryTable};
 use super::packed::PackedRow;
 use super::row::{Row, RowKey};
-use super::stored::TimestampText;
+use super::row_change::RowChange;
 use crate::model::TableName;
-use bytes::Bytes;
 use redb::{ReadOnlyTable, ReadableTable};
-use std::borrow::Cow;
 use std::collections::{BTreeSet, btree_set};
 use std::ops::Bound;
 use std::sync::{RwLockReadGuard, RwLockWriteGuard};
@@ -292,11 +290,4 @@ impl WriteRows<'_, '_> {
         }
         Ok(())
     }
-}
-
-/// A change of one row.
-pub(crate) struct RowChange<'o> {
-    pub(crate) key: &'o [u8],
-    /// The Timestamp and the body of the row that is stored, in place of the one that is there; `None` to delete it.
-    pub(crate) row: Option<(TimestampText, Cow<'o, Bytes>)>,
 }

@@ -5,7 +5,7 @@
 //! redb stores a run of new rows, with ascending keys and no stored row between them, for a fraction of what an
 //! insert of each costs.
 
-use super::database::RowChange;
+use super::row_change::RowChange;
 use super::stored;
 use redb::{CursorError, Table};
 use std::ops::Bound;

@@ -33,6 +33,7 @@ mod open;
 mod packed;
 mod read;
 mod row;
+mod row_change;
 mod rules;
 mod seek;
 mod shape;

@@ -3,11 +3,12 @@
 //! Invariant: each entity moves as it does alone, under its own version, with a parcel of its own. If a transaction
 //! is rejected or not answered, its entities go on singly, with the parcels that they have.
 
+use super::canonical::canonical_key;
 use super::follow::{Switched, intents, settled};
 use super::index_rows::may_share_index_rows;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
-use super::old_place::{OldEntity, canonical_key};
+use super::old_place::OldEntity;
 use super::parcel::{self, Parcel};
 use crate::entity::{EntityRows, Loaded, TableEntity as _};
 use crate::error::{Error, Result};

@@ -3,13 +3,14 @@
 //! Invariant: an entity is inserted in its new form only after a marker is under its old key, and no parcel that the
 //! marker names is left.
 
+use super::canonical::canonical_key;
 use super::entity_expiry::is_alive_at;
 use super::follow::{inserted, intents, send_and_settle};
 use super::marker::Marker;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
-use super::old_place::{AtOld, as_old, canonical_key, check_conversion};
+use super::old_place::{AtOld, as_old, check_conversion};
 use super::stays::has_one_form;
 use super::stored_form::StoredForm;
 use crate::entity::{EntityRows, is_alive};

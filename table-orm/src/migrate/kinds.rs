@@ -3,10 +3,10 @@
 //! Invariant: where an entity has a row of the new form, it has one of the old form in a partition, and under a key, where
 //! a list looks for it.
 
+use super::canonical::{canonical_key, shown};
 use super::determined_key::write;
 use super::migrates::Migrates;
 use super::old_key::partitions_of;
-use super::old_place::{canonical_key, shown};
 use super::sorted::sort_alike;
 use crate::entity::{
     EntityRows, EventualTemplate, TableEntity as _, eventual_at, eventual_rows, first_eventual,

@@ -3,10 +3,10 @@
 //! Invariant: an entity that waits in its parcel is written by the transaction that deletes the parcel, which never comes
 //! back. So each parcel ends once: it is landed, written or deleted.
 
+use super::canonical::{canonical_key, shown};
 use super::follow::settled;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
-use super::old_place::{canonical_key, shown};
 use super::parcel::{Parcel, deletion};
 use crate::entity::EntityRows;
 use crate::error::{Error, MigrationError, Rejection, Result};

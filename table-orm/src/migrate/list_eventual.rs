@@ -16,7 +16,7 @@ use crate::entity::{
     EntityRows, EventualHead, ReadRow as _, Row, RowHead, TableEntity, eventual_rows_from,
     home_key, is_of_table, read_row, split_page,
 };
-use crate::error::{MigrationError, Result};
+use crate::error::{Error, MigrationError, Result};
 use crate::model::{MAX_PAGE_ROWS, TableName};
 use crate::plan::CanonicalKey;
 use crate::query::{Filter, KeyRange, RowQuery, Span};
@@ -77,7 +77,7 @@ impl<E: Migrates> Migrating<E> {
         while let Some(body) = pages.next().await? {
             let found = homes::<E::Old>(&client.table, kinds.old_index, &body)?;
             let read = found.into_iter().map(|(head, home)| async move {
-                Ok::<_, crate::Error>((head, self.current_of(home).await?))
+                Ok::<_, Error>((head, self.current_of(home).await?))
             });
             let read = stream::iter(read.collect::<Vec<_>>()).buffered(MAX_PARALLEL_GETS);
             let mut last = None;

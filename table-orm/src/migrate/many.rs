@@ -5,12 +5,13 @@
 //!   written is not sent again: a second insert would fail because of the first.
 //! - An entity is inserted in its new form only after a marker is under its old key.
 
+use super::canonical::canonical_key;
 use super::follow::{deleted, inserted, send_and_settle};
 use super::loaded::{MigratingLoaded, Stored};
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
-use super::old_place::{as_old, canonical_key, check_conversion};
+use super::old_place::{as_old, check_conversion};
 use super::stays::has_one_form;
 use super::stored_form::StoredForm;
 use crate::entity::{EntityRows, canonical};

@@ -14,8 +14,10 @@
 //!   form are there (`follow`).
 //! - No clock decides what is written.
 
+mod canonical;
 mod check;
 mod check_sums;
+mod connect;
 mod determined_key;
 mod entity_expiry;
 mod events;

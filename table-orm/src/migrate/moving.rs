@@ -3,11 +3,12 @@
 //! Invariant: the switch replaces the old row in the version that was read. It takes effect once or never, however
 //! often it is sent, and the old row shows which.
 
+use super::canonical::canonical_key;
 use super::follow::{Switched, intents};
 use super::marker::Marker;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
-use super::old_place::{AtOld, OldEntity, canonical_key};
+use super::old_place::{AtOld, OldEntity};
 use super::parcel::{self, Parcel};
 use crate::entity::{EntityRow, EntityRows, TableEntity as _};
 use crate::error::{Error, Result};

@@ -1,5 +1,6 @@
 //! What is stored under an old key.
 
+use super::canonical::{canonical_key, shown};
 use super::determined_key::key_of;
 use super::entity_expiry::expires;
 use super::kinds::check_kinds;
@@ -122,12 +123,6 @@ impl<E: Migrates> OldEntity<E> {
     }
 }
 
-/// The key of the canonical row.
-pub(super) fn canonical_key(rows: &EntityRows) -> CanonicalKey {
-    let row_key = rows.canonical().map(|row| row.row_key.clone());
-    CanonicalKey { partition_key: rows.partition_key.clone(), row_key: row_key.unwrap_or_default() }
-}
-
 /// Fails unless an entity with these new rows becomes an old one with the key that the new one says, if it says one.
 pub(super) fn check_conversion<E: Migrates>(entity: &E, rows: &EntityRows) -> Result<()> {
     match key_of::<E::Old, E>(&canonical_key(rows)) {
@@ -201,11 +196,6 @@ fn has_old_key<E: Migrates>(rows: &EntityRows, made: &EntityRows) -> Result<()> 
 fn guards<T: TableEntity>(rows: &EntityRows) -> Vec<&str> {
     let guards = rows.rows.iter().filter(|row| row.index >= T::ROWS.len());
     guards.map(|row| &*row.row_key).collect()
-}
-
-/// A key as errors show it.
-pub(super) fn shown(key: &CanonicalKey) -> String {
-    format!("{:?} / {:?}", key.partition_key, key.row_key)
 }
 
 #[cfg(test)]

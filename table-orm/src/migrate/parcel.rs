@@ -4,8 +4,9 @@
 //! - A parcel holds the complete entity: its new rows follow from it alone.
 //! - It has a name of its own, which is random, and is not sent again once it may have arrived.
 
+use super::canonical::canonical_key;
 use super::migrates::Migrates;
-use super::old_place::{OldEntity, canonical_key};
+use super::old_place::OldEntity;
 use crate::codec::{members_by_name, write_object};
 use crate::entity::{DynamicEntity, EntityRow, EntityRows, canonical, read_row};
 use crate::error::{Error, MigrationError, Result};

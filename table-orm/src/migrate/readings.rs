@@ -5,7 +5,7 @@
 //!   each element of a field.
 //! - Where more entities were read than the part can give, only the first ones are kept, and the keys end with them.
 
-use super::old_place::canonical_key;
+use super::canonical::canonical_key;
 use crate::entity::{
     DynamicEntity, EntityRows, RowHead, TableEntity, canonical, partition_key, read_timestamp,
     row_key, template_at,

@@ -1,10 +1,11 @@
 //! Writes of loaded entities, in either form.
 
+use super::canonical::{canonical_key, shown};
 use super::loaded::{MigratingLoaded, Stored};
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
-use super::old_place::{AtOld, OldEntity, as_old, canonical_key, shown};
+use super::old_place::{AtOld, OldEntity, as_old};
 use super::stored_form::StoredForm;
 use crate::entity::{CanonicalKeyOf, CompleteKey, EntityRows, Loaded, keys_of};
 use crate::error::{Error, MigrationError, Result};

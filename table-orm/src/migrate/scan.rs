@@ -5,10 +5,11 @@
 //!   seen, and of several readings of one, the first is given.
 //! - In memory are one page, and a fingerprint of each entity that was given from an old row or a parcel.
 
+use super::canonical::canonical_key;
 use super::entity_expiry::is_alive_at;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
-use super::old_place::{AtOld, OldEntity, canonical_key};
+use super::old_place::{AtOld, OldEntity};
 use super::verify::head;
 use crate::error::{Error, Result};
 use crate::model::{DateTime, PARCEL_START};

@@ -8,6 +8,7 @@
 //! - A client that inserts the old form moves nothing, and writes the old form in place, until it meets an entity
 //!   in its new form, or a marker. By then, every client that runs knows both forms.
 
+use super::canonical::{canonical_key, shown};
 use super::events::send_named;
 use super::insert::{Next, stands_at};
 use super::loaded::{MigratingLoaded, Stored};
@@ -15,7 +16,7 @@ use super::marker::Marker;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
-use super::old_place::{AtOld, OldEntity, as_old, canonical_key, check_conversion, shown};
+use super::old_place::{AtOld, OldEntity, as_old, check_conversion};
 use super::stays::has_one_form;
 use super::stored_form::StoredForm;
 use crate::entity::{EntityRows, Loaded, TableEntity};
