@@ -13,8 +13,8 @@ use crate::eventual::tests::chaos::{
     Dice, Invariants, LATEST, Observer, all_hold, at_once, network, on_virtual_time,
 };
 use crate::layer::{FaultStore, Faults};
+use crate::migrate::canonical::canonical_key;
 use crate::migrate::marker::Marker;
-use crate::migrate::old_place::canonical_key;
 use crate::migrate::{Migrates, Migrating, StoredForm};
 use crate::model::{Edm, MOVED_TO, TableName, order};
 use crate::plan::CanonicalKey;
