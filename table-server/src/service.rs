@@ -73,12 +73,16 @@ pub(crate) struct Admitted {
     address: Address,
     parameters: Parameters,
     grant: Grant,
+    /// Whether a token grants it, which expires.
+    by_token: bool,
 }
 
 impl Admission {
-    /// Whether the credentials may be withdrawn while a body arrives. The key of an account is not.
+    /// Whether the credentials may end while a body arrives. The key of an account does not.
     pub(crate) fn is_revocable(&self) -> bool {
-        matches!(self, Self::Granted(admitted) if admitted.grant != Grant::Everything)
+        let may_end =
+            |admitted: &Admitted| admitted.by_token || admitted.grant != Grant::Everything;
+        matches!(self, Self::Granted(admitted) if may_end(admitted))
     }
 }
 
@@ -150,7 +154,9 @@ impl TableService {
         }
         let parameters = Parameters::read(request.query())?;
         let grant = self.grant(request, &address, &parameters).await?;
-        Ok(Admission::Granted(Box::new(Admitted { address, parameters, grant })))
+        let by_token =
+            request.header("authorization").is_some_and(|value| value.starts_with("Bearer "));
+        Ok(Admission::Granted(Box::new(Admitted { address, parameters, grant, by_token })))
     }
 
     /// Answers a request, by the decision about it.
@@ -193,7 +199,7 @@ impl TableService {
     async fn respond(
         &self,
         request: &Request,
-        Admitted { address, parameters, grant }: &Admitted,
+        Admitted { address, parameters, grant, .. }: &Admitted,
     ) -> Result<Response, ServiceError> {
         let operation = Operation::read(request, &address.resource, parameters)?;
         if let Some(need) = operation.need() {

@@ -1,8 +1,9 @@
-//! Applies a group of requests in one durable transaction.
+//! Applies a group of requests in one transaction.
 //!
 //! Invariant: a request takes effect whole or not at all, and sees the effects of earlier requests
 //! of the group. All its operations are checked before the first is applied. After that only the
-//! database itself can fail, which then discards the whole group.
+//! database itself can fail, which then discards the transaction: the whole group and, with eventual
+//! durability, earlier groups that the transaction holds.
 
 use super::clock::Clock;
 use super::database::{Database, Transaction, WriteRows, WriteTable};
@@ -70,6 +71,10 @@ impl DatabaseWriter {
         database: &Database,
         requests: impl Iterator<Item = &'r Change>,
     ) -> Result<Vec<ChangeResult>, redb::Error> {
+        if self.may_sync() {
+            // Readers see what was answered before, and do not wait for that sync.
+            database.commit_answered()?;
+        }
         let transaction = database.begin()?;
         let mut answers = Vec::with_capacity(requests.size_hint().0);
         let mut open = OpenTable::none(&transaction);

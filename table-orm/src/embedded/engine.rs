@@ -2,7 +2,8 @@
 //!
 //! After one failed read or write of its file, for example on a full disk, redb refuses all work.
 //!
-//! Invariants: only the requests that met such a failure fail. The next request opens the database
+//! Invariants: only the requests that met such a failure fail, and writes that were answered before they were
+//! synced are lost. The next request opens the database
 //! again; if it cannot, it returns the reason, and the request after it tries again. If answered
 //! writes were not synced before the failure, one write, or one sync that an app asks for, fails that
 //! says so. Locks are taken in the order writer, database.
@@ -113,11 +114,14 @@ impl Engine {
     /// Whether writes that come now neither sync nor wait for what does.
     pub(crate) fn is_quick(&self) -> bool {
         let is_eventual = self.opened().database.as_ref().is_some_and(Database::is_eventual);
+        // As of a lock after a panic: the writer is absent while it works.
+        let writer = match self.writer.try_lock() {
+            Ok(writer) => Some(writer),
+            Err(TryLockError::Poisoned(writer)) => Some(writer.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        };
         is_eventual
-            && self
-                .writer
-                .try_lock()
-                .is_ok_and(|writer| writer.as_ref().is_some_and(|writer| !writer.may_sync()))
+            && writer.is_some_and(|writer| writer.as_ref().is_some_and(|writer| !writer.may_sync()))
     }
 
     /// Whether a read would wait for a writer, or for a sync.

@@ -33,6 +33,9 @@ impl SummedType {
             return None;
         }
         let sums = E::sums();
+        if sums.is_empty() {
+            return None;
+        }
         let groups = sums.iter().filter(|sum| sum.is_in_groups()).count();
         Some(Self {
             entity: E::NAME,

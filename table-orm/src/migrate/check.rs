@@ -150,7 +150,10 @@ const fn has_each(rows: &[EventualTemplate], old_rows: &[EventualTemplate]) -> b
         let (mut old, mut has_one) = (0, false);
         while old < old_rows.len() {
             let (row, old_row) = (&rows[at].row, &old_rows[old].row);
-            has_one = has_one || same(row.name, old_row.name) && (row.sparse || !old_row.sparse);
+            // A collection may have no elements.
+            let old_always = !old_row.sparse && old_row.each.is_none();
+            let may_lack = row.sparse || row.each.is_some();
+            has_one = has_one || same(row.name, old_row.name) && (may_lack || old_always);
             old += 1;
         }
         if !has_one {

@@ -9,6 +9,7 @@
 use super::kinds::Kinds;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
+use super::old_key::old_key;
 use super::old_place::{AtOld, OldEntity};
 use super::pages::{Part, behind, earlier, from, lower_bound, partition_of};
 use super::readings::Readings;
@@ -160,7 +161,10 @@ impl<E: Migrates> Migrating<E> {
             for entry in pending.intent.due {
                 let partition_key = marker.partition_key.clone();
                 let key = CanonicalKey { partition_key, row_key: entry.canonical };
-                current.extend(self.current_at(key).await?);
+                // An intent may be of several entities.
+                if old_key::<E>(&key).as_ref() == Some(&old) {
+                    current.extend(self.current_at(key).await?);
+                }
             }
         }
         Ok(current)

@@ -255,8 +255,10 @@ impl<E: Migrates> Migrating<E> {
             };
             let both: Vec<_> =
                 shared.sizes.iter().zip(&sizes).map(|(all, new)| all.and(*new)).collect();
-            let fits = both.iter().zip(&measured).zip(&steps).all(|((size, measured), step)| {
-                size.operations + step.due.len() <= measured.most && size.bytes <= measured.room
+            let due = shared.steps.iter().zip(&steps);
+            let due = due.map(|(all, step)| all.due.len().max(step.due.len()));
+            let fits = both.iter().zip(&measured).zip(due).all(|((size, measured), due)| {
+                size.operations + due <= measured.most && size.bytes <= measured.room
             });
             if fits {
                 shared.entities.push(entity);

@@ -40,7 +40,7 @@ impl<E: Migrates> Migrating<E> {
     /// step with their entities, in either form. Run it as a job, instead of [`Repo::settle`](crate::Repo::settle), which
     /// leaves what has moved.
     ///
-    /// It leaves what is younger than [`SETTLE_GRACE`](crate::repo::SETTLE_GRACE) to its writer, or the time set by
+    /// It leaves what is younger than two minutes to its writer, or the time set by
     /// [`grace`](MigratingSettle::grace). It costs a scan of each table, as `Repo::settle` does, and for each intent that
     /// is found as many requests as there. An intent of an entity that has moved costs a query more, and one more for a
     /// parcel; it first ends the move, if that has not ended.

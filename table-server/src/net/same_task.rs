@@ -1,7 +1,7 @@
 //! A future that wakes itself is polled again at once.
 //!
-//! A body of hyper wakes its own connection for each piece. A runtime of several threads takes such a task for one that
-//! gives way, and wakes another thread for it, which costs more than to store a row.
+//! A body of hyper wakes its own connection for each piece. A runtime of several threads then puts the task behind all
+//! others, and wakes another thread to take it, which costs more than to store a row.
 //!
 //! Invariant: no wake is lost. One that comes during a poll is followed by a poll; any other goes to the task.
 
@@ -35,6 +35,8 @@ impl<F: Future> Future for SameTask<F> {
         this.wakes.set_task(cx.waker());
         for _ in 0..MOST_POLLS {
             this.wakes.polling.store(true, SeqCst);
+            // What woke it until here is answered by this poll.
+            this.wakes.woken.store(false, SeqCst);
             let polled = this.future.as_mut().poll(&mut Context::from_waker(&this.waker));
             this.wakes.polling.store(false, SeqCst);
             if polled.is_ready() || !this.wakes.woken.swap(false, SeqCst) {
@@ -50,7 +52,7 @@ impl<F: Future> Future for SameTask<F> {
 struct Wakes {
     /// Whether the future is being polled.
     polling: AtomicBool,
-    /// Whether it was woken since.
+    /// Whether it was woken since that poll began.
     woken: AtomicBool,
     /// The task to wake at other times.
     task: Mutex<Option<Waker>>,
@@ -127,8 +129,9 @@ mod tests {
     fn a_wake_between_two_polls_wakes_the_task() {
         let count = Arc::new(Count::default());
         let waker = Arc::clone(&count).into();
-        let kept = Arc::new(Mutex::new(None));
+        let (kept, polls) = (Arc::new(Mutex::new(None)), AtomicUsize::new(0));
         let future = poll_fn(|cx| {
+            polls.fetch_add(1, SeqCst);
             *kept.lock().unwrap() = Some(cx.waker().clone());
             Poll::<()>::Pending
         });
@@ -136,8 +139,9 @@ mod tests {
         assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         kept.lock().unwrap().take().unwrap().wake();
         assert_eq!(count.0.load(SeqCst), 1);
+        let before = polls.load(SeqCst);
         assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-        assert_eq!(count.0.load(SeqCst), 1);
+        assert_eq!((count.0.load(SeqCst), polls.load(SeqCst) - before), (1, 1));
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
