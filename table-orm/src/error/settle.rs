@@ -94,6 +94,7 @@ impl SettleError {
     #[must_use]
     pub const fn is_transient(&self) -> bool {
         match self {
+            Self::Store(Error::Settle(failure)) => failure.error.is_transient(),
             Self::Store(error) => error.is_unanswered(),
             // Somebody may create the table.
             Self::Row { source, .. } => {

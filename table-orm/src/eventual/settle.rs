@@ -221,6 +221,8 @@ impl Settler<'_> {
                     read = rows;
                     &read
                 }
+                // What an entity that moved has to settle first had its rounds already.
+                Err(error @ Error::Settle(_)) => return Err(error),
                 Err(error) if error.is_unanswered() => return Ok(Some(error)),
                 Err(error) => return Err(error),
             },
