@@ -8,7 +8,7 @@
 #[allow(dead_code)] // Criterion is for the other benchmarks.
 mod ratio;
 
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{Database, ReadOnlyTable, ReadableDatabase, ReadableTable, Table, TableDefinition};
 use std::ops::Bound;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -24,6 +24,9 @@ const ROUNDS: usize = 5;
 const READERS: usize = 16;
 const PAGES: usize = 4;
 const WRITERS: usize = 16;
+type RawRows = ReadOnlyTable<&'static [u8], &'static [u8]>;
+type RawTable<'t> = Table<'t, &'static [u8], &'static [u8]>;
+
 const RAW: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("rows");
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -115,37 +118,34 @@ fn fill_raw(path: &Path, rows: u32) {
 }
 
 fn copy_raw(source: &Path, target: &Path) {
-    let source = Database::open(source).unwrap();
-    let target = Database::create(target).unwrap();
-    let read = source.begin_read().unwrap();
-    let rows = read.open_table(RAW).unwrap();
-    let write = target.begin_write().unwrap();
-    {
-        let mut table = write.open_table(RAW).unwrap();
+    copy_raw_by(source, target, |rows, table| {
         for entry in rows.iter().unwrap() {
             let (key, value) = entry.unwrap();
             table.insert(key.value(), value.value()).unwrap();
         }
-    }
-    write.commit().unwrap();
+    });
 }
 
 /// The same by a cursor, which takes rows in the order of their keys only.
 fn copy_raw_in_order(source: &Path, target: &Path) {
-    let source = Database::open(source).unwrap();
-    let target = Database::create(target).unwrap();
-    let read = source.begin_read().unwrap();
-    let rows = read.open_table(RAW).unwrap();
-    let write = target.begin_write().unwrap();
-    {
-        let mut table = write.open_table(RAW).unwrap();
+    copy_raw_by(source, target, |rows, table| {
         let mut cursor = table.upper_bound_mut(Bound::<&[u8]>::Unbounded).unwrap();
         for entry in rows.iter().unwrap() {
             let (key, value) = entry.unwrap();
             cursor.insert_before(key.value(), value.value()).unwrap();
         }
         cursor.close().unwrap();
-    }
+    });
+}
+
+/// A copy of one transaction, whose rows `store` stores.
+fn copy_raw_by(source: &Path, target: &Path, store: impl FnOnce(&RawRows, &mut RawTable<'_>)) {
+    let source = Database::open(source).unwrap();
+    let target = Database::create(target).unwrap();
+    let read = source.begin_read().unwrap();
+    let rows = read.open_table(RAW).unwrap();
+    let write = target.begin_write().unwrap();
+    store(&rows, &mut write.open_table(RAW).unwrap());
     write.commit().unwrap();
 }
 

@@ -73,16 +73,14 @@ pub(crate) struct Admitted {
     address: Address,
     parameters: Parameters,
     grant: Grant,
-    /// Whether a token grants it, which expires.
-    by_token: bool,
+    /// Whether the credentials may end while a body arrives. The key of an account does not.
+    may_end: bool,
 }
 
 impl Admission {
-    /// Whether the credentials may end while a body arrives. The key of an account does not.
-    pub(crate) fn is_revocable(&self) -> bool {
-        let may_end =
-            |admitted: &Admitted| admitted.by_token || admitted.grant != Grant::Everything;
-        matches!(self, Self::Granted(admitted) if may_end(admitted))
+    /// Whether the credentials may end while a body arrives.
+    pub(crate) fn may_end(&self) -> bool {
+        matches!(self, Self::Granted(admitted) if admitted.may_end)
     }
 }
 
@@ -154,9 +152,9 @@ impl TableService {
         }
         let parameters = Parameters::read(request.query())?;
         let grant = self.grant(request, &address, &parameters).await?;
-        let by_token =
-            request.header("authorization").is_some_and(|value| value.starts_with("Bearer "));
-        Ok(Admission::Granted(Box::new(Admitted { address, parameters, grant, by_token })))
+        let authorization = request.header("authorization").unwrap_or_default();
+        let may_end = grant != Grant::Everything || authorization.starts_with("Bearer ");
+        Ok(Admission::Granted(Box::new(Admitted { address, parameters, grant, may_end })))
     }
 
     /// Answers a request, by the decision about it.

@@ -75,7 +75,8 @@ pub(crate) async fn submit(inner: &Arc<Inner>, request: Change) -> ChangeResult 
         let leader = Leader { inner: Arc::clone(inner), group, resigned: false };
         if inner.in_memory() || inner.engine.is_quick() {
             // Nothing waits for the disk, but for the pages of a file that are in no cache, so the first round runs
-            // on this task. Later rounds do not, or a busy store would never return to the caller. After a panic, the answer below is an error.
+            // on this task. Later rounds do not, or a busy store would never return to the caller. After a panic, the
+            // answer below is an error.
             if let Ok(Some(leader)) = catch_unwind(AssertUnwindSafe(|| leader.round())) {
                 leader.lead_next();
             }

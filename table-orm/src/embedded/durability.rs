@@ -16,6 +16,7 @@ pub enum Durability {
     /// of the process or of the machine loses the writes of that second, and so does a failure of the disk or of the
     /// database. Closing the store, which is dropping its last clone, loses nothing while the disk works. After a
     /// failure, the next write says so and is not applied, because answered ones may be lost: status 507, which no
-    /// layer retries. Where no write follows, [`EmbeddedStore::sync`](super::EmbeddedStore::sync) says so: await it before the store is closed.
+    /// layer retries. Where no write follows, [`EmbeddedStore::sync`](super::EmbeddedStore::sync) says so: await it before
+    /// the store is closed.
     Eventual,
 }

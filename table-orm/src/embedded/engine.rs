@@ -114,19 +114,15 @@ impl Engine {
     /// Whether writes that come now neither sync nor wait for what does.
     pub(crate) fn is_quick(&self) -> bool {
         let is_eventual = self.opened().database.as_ref().is_some_and(Database::is_eventual);
-        // As of a lock after a panic: the writer is absent while it works.
-        let writer = match self.writer.try_lock() {
-            Ok(writer) => Some(writer),
-            Err(TryLockError::Poisoned(writer)) => Some(writer.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
+        let may_sync = |writer: MutexGuard<'_, Option<DatabaseWriter>>| {
+            writer.as_ref().is_none_or(DatabaseWriter::may_sync)
         };
-        is_eventual
-            && writer.is_some_and(|writer| writer.as_ref().is_some_and(|writer| !writer.may_sync()))
+        is_eventual && !self.try_writer().is_none_or(may_sync)
     }
 
     /// Whether a read would wait for a writer, or for a sync.
     pub(crate) fn would_wait(&self) -> bool {
-        self.has_uncommitted() && matches!(self.writer.try_lock(), Err(TryLockError::WouldBlock))
+        self.has_uncommitted() && self.try_writer().is_none()
     }
 
     /// Whether a read has to commit answered writes first.
@@ -264,6 +260,15 @@ impl Engine {
     /// Locks, even after a panic: the writer is absent while it works.
     fn writer(&self) -> MutexGuard<'_, Option<DatabaseWriter>> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same; `None` while another request has it.
+    fn try_writer(&self) -> Option<MutexGuard<'_, Option<DatabaseWriter>>> {
+        match self.writer.try_lock() {
+            Ok(writer) => Some(writer),
+            Err(TryLockError::Poisoned(writer)) => Some(writer.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 }
 

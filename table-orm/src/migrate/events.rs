@@ -8,11 +8,8 @@ use super::migrating::Migrating;
 use super::old_place::OldEntity;
 use crate::entity::{EntityRows, canonical, read_row};
 use crate::error::Result;
-use crate::eventual::{Intents, Settling};
-use crate::model::ETag;
 use crate::plan::TableClient;
 use crate::repo::Register;
-use crate::store::Batch;
 
 impl<E: Migrates> Migrating<E> {
     /// Registers the writes to the new form's table from now on, as [`Repo::register`](crate::Repo::register) does. Another
@@ -41,13 +38,4 @@ impl<E: Migrates> Migrating<E> {
         client.event_row = row;
         Ok(client)
     }
-}
-
-/// Sends a transaction. Where it may add events, a register names its partition first.
-pub(super) async fn send_named(
-    client: &TableClient,
-    batch: Batch,
-    canonical: Option<&str>,
-) -> Result<Vec<Option<ETag>>> {
-    Intents::default().send(client, batch, canonical, &Settling::default()).await
 }

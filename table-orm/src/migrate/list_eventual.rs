@@ -19,7 +19,7 @@ use crate::entity::{
 };
 use crate::error::{Error, MigrationError, Result};
 use crate::model::{MAX_PAGE_ROWS, TableName};
-use crate::plan::CanonicalKey;
+use crate::plan::{CanonicalKey, TableClient};
 use crate::query::{Filter, KeyRange, RowQuery, Span};
 use crate::repo::MAX_PARALLEL_GETS;
 use bytes::Bytes;
@@ -87,9 +87,8 @@ impl<E: Migrates> Migrating<E> {
                     let found = self.take_eventual(entity, rows, stored, readings)?;
                     taken += found.len();
                     // The row that was read says where this is only if the entity still has it.
-                    let has_row = || has_old_row::<E>(client, kinds, entity, &head);
                     if let [found] = &*found
-                        && has_row()?
+                        && has_old_row::<E>(client, kinds, entity, &head)?
                     {
                         last = Some(found.row_key.clone());
                     }
@@ -225,7 +224,7 @@ fn homes<T: TableEntity>(
 
 /// Whether the old form of an entity has that row in another partition.
 fn has_old_row<E: Migrates>(
-    client: &crate::plan::TableClient,
+    client: &TableClient,
     kinds: &Kinds,
     entity: &E,
     head: &RowHead,

@@ -99,8 +99,8 @@ impl<E: Migrates> fmt::Debug for Migrate<'_, E> {
 
 impl<E: Migrates> Migrating<E> {
     /// Moves every entity of the table to its new form. It reads all old rows, at most 1000 a request, and all parcels.
-    /// Each entity takes three requests, or one where its partition stays, and those that settle its `eventual` rows. Readers and writers go on meanwhile; a writer
-    /// that loaded an entity before its move gets [`Error::Conflict`].
+    /// Each entity takes three requests, or one where its partition stays, and those that settle its `eventual` rows.
+    /// Readers and writers go on meanwhile; a writer that loaded an entity before its move gets [`Error::Conflict`].
     ///
     /// Run it when every client knows both forms: see [the guide](crate::guide::run::migrating).
     pub fn migrate<'a>(&self, permit: &ScanPermit) -> Migrate<'a, E> {

@@ -2,7 +2,7 @@
 
 use super::migrates::Migrates;
 use super::migrating::Migrating;
-use crate::entity::TableEntity;
+use crate::entity::{TableEntity as _, has_element_rows};
 use crate::plan::{CanonicalKey, MeasuredBatch, TableClient};
 use crate::store::Batch;
 
@@ -11,7 +11,7 @@ impl<E: Migrates> Migrating<E> {
     /// also within its partition. A unique value may not: nobody would have it meanwhile.
     pub(super) const fn may_be_many(&self) -> bool {
         let has_guards = !(E::GUARDS.is_empty() && E::Old::GUARDS.is_empty());
-        (has_elements::<E>() || has_elements::<E::Old>()) && !has_guards
+        (has_element_rows::<E>() || has_element_rows::<E::Old>()) && !has_guards
     }
 
     /// Whether one transaction takes these operations, with those for totals and events and that many intents, where
@@ -29,16 +29,4 @@ impl<E: Migrates> Migrating<E> {
         old.partition_key == new
             && self.old.table().as_str().eq_ignore_ascii_case(self.new.table().as_str())
     }
-}
-
-/// Whether an entity may have a row for each element of a field.
-const fn has_elements<T: TableEntity>() -> bool {
-    let mut at = 0;
-    while at < T::ROWS.len() {
-        if T::ROWS[at].each.is_some() {
-            return true;
-        }
-        at += 1;
-    }
-    false
 }

@@ -1,7 +1,8 @@
 //! What a migration has left, found before its markers are deleted.
 //!
-//! Invariant: old rows are read before parcels, so the parcel of each marker that was read is found, or gone for ever. No
-//! marker is deleted while an intent of the old form is left: it says which entities moved.
+//! Invariant: old rows are read before parcels, so the parcel of each marker that was read is found, or gone for ever.
+//! Unless the call leaves what has not moved, no marker is deleted while an intent of the old form is left: it says which
+//! entities moved.
 
 use super::migrates::Migrates;
 use super::migrating::Migrating;
@@ -21,9 +22,8 @@ pub struct RetirePlan {
     pub markers: u64,
     /// Left-over parcels that it would delete.
     pub parcels: u64,
-    /// Entities in their old form or on their way, old rows that cannot be read, and intents of the old form: what has to
-    /// be settled. Unless this is 0, it ends with
-    /// [`MigrationError::NotMoved`] and deletes nothing.
+    /// Entities in their old form or on their way, old rows that cannot be read, and intents of the old form, which have
+    /// to be settled. Unless this is 0, it ends with [`MigrationError::NotMoved`] and deletes nothing.
     pub left: u64,
     /// The requests of the whole call, if nobody writes meanwhile: those of its check, of its reads and of its deletes. Each
     /// is one billed transaction.

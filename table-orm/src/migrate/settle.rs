@@ -77,7 +77,7 @@ impl<E: Migrates> Migrating<E> {
         MigratingSettle { client: self.clone(), permit: permit.clone(), grace: SETTLE_GRACE }
     }
 
-    /// The intents of a form, and the requests that read them.
+    /// The intents of the old form, and the number of requests that read them.
     pub(super) async fn unsettled(&self) -> Result<(Vec<RowHead>, u64)> {
         let (mut found, mut requests) = (Vec::new(), 0);
         if E::Old::EVENTUAL.is_empty() {

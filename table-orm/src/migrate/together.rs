@@ -9,7 +9,7 @@
 //!   in its new form, or a marker. By then, every client that runs knows both forms.
 
 use super::canonical::{canonical_key, shown};
-use super::events::send_named;
+use super::follow::send_and_settle;
 use super::insert::{Next, stands_at};
 use super::loaded::{MigratingLoaded, Stored};
 use super::marker::Marker;
@@ -21,6 +21,7 @@ use super::stays::has_one_form;
 use super::stored_form::StoredForm;
 use crate::entity::{EntityRows, Loaded, TableEntity};
 use crate::error::{Error, MigrationError, Result, TransactionError};
+use crate::eventual::Intents;
 use crate::model::ETag;
 use crate::plan::{CanonicalKey, TableClient, insert_all};
 use crate::repo::Writes;
@@ -362,7 +363,8 @@ impl<E: Migrates> Migrating<E> {
         let batch = Batch { partition_key, operations: vec![operation] };
         let mut attempts = self.attempts();
         loop {
-            let sent = send_named(&self.old.client, batch.clone(), None).await;
+            let nothing = Intents::default();
+            let sent = send_and_settle(&self.old.client, batch.clone(), None, nothing).await;
             let Err(error) = sent else { return Ok(()) };
             // A marker that was sent twice does no harm.
             if !stands_at(&error, key) && !error.is_unanswered() {

@@ -33,8 +33,8 @@ pub struct VerifyMigrated {
 }
 
 impl VerifyMigrated {
-    /// Whether every entity is in its new form, and no row of the old form is left in another partition. That is final
-    /// when no client inserts the old form any more.
+    /// Whether every entity is in its new form, and nothing of the old form is left to settle. That is final when no
+    /// client inserts the old form any more.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
         self.unmoved.is_empty()

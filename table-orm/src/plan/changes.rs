@@ -151,7 +151,7 @@ pub(crate) fn most_changes<E: TableEntity>() -> usize {
 }
 
 /// How many of the guards are in the entity's partition.
-fn guards_beside(guards: &[GuardTemplate]) -> usize {
+pub(crate) fn guards_beside(guards: &[GuardTemplate]) -> usize {
     guards.iter().filter(|guard| !guard.across).count()
 }
 

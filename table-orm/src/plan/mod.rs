@@ -66,7 +66,8 @@ pub use within::Within;
 pub(crate) use attempts::{Attempts, RetryLimits};
 pub(crate) use canonical_key::CanonicalKey;
 pub(crate) use changes::{
-    UpdateMode, changes, combine, delete_all, insert_all, merge_all, replace_all, upsert_all,
+    UpdateMode, changes, combine, delete_all, guards_beside, insert_all, merge_all, replace_all,
+    upsert_all,
 };
 pub(crate) use connection::Connection;
 #[cfg(all(test, feature = "embedded"))]

@@ -22,8 +22,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Sees to it that the rows in other partitions of an entity are there which has left its key. It gets the client of the
-/// table that it left, and the row under that key.
+/// Writes what is missing of the rows in other partitions of an entity that has left its key. It gets the client of the
+/// table that the entity left, and the row under that key.
 pub(crate) type AfterMove = for<'c> fn(&'c TableClient, &'c MovedRow) -> BoxFuture<'c, Result<()>>;
 
 /// One table, read and written on behalf of one entity type.
@@ -53,7 +53,8 @@ pub(crate) struct TableClient {
     pub of_period: bool,
     /// Which reads leave out expired entities, and what stands in the way of a write if it has expired.
     pub expiry: Expiry,
-    /// For a type whose entities leave their keys: what comes before the rows in other partitions of such an entity go.
+    /// For a type whose entities leave their keys: what runs before the rows in other partitions of an entity that left
+    /// are deleted.
     pub after_move: Option<AfterMove>,
     /// How old the rows may be that `get` returns; `None` asks the store.
     #[cfg(feature = "cache")]

@@ -2,10 +2,10 @@
 //!
 //! Invariant: the bounds hold where the rows of an entity are in step.
 
-use crate::entity::{TableEntity, reaches_across};
+use crate::entity::{TableEntity, has_element_rows, reaches_across};
 use crate::eventual::cost_after_delete;
 use crate::model::MAX_TRANSACTION_OPERATIONS;
-use crate::plan::{Bounds, Cost, PlacedCost, TableClient};
+use crate::plan::{Bounds, Cost, PlacedCost, TableClient, guards_beside};
 
 /// A delete of the entity.
 pub(super) fn deleting<E: TableEntity>(client: &TableClient) -> PlacedCost {
@@ -49,11 +49,9 @@ pub(super) fn dropping() -> Cost {
 
 /// The most rows of an entity in its partition: what one transaction takes, where a field decides how many there are.
 fn rows<E: TableEntity>() -> u64 {
-    match E::ROWS.iter().any(|row| row.each.is_some()) {
-        true => MAX_TRANSACTION_OPERATIONS as u64,
-        false => {
-            let guards = E::GUARDS.iter().filter(|guard| !guard.across).count();
-            (E::ROWS.len() + guards).max(1) as u64
-        }
+    if has_element_rows::<E>() {
+        MAX_TRANSACTION_OPERATIONS as u64
+    } else {
+        (E::ROWS.len() + guards_beside(E::GUARDS)).max(1) as u64
     }
 }

@@ -108,8 +108,8 @@ async fn answer(
         Err(BodyError::Broken) => return Err(Closed),
     };
     let admission = match admission {
-        // A policy may have changed while the body arrived.
-        Ok(admitted) if admitted.is_revocable() && !request.body.is_empty() => {
+        // A policy may have changed while the body arrived, and a token may have expired.
+        Ok(admitted) if admitted.may_end() && !request.body.is_empty() => {
             service.admit(&request).await
         }
         decided => decided,
