@@ -3,6 +3,7 @@
 //! Invariant: a [`Change`] of these functions keeps every rule that does not depend on stored rows.
 
 use super::apply::{AdmittedOperation, Change};
+use super::known_rows::KnownRows;
 use super::{key_bytes, layout, rules};
 use crate::model::{PARTITION_KEY, ROW_KEY, TableName};
 use crate::store::{Action, Batch, Operation, StoreError, limits};
@@ -16,7 +17,7 @@ pub(crate) fn write(
 ) -> Result<Change, StoreError> {
     check_bytes(partition_key, std::slice::from_ref(&operation))?;
     limits::check_key(PARTITION_KEY, partition_key)?;
-    let operation = admit(partition_key, operation)?;
+    let operation = admit(partition_key, operation, &mut KnownRows::of(1))?;
     Ok(Change::Write { table: stored_name(table), operations: vec![operation] })
 }
 
@@ -28,16 +29,22 @@ pub(crate) fn transaction(table: &TableName, transaction: Batch) -> Result<Chang
     limits::check_key(PARTITION_KEY, &partition_key).map_err(|error| error.at(0))?;
     limits::check_distinct(&operations)?;
     let mut admitted = Vec::with_capacity(operations.len());
+    let mut known = KnownRows::of(operations.len());
     for (index, operation) in operations.into_iter().enumerate() {
-        admitted.push(admit(&partition_key, operation).map_err(|error| error.at(index))?);
+        let operation = admit(&partition_key, operation, &mut known);
+        admitted.push(operation.map_err(|error| error.at(index))?);
     }
     Ok(Change::Write { table: stored_name(table), operations: admitted })
 }
 
-fn admit(partition_key: &str, operation: Operation) -> Result<AdmittedOperation, StoreError> {
+fn admit(
+    partition_key: &str,
+    operation: Operation,
+    known: &mut KnownRows,
+) -> Result<AdmittedOperation, StoreError> {
     let Operation { row_key, action } = operation;
     limits::check_key(ROW_KEY, &row_key)?;
-    let row = |body: Bytes| rules::normalise(&body, partition_key, &row_key);
+    let mut row = |body: Bytes| rules::normalise(&body, partition_key, &row_key, known);
     let action = match action {
         Action::Insert(body) => Action::Insert(row(body)?),
         Action::InsertOrReplace(body) => Action::InsertOrReplace(row(body)?),

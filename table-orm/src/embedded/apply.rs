@@ -183,11 +183,13 @@ fn write_rows(
     operations: &[AdmittedOperation],
     clock: &mut Clock,
 ) -> Result<ChangeResult, redb::Error> {
+    let are_new = are_new(&mut rows, operations)?;
     let mut bodies = Vec::with_capacity(operations.len());
     for (index, operation) in operations.iter().enumerate() {
         let stored = match operation.action {
             // Whatever is there.
             Action::InsertOrReplace(_) => None,
+            _ if are_new => None,
             _ => rows.get(&operation.key)?,
         };
         match body_to_store(&operation.action, stored.as_ref()) {
@@ -205,6 +207,19 @@ fn write_rows(
         change.row.as_ref().map(|(timestamp, _)| stored::etag_at(timestamp))
     };
     Ok(Ok(changes.iter().map(etag).collect()))
+}
+
+/// Whether no row is stored between the first and the last of many, found by one search instead of one for each.
+fn are_new(
+    rows: &mut WriteRows<'_, '_>,
+    operations: &[AdmittedOperation],
+) -> Result<bool, redb::Error> {
+    const MANY: usize = 4;
+    let keys = || operations.iter().map(|operation| &*operation.key);
+    match (keys().min(), keys().max()) {
+        (Some(first), Some(last)) if operations.len() >= MANY => rows.is_empty(first, last),
+        _ => Ok(false),
+    }
 }
 
 /// Returns the row's new body, `None` when the row is deleted. Fails when the condition is not

@@ -279,6 +279,16 @@ impl WriteRows<'_, '_> {
         })
     }
 
+    /// Whether no row is from one key to another, both included.
+    pub(crate) fn is_empty(&self, first: &[u8], last: &[u8]) -> Result<bool, redb::Error> {
+        Ok(match self {
+            Self::File(table) => table.range(first..=last)?.next().transpose()?.is_none(),
+            Self::Memory(rows) => {
+                rows.range((Bound::Included(first), Bound::Included(last))).next().is_none()
+            }
+        })
+    }
+
     /// Makes the changes of a request, all of different keys.
     pub(crate) fn write(&mut self, changes: &[RowChange<'_>]) -> Result<(), redb::Error> {
         match self {

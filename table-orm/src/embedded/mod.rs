@@ -26,6 +26,7 @@ mod file_options;
 mod file_rows;
 mod filter_eval;
 mod key_bytes;
+mod known_rows;
 mod layout;
 mod members;
 mod memory;
@@ -41,6 +42,7 @@ mod stored;
 mod syncer;
 #[cfg(test)]
 mod tests;
+mod totals;
 mod value;
 
 pub use durability::Durability;

@@ -3,13 +3,14 @@
 //! Invariant: [`normalise`] returns an object with PartitionKey, RowKey and valid properties only,
 //! ready to be stored after a Timestamp. This module does not use the database.
 
+use super::known_rows::KnownRows;
 use super::members::{ByName, RowMembers};
-use super::value::{StoredValue, ValueFault};
+use super::totals::Totals;
+use super::value::{Excess, StoredValue, ValueFault};
 use super::{members, stored};
 use crate::codec::{KEYS_FRAME, RawMember, write_keys};
 use crate::model::{
-    MAX_BINARY_BYTES, MAX_ENTITY_BYTES, MAX_NAME_CHARS, MAX_PROPERTIES, MAX_STRING_UNITS,
-    METADATA_PREFIX, PARTITION_KEY, ROW_KEY, TIMESTAMP, entity_size, is_system_property, order,
+    MAX_NAME_CHARS, METADATA_PREFIX, PARTITION_KEY, ROW_KEY, TIMESTAMP, is_system_property, order,
     property_size,
 };
 use crate::store::{ErrorCode, StoreError};
@@ -17,15 +18,19 @@ use bytes::Bytes;
 use std::borrow::Cow;
 
 /// Checks a row and sets its keys to those of its address. Leaves out null properties, the
-/// Timestamp and `odata.*` members. A body without any of them is not copied.
+/// Timestamp and `odata.*` members. A body without any of them is not copied, and its members are known then.
 pub(crate) fn normalise(
     body: &Bytes,
     partition_key: &str,
     row_key: &str,
+    known: &mut KnownRows,
 ) -> Result<Bytes, StoreError> {
     let object = body.trim_ascii();
     let text = std::str::from_utf8(object)
         .map_err(|error| invalid("The body is not UTF-8.").caused_by(error))?;
+    if known.is_row(text, partition_key, row_key) {
+        return Ok(body.slice_ref(object));
+    }
     let members = read(text)?;
     if let Some(name) = members.duplicate() {
         return Err(StoreError::new(
@@ -39,8 +44,9 @@ pub(crate) fn normalise(
     for (at, member) in by_name.iter() {
         row.admit(at, member, &by_name)?;
     }
-    row.check_totals()?;
+    row.totals.check()?;
     if row.is_body() {
+        known.keep(text, &by_name);
         return Ok(body.slice_ref(object));
     }
     Ok(rewrite(text.len(), &row.properties, partition_key, row_key))
@@ -55,12 +61,12 @@ pub(crate) fn merge(stored: &str, patch: &str) -> Result<Bytes, StoreError> {
     out.extend_from_slice(&patch.as_bytes()[..patch.len() - 1]);
     let mut totals = Totals::default();
     for (at, member) in patch_by_name.iter() {
-        totals.add(at, member, &patch_by_name)?;
+        add(&mut totals, at, member, &patch_by_name)?;
     }
     for (at, member) in stored_by_name.iter() {
         let property = member.property();
         if property != TIMESTAMP && patch_by_name.get(property).is_none() {
-            totals.add(at, member, &stored_by_name)?;
+            add(&mut totals, at, member, &stored_by_name)?;
             out.push(b',');
             stored::append(&mut out, member);
         }
@@ -96,58 +102,23 @@ fn invalid(message: impl Into<String>) -> StoreError {
     StoreError::new(ErrorCode::INVALID_INPUT, message)
 }
 
-/// The totals that the service limits for a whole entity.
-#[derive(Default)]
-struct Totals {
-    properties: usize,
-    key_units: usize,
-    property_bytes: usize,
-}
-
-impl Totals {
-    /// Counts a member of a valid row.
-    fn add<'a>(
-        &mut self,
-        at: usize,
-        member: &RawMember<'a>,
-        row: &ByName<'_, 'a>,
-    ) -> Result<(), StoreError> {
-        if member.annotated().is_some() {
-            return Ok(());
-        }
-        let value = read_property(at, member, row)?;
-        if matches!(&*member.name, PARTITION_KEY | ROW_KEY) {
-            self.key_units += (value.size() - 4) / 2;
-        } else {
-            self.add_property(&member.name, &value);
-        }
-        Ok(())
+/// Counts a member of a valid row.
+fn add<'a>(
+    totals: &mut Totals,
+    at: usize,
+    member: &RawMember<'a>,
+    row: &ByName<'_, 'a>,
+) -> Result<(), StoreError> {
+    if member.annotated().is_some() {
+        return Ok(());
     }
-
-    fn add_property(&mut self, name: &str, value: &StoredValue<'_>) {
-        self.properties += 1;
-        self.property_bytes += property_size(name, value.size());
+    let value = read_property(at, member, row)?;
+    if matches!(&*member.name, PARTITION_KEY | ROW_KEY) {
+        totals.add_key_units((value.size() - 4) / 2);
+    } else {
+        totals.add(property_size(&member.name, value.size()));
     }
-
-    fn check(&self) -> Result<(), StoreError> {
-        if self.properties > MAX_PROPERTIES {
-            return Err(StoreError::new(
-                ErrorCode::TOO_MANY_PROPERTIES,
-                format!(
-                    "The entity has {} properties; the limit is {MAX_PROPERTIES}.",
-                    self.properties
-                ),
-            ));
-        }
-        let bytes = entity_size(self.key_units, self.property_bytes);
-        if bytes > MAX_ENTITY_BYTES {
-            return Err(StoreError::new(
-                ErrorCode::ENTITY_TOO_LARGE,
-                format!("The entity has {bytes} bytes; the limit is {MAX_ENTITY_BYTES}."),
-            ));
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// A row under check, with the members to keep.
@@ -164,15 +135,13 @@ struct CheckedRow<'r, 'a> {
 
 impl<'r, 'a> CheckedRow<'r, 'a> {
     fn addressed(partition_key: &'r str, row_key: &'r str) -> Self {
-        let key_units = order::len(partition_key) + order::len(row_key);
-        let totals = Totals { key_units, ..Totals::default() };
         Self {
             partition_key,
             row_key,
             properties: Vec::new(),
             agreeing_keys: 0,
             left_out: 0,
-            totals,
+            totals: Totals::of_keys(partition_key, row_key),
         }
     }
 
@@ -247,13 +216,9 @@ impl<'r, 'a> CheckedRow<'r, 'a> {
         }
         let value = read_property(at, member, row)?;
         check_length(&member.name, &value)?;
-        self.totals.add_property(&member.name, &value);
+        self.totals.add(property_size(&member.name, value.size()));
         self.properties.push(member);
         Ok(())
-    }
-
-    fn check_totals(&self) -> Result<(), StoreError> {
-        self.totals.check()
     }
 
     /// Returns whether the body can be stored as it was sent.
@@ -303,20 +268,7 @@ fn check_name(name: &str) -> Result<(), StoreError> {
 }
 
 fn check_length(name: &str, value: &StoredValue<'_>) -> Result<(), StoreError> {
-    // UTF-8 never takes fewer bytes than UTF-16 takes units.
-    if let StoredValue::String(text) = value
-        && text.len() <= MAX_STRING_UNITS
-    {
-        return Ok(());
-    }
-    let (length, limit, unit) = match value {
-        StoredValue::String(text) => (order::len(text), MAX_STRING_UNITS, "UTF-16 units"),
-        StoredValue::Binary(bytes) => (bytes.len(), MAX_BINARY_BYTES, "bytes"),
-        _ => return Ok(()),
-    };
-    if length <= limit {
-        return Ok(());
-    }
+    let Some(Excess { length, limit, unit }) = value.excess() else { return Ok(()) };
     Err(StoreError::new(
         ErrorCode::PROPERTY_VALUE_TOO_LARGE,
         format!("The property `{name}` has {length} {unit}; the limit is {limit}."),

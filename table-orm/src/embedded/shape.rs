@@ -75,6 +75,30 @@ impl SharedShape {
         &text[from..]
     }
 
+    /// Whether a normalised object has this shape. Keeps where its values are that are no keys.
+    fn is_of(&self, object: &[u8], values: &mut Vec<Range<usize>>) -> bool {
+        let Shape { text, gaps } = &*self.0;
+        let (mut from, mut at) = (0, 1);
+        values.clear();
+        for &gap in gaps {
+            let piece = &text[from..gap as usize];
+            let start = at + piece.len();
+            if object.get(at..start) != Some(piece) {
+                return false;
+            }
+            let Some(end) = value_end(object, start) else { return false };
+            if text[gap as usize] == Gap::Value as u8 {
+                values.push(start..end);
+            }
+            (from, at) = (gap as usize + 1, end);
+        }
+        object.get(at..) == Some(&text[from..])
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Returns the names of the members, and their values, in order.
     pub(crate) fn members(&self) -> impl Iterator<Item = (&[u8], Part<'_>)> {
         let text = &*self.0.text;
@@ -115,6 +139,10 @@ impl Eq for SharedShape {}
 #[derive(Debug, Default)]
 pub(crate) struct Shapes {
     all: BTreeSet<SharedShape>,
+    /// That of the last row: mostly the next row has it, too.
+    last: Option<SharedShape>,
+    /// Where the values of a row are.
+    values: Vec<Range<usize>>,
     /// Where the text of a row's shape is written to.
     text: Vec<u8>,
     /// Where a row is packed, before its length is known.
@@ -125,6 +153,17 @@ impl Shapes {
     /// Returns the shape of a normalised object, and calls `on_value` with each value that is left out and is no
     /// key.
     pub(crate) fn of(&mut self, object: &[u8], mut on_value: impl FnMut(&[u8])) -> SharedShape {
+        let Self { last, values, .. } = self;
+        if let Some(shape) = last.as_ref().filter(|last| last.is_of(object, values)) {
+            values.drain(..).for_each(|value| on_value(&object[value]));
+            return shape.clone();
+        }
+        let shape = self.found(object, on_value);
+        self.last = Some(shape.clone());
+        shape
+    }
+
+    fn found(&mut self, object: &[u8], mut on_value: impl FnMut(&[u8])) -> SharedShape {
         let mut text = mem::take(&mut self.text);
         text.clear();
         let mut from = 1;
@@ -160,9 +199,11 @@ impl Shapes {
 
     /// Gives a row's shape back, which is dropped if no other row has it.
     pub(crate) fn release(&mut self, shape: SharedShape) {
-        const OF_ROW_AND_SET: usize = 2;
-        if Arc::strong_count(&shape.0) == OF_ROW_AND_SET {
+        let is_last = self.last.as_ref().is_some_and(|last| last.is(&shape));
+        let of_row_and_here = 2 + usize::from(is_last);
+        if Arc::strong_count(&shape.0) == of_row_and_here {
             self.all.remove(&shape);
+            self.last.take_if(|_| is_last);
         }
     }
 
@@ -179,12 +220,17 @@ fn members(object: &[u8]) -> impl Iterator<Item = (&[u8], Range<usize>)> {
         let name = find(object, at, |byte| byte == b'"')? + 1;
         let name = name..string_end(object, name)?;
         let start = find(object, name.end + 1, |byte| byte != b':' && !is_space(byte))?;
-        at = match object[start] {
-            b'"' => string_end(object, start + 1)? + 1,
-            _ => find(object, start, |byte| matches!(byte, b',' | b'}') || is_space(byte))?,
-        };
+        at = value_end(object, start)?;
         Some((&object[name], start..at))
     })
+}
+
+/// Returns where the value at `start` ends.
+fn value_end(object: &[u8], start: usize) -> Option<usize> {
+    match object.get(start)? {
+        b'"' => Some(string_end(object, start + 1)? + 1),
+        _ => find(object, start, |byte| matches!(byte, b',' | b'}') || is_space(byte)),
+    }
 }
 
 fn find(text: &[u8], from: usize, is_found: impl Fn(u8) -> bool) -> Option<usize> {
@@ -242,6 +288,37 @@ mod tests {
             });
             assert_eq!(filled(&shape, &values), object);
             assert_eq!(shape.len(), shape.0.text.len());
+        }
+    }
+
+    #[test]
+    fn a_row_after_another_has_its_own_shape() {
+        let objects = [
+            r#"{"PartitionKey":"p","RowKey":"r"}"#,
+            r#"{"PartitionKey":"p","RowKey":"r","A":1}"#,
+            r#"{"PartitionKey":"p","RowKey":"r","A":"1,\"B\":2"}"#,
+            r#"{"PartitionKey":"p","RowKey":"r","A":1,"B":2}"#,
+            r#"{"PartitionKey":"p","RowKey":"r","A":"1","A@odata.type":"Edm.Int64"}"#,
+            r#"{"PartitionKey":"p","RowKey":"r","A":"1","A@odata.type":"Edm.Guid"}"#,
+            r#"{"RowKey":"p","PartitionKey":"r","A":1}"#,
+            r#"{"PartitionKey":"p","RowKey":"r","A" :1}"#,
+            r#"{"PartitionKey":"p","RowKey":"r","A":1 }"#,
+        ];
+        for first in objects {
+            for second in objects {
+                let mut shapes = Shapes::default();
+                for object in [first, second] {
+                    let mut values = Vec::new();
+                    let shape = shapes.of(object.as_bytes(), |value| {
+                        values.push(String::from_utf8(value.to_vec()).unwrap());
+                    });
+                    let alone = Shapes::default().found(object.as_bytes(), |_| ());
+                    assert_eq!(shape, alone, "{object} after {first}");
+                    let keys = object.replace("\"PartitionKey\":\"r\"", "\"PartitionKey\":\"p\"");
+                    let keys = keys.replace("\"RowKey\":\"p\"", "\"RowKey\":\"r\"");
+                    assert_eq!(filled(&shape, &values), keys);
+                }
+            }
         }
     }
 

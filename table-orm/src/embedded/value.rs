@@ -4,7 +4,7 @@
 //! were checked when written are compared without errors when read.
 
 use super::members;
-use crate::model::{DateTime, Edm, EdmType, order};
+use crate::model::{DateTime, Edm, EdmType, MAX_BINARY_BYTES, MAX_STRING_UNITS, order};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::borrow::Cow;
@@ -33,6 +33,14 @@ pub(crate) enum ValueFault {
     Nested,
     /// The value is not of this type.
     NotA(EdmType),
+}
+
+/// How much longer a value is than a property may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Excess {
+    pub(crate) length: usize,
+    pub(crate) limit: usize,
+    pub(crate) unit: &'static str,
 }
 
 impl<'a> StoredValue<'a> {
@@ -73,6 +81,18 @@ impl<'a> StoredValue<'a> {
             _ => 0,
         };
         self.edm_type().size(length)
+    }
+
+    /// Says how the value is too long for a property; `None` if it is not.
+    pub(crate) fn excess(&self) -> Option<Excess> {
+        let (length, limit, unit) = match self {
+            // UTF-8 never takes fewer bytes than UTF-16 takes units.
+            Self::String(text) if text.len() <= MAX_STRING_UNITS => return None,
+            Self::String(text) => (order::len(text), MAX_STRING_UNITS, "UTF-16 units"),
+            Self::Binary(bytes) => (bytes.len(), MAX_BINARY_BYTES, "bytes"),
+            _ => return None,
+        };
+        (length > limit).then_some(Excess { length, limit, unit })
     }
 
     /// Compares with a filter's value; `None` when the types differ or one is not a number.

@@ -8,28 +8,35 @@ use table_orm::azure::protocol::json::{self, RawMember};
 /// The entity of a request.
 #[derive(Debug)]
 pub(crate) struct EntityBody<'a> {
+    body: &'a Bytes,
+    object: &'a str,
     members: Vec<RawMember<'a>>,
 }
 
 impl<'a> EntityBody<'a> {
     /// Reads a JSON object.
-    pub(crate) fn read(body: &'a [u8]) -> Result<Self, ServiceError> {
+    pub(crate) fn read(body: &'a Bytes) -> Result<Self, ServiceError> {
         let not_json = || ServiceError::invalid("The body is not a JSON object of properties.");
         let text = str::from_utf8(body).map_err(|_| not_json())?;
-        let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+        let object = text.strip_prefix('\u{FEFF}').unwrap_or(text);
         let mut members = Vec::with_capacity(16);
-        json::visit_members(text, |member| members.push(member)).map_err(|_| not_json())?;
-        Ok(Self { members })
+        json::visit_members(object, |member| members.push(member)).map_err(|_| not_json())?;
+        Ok(Self { body, object, members })
     }
 
     /// Returns a key that the body holds, for an insert, whose address has none.
     pub(crate) fn key(&self, name: &str) -> Result<String, ServiceError> {
         let mut key = None;
         for member in &self.members {
-            if member.name == name && member.value != "null" {
-                key = Some(value::quoted(member.value).ok_or_else(|| not_text(name))?.into_owned());
-            } else if member.annotated() == Some(name) && member.value != "\"Edm.String\"" {
-                return Err(not_text(name));
+            match member.name.strip_prefix(name) {
+                Some("") if member.value != "null" => {
+                    let text = value::quoted(member.value).ok_or_else(|| not_text(name))?;
+                    key = Some(text.into_owned());
+                }
+                Some("@odata.type") if member.value != "\"Edm.String\"" => {
+                    return Err(not_text(name));
+                }
+                _ => {}
             }
         }
         key.ok_or(ServiceError::MISSING_KEYS)
@@ -37,6 +44,35 @@ impl<'a> EntityBody<'a> {
 
     /// Returns the row as a store takes it, under these keys.
     pub(crate) fn row(&self, partition_key: &str, row_key: &str) -> Result<Bytes, ServiceError> {
+        if self.is_row(partition_key, row_key) {
+            return Ok(self.body.slice_ref(self.object.as_bytes()));
+        }
+        self.rewritten(partition_key, row_key)
+    }
+
+    /// Whether the object is the row under these keys, byte for byte.
+    fn is_row(&self, partition_key: &str, row_key: &str) -> bool {
+        let [partition, row, properties @ ..] = &*self.members else { return false };
+        self.is_compact()
+            && is_key(partition, "PartitionKey", partition_key)
+            && is_key(row, "RowKey", row_key)
+            && are_stored_as_sent(properties)
+    }
+
+    /// Whether nothing is between the tokens of the object, and no name has an escape.
+    fn is_compact(&self) -> bool {
+        let member = |member: &RawMember<'_>| member.name.len() + member.value.len();
+        let marks = r#"{"":}"#.len() - 1;
+        let compact: usize = self.members.iter().map(|it| member(it) + marks).sum();
+        self.object.len() == compact + 1
+    }
+
+    /// Writes the row from the members.
+    pub(super) fn rewritten(
+        &self,
+        partition_key: &str,
+        row_key: &str,
+    ) -> Result<Bytes, ServiceError> {
         // Sorted, as a body may have any number.
         let mut declared: Vec<_> =
             self.members.iter().filter_map(|member| Some((member.annotated()?, member))).collect();
@@ -61,6 +97,27 @@ impl<'a> EntityBody<'a> {
         row.push(b'}');
         Ok(row.into())
     }
+}
+
+/// Whether a member holds this key.
+fn is_key(member: &RawMember<'_>, name: &str, key: &str) -> bool {
+    let text = member.value.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    // A text with an escape is longer than what it says.
+    member.name == name && text == Some(key)
+}
+
+/// Whether all members are properties that are stored as they were sent, each with its type behind it if that is stored.
+fn are_stored_as_sent(mut members: &[RawMember<'_>]) -> bool {
+    while let [property, rest @ ..] = members {
+        let declared = rest.first().filter(|next| next.annotated() == Some(&property.name));
+        if !is_property(property)
+            || !value::is_stored_as_sent(property.value, declared.map(|declared| declared.value))
+        {
+            return false;
+        }
+        members = &rest[usize::from(declared.is_some())..];
+    }
+    true
 }
 
 /// Whether a member is a property of the client's own.

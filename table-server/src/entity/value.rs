@@ -6,7 +6,7 @@ use crate::error::ServiceError;
 use serde_json::Value;
 use std::borrow::Cow;
 use table_orm::azure::protocol::instant;
-use table_orm::model::EdmType;
+use table_orm::model::{DateTime, EdmType};
 use uuid::Uuid;
 
 /// No number needs a longer text: a double in full, with its sign, point and exponent, has 24 characters.
@@ -45,6 +45,17 @@ pub(super) fn read<'a>(
     })
 }
 
+/// Whether a value is stored as it was sent, with its declared type if there is one.
+pub(super) fn is_stored_as_sent(value: &str, declared: Option<&str>) -> bool {
+    if value == "null" || value.starts_with(['{', '[']) {
+        return false;
+    }
+    let Some(declared) = declared else { return matches!(short(value), Cow::Borrowed(_)) };
+    let edm = quoted(declared).and_then(|declared| EdmType::from_name(&declared));
+    let stored = edm.and_then(|edm| converted(value, edm));
+    stored.is_some_and(|stored| stored.is_annotated && matches!(stored.value, Cow::Borrowed(_)))
+}
+
 /// Returns the value in the form of its type.
 fn converted(value: &str, edm: EdmType) -> Option<StoredProperty<'_>> {
     let unchanged = Cow::Borrowed(value);
@@ -75,12 +86,14 @@ fn converted(value: &str, edm: EdmType) -> Option<StoredProperty<'_>> {
             None => (short(value), false),
         },
         EdmType::DateTime => {
-            let instant = instant::parse(&quoted(value)?)?;
-            (Cow::Owned(["\"", &instant.to_string(), "\""].concat()), false)
+            let text = quoted(value)?;
+            let is_sent = matches!(text, Cow::Borrowed(text) if text.parse::<DateTime>().is_ok());
+            let instant = || Some(["\"", &instant::parse(&text)?.to_string(), "\""].concat());
+            (if is_sent { unchanged } else { instant()?.into() }, false)
         }
         EdmType::Guid => {
-            let guid = Uuid::parse_str(&quoted(value)?).ok()?;
-            (Cow::Owned(format!("\"{guid}\"")), false)
+            let guid = format!("\"{}\"", Uuid::parse_str(&quoted(value)?).ok()?);
+            (if guid == value { unchanged } else { guid.into() }, false)
         }
         _ => (unchanged, false),
     };
