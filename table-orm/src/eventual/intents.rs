@@ -58,6 +58,8 @@ pub(crate) struct Intents {
     pub(super) rows: BTreeMap<String, EventualRows>,
     /// The tickets that are made before the transaction, in the order of the intents.
     prepared: Vec<Option<Prepared>>,
+    /// Whether the values of the entities go along with them: they only change their keys.
+    keeps_values: bool,
 }
 
 /// What the entity of one canonical row has in other partitions.
@@ -78,6 +80,11 @@ impl OtherPartitions {
         Ok(Self { rows, values: unique_values(&entity)? })
     }
 
+    /// The same without values.
+    fn rows_alone(self) -> Self {
+        Self { values: Vec::new(), ..self }
+    }
+
     /// The values that the other one does not have.
     fn values_not_of(&self, other: &Self) -> Vec<UniqueValue> {
         self.values.iter().filter(|value| !other.values.contains(value)).cloned().collect()
@@ -85,6 +92,12 @@ impl OtherPartitions {
 }
 
 impl Intents {
+    /// Those of a transaction in which entities change their keys, and keep the values that are unique over all
+    /// partitions.
+    pub fn of_move() -> Self {
+        Self { keeps_values: true, ..Self::default() }
+    }
+
     /// Adds what the write of one entity makes due: the canonical row before and after.
     pub fn add<E: TableEntity>(
         &mut self,
@@ -104,8 +117,11 @@ impl Intents {
         if const { stays_in_partition::<E>() } || !reaches_across::<E>() {
             return Ok(());
         }
-        let (before, after) =
+        let (mut before, mut after) =
             (OtherPartitions::of::<E>(client, old)?, OtherPartitions::of::<E>(client, new)?);
+        if self.keeps_values {
+            (before, after) = (before.rows_alone(), after.rows_alone());
+        }
         let none = EventualRows::default();
         let entries = match (old, new) {
             (Some(old), Some(new)) if old.row_key != new.row_key => {
@@ -170,13 +186,8 @@ impl Intents {
 
     /// Adds what another transaction makes due, which becomes a part of this one.
     pub fn join(&mut self, other: Self) {
-        for (kind, intent) in other.intents {
-            let mut own = self.intents.iter_mut();
-            match own.find(|(own, _)| own.entity == kind.entity) {
-                Some((_, own)) => own.due.extend(intent.due),
-                None => self.intents.push((kind, intent)),
-            }
-        }
+        join(&mut self.intents, other.intents);
+        join(&mut self.tickets, other.tickets);
         self.rows.extend(other.rows);
     }
 
@@ -480,6 +491,16 @@ async fn cover_events(client: &TableClient, batch: &Batch) -> Result<Option<Cove
     }
     let cover = Box::pin(cover(client, EVENTS, &batch.partition_key)).await?;
     Ok(cover.map(Cover::stay))
+}
+
+/// Makes one row of each type out of those of both.
+fn join(own: &mut Vec<(EventualType, Intent)>, others: Vec<(EventualType, Intent)>) {
+    for (kind, other) in others {
+        match own.iter_mut().find(|(own, _)| own.entity == kind.entity) {
+            Some((_, own)) => own.due.extend(other.due),
+            None => own.push((kind, other)),
+        }
+    }
 }
 
 /// What the row of a type among those lists, or a new one whose name begins so.

@@ -34,6 +34,7 @@
 mod contend;
 mod guard;
 mod hand_over;
+mod holder;
 mod missing_guards;
 mod release;
 mod reservation;

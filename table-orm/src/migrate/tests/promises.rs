@@ -4,6 +4,7 @@ use super::elements::{TaggedAway, TaggedWithin};
 use super::expiring::{PassAway, PassWithin};
 use super::followed::{FollowedApart, FollowedAway, FollowedWithin};
 use super::guarded::Desk;
+use super::named::{NamedApart, NamedAway, NamedWithin};
 use super::pictured::{PicturedAway, PicturedWithin};
 use super::reported::{ReportedAway, ReportedWithin};
 use super::shared::Stall;
@@ -82,6 +83,24 @@ fn rows_in_other_partitions_follow_whatever_moves() {
     all_hold(dose(25, 2_000), |seed| simulate::<FollowedWithin>(seed, None));
     all_hold(dose(25, 2_000), |seed| simulate::<FollowedAway>(seed, None));
     all_hold(dose(25, 2_000), |seed| simulate::<FollowedApart>(seed, None));
+}
+
+#[test]
+fn each_value_unique_over_all_partitions_has_one_holder_whatever_moves() {
+    all_hold(dose(25, 2_000), |seed| simulate::<NamedWithin>(seed, None));
+    all_hold(dose(25, 2_000), |seed| simulate::<NamedAway>(seed, None));
+    all_hold(dose(25, 2_000), |seed| simulate::<NamedApart>(seed, None));
+}
+
+#[test]
+fn each_part_of_the_protocol_of_unique_values_is_needed() {
+    use LeftOut::*;
+    for part in [SwitchVersion, Consumed, Marker, ParcelLook, Ticket, MarkerNames, GuardRenamed] {
+        is_needed(part, 0..3000, |seed| simulate::<NamedAway>(seed, Some(part)));
+    }
+    for part in [MarkerNames, GuardRenamed] {
+        is_needed(part, 0..3000, |seed| simulate::<NamedWithin>(seed, Some(part)));
+    }
 }
 
 #[test]
