@@ -28,10 +28,12 @@ pub(super) enum Next {
 
 impl<E: Migrates> Migrating<E> {
     /// Inserts an entity in the form of this client. One request in the old form, and where old and new rows are in one
-    /// partition; else two.
+    /// partition; else two. With `unique(.., across)`, two and one for each value in the old form, and one more in the new
+    /// form.
     ///
     /// # Errors
     /// - [`Error::AlreadyExists`] when the entity is there, in either form, or another entity has its old key.
+    /// - [`Error::UniqueViolation`] when another entity, in either form, has one of its unique values.
     /// - [`MigrationError::KeyDiffers`](crate::migrate::MigrationError::KeyDiffers) when the conversion to the old type
     ///   changes the key.
     ///

@@ -24,11 +24,13 @@ impl<E: Migrates> Migrating<E> {
     /// # Errors
     /// - [`Error::Conflict`] when another client, or a mover, has written the entity since. Load it again.
     /// - [`Error::NotFound`] or [`Error::Conflict`] when the entity is gone.
+    /// - [`Error::UniqueViolation`] when another entity, in either form, has one of its unique values. If it is one of
+    ///   `unique(.., across)`, the entity may have moved as it was loaded.
     /// - [`MigrationError::KeyChanged`] when a field of the new canonical key changed.
     /// - [`MigrationError::RowTaken`] when the entity waits for an index row that another entity has, and would still
     ///   need it.
     ///
-    /// Nothing is written in these cases.
+    /// Nothing else is written in these cases.
     pub async fn save(&self, held: &mut MigratingLoaded<E>) -> Result<()> {
         let rows = EntityRows::of(&held.entity)?;
         let key = canonical_key(&rows);

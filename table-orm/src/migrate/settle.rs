@@ -43,7 +43,7 @@ impl<E: Migrates> Migrating<E> {
     ///
     /// It leaves what is younger than two minutes to its writer, or the time set by
     /// [`grace`](MigratingSettle::grace). It costs a scan of each table, as `Repo::settle` does, and for each intent that
-    /// is found as many requests as there. An intent of an entity that has moved costs a query more, and one more for a
+    /// is found as many requests as there; with `unique(.., across)` another scan, for tickets. An intent of an entity that has moved costs a query more, and one more for a
     /// parcel; it first ends the move, if that has not ended.
     ///
     /// ```

@@ -189,11 +189,15 @@ impl<E: Migrates> Together<'_, E> {
         loop {
             let sent = writes(client, &first.partition_key, &mut steps).commit().await;
             let Err(error) = sent else { break };
-            let mut inserts = self.changes.iter().zip(&keys);
-            let met = inserts.find_map(|(change, key)| match change {
-                Change::Insert(entity) if stands_at(&error, key) => Some((&**entity, key)),
-                _ => None,
-            });
+            let mut met = None;
+            for (change, key) in self.changes.iter().zip(&keys) {
+                if let Change::Insert(entity) = change
+                    && (stands_at(&error, key) || self.client.is_marked(&error, key).await?)
+                {
+                    met = Some((&**entity, key));
+                    break;
+                }
+            }
             let Some((entity, key)) = met else { return Err(error) };
             let rows = EntityRows::of(entity)?;
             match self.client.look(key, &rows, &mut attempts).await? {

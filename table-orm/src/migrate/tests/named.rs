@@ -192,8 +192,7 @@ fn check<E: Subject>(rows: &Rows, history: &mut History) -> std::result::Result<
         let home = guards.get(code).map(|guard| &guard.home);
         let leads = home.is_some_and(|home| {
             let place = place(rows, home);
-            // Old rows have no marker.
-            place == new || place == old && rows.contains_key(&old)
+            place == new || place == old && rows.contains_key(&old) && marker(rows, &old).is_none()
         });
         if !leads {
             return Err(format!("entity {number} has {code} without its guard: {home:?}"));
@@ -236,8 +235,9 @@ fn check_settled<E: Subject>(rows: &Rows) -> std::result::Result<(), String> {
     let guards = guards(rows);
     for (code, number) in holders::<E>(rows)? {
         let [new, _] = homes::<E>(number);
-        if guards[&code].home != new {
-            return Err(format!("the guard of {code} names {:?}", guards[&code].home));
+        let home = guards.get(&code).map(|guard| &guard.home);
+        if home != Some(&new) {
+            return Err(format!("the guard of {code} names {home:?}"));
         }
     }
     Ok(())
