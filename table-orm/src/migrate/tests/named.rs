@@ -237,7 +237,7 @@ fn check_settled<E: Subject>(rows: &Rows) -> std::result::Result<(), String> {
         let [new, _] = homes::<E>(number);
         let home = guards.get(&code).map(|guard| &guard.home);
         if home != Some(&new) {
-            return Err(format!("the guard of {code} names {home:?}"));
+            return Err(format!("entity {number} has {code} without its guard: {home:?}"));
         }
     }
     Ok(())
