@@ -58,8 +58,6 @@ pub(crate) struct Intents {
     pub(super) rows: BTreeMap<String, EventualRows>,
     /// The tickets that are made before the transaction, in the order of the intents.
     prepared: Vec<Option<Prepared>>,
-    /// Whether the values of the entities go along with them: they only change their keys.
-    keeps_values: bool,
 }
 
 /// What the entity of one canonical row has in other partitions.
@@ -80,11 +78,6 @@ impl OtherPartitions {
         Ok(Self { rows, values: unique_values(&entity)? })
     }
 
-    /// The same without values.
-    fn rows_alone(self) -> Self {
-        Self { values: Vec::new(), ..self }
-    }
-
     /// The values that the other one does not have.
     fn values_not_of(&self, other: &Self) -> Vec<UniqueValue> {
         self.values.iter().filter(|value| !other.values.contains(value)).cloned().collect()
@@ -92,10 +85,16 @@ impl OtherPartitions {
 }
 
 impl Intents {
-    /// Those of a transaction in which entities change their keys, and keep the values that are unique over all
-    /// partitions.
-    pub fn of_move() -> Self {
-        Self { keeps_values: true, ..Self::default() }
+    /// The same for entities that only change their keys: each keeps its values that are unique over all partitions, so
+    /// none is taken or given up.
+    pub fn keeping_values(mut self) -> Self {
+        self.tickets.clear();
+        for (_, intent) in &mut self.intents {
+            intent.due.iter_mut().for_each(|entry| entry.values.clear());
+            intent.due.retain(|entry| entry.len() > 0);
+        }
+        self.intents.retain(|(_, intent)| !intent.due.is_empty());
+        self
     }
 
     /// Adds what the write of one entity makes due: the canonical row before and after.
@@ -117,11 +116,8 @@ impl Intents {
         if const { stays_in_partition::<E>() } || !reaches_across::<E>() {
             return Ok(());
         }
-        let (mut before, mut after) =
+        let (before, after) =
             (OtherPartitions::of::<E>(client, old)?, OtherPartitions::of::<E>(client, new)?);
-        if self.keeps_values {
-            (before, after) = (before.rows_alone(), after.rows_alone());
-        }
         let none = EventualRows::default();
         let entries = match (old, new) {
             (Some(old), Some(new)) if old.row_key != new.row_key => {

@@ -107,20 +107,20 @@ impl Switched {
 impl<E: Migrates> Migrating<E> {
     /// What it makes due that an entity leaves its old form.
     pub(super) fn left(&self, old: &OldEntity<E>) -> Result<Intents> {
-        let (client, mut intents) = (&self.old.client, Intents::of_move());
+        let (client, mut intents) = (&self.old.client, Intents::default());
         if has_followers::<E::Old>() {
             intents.add_loaded(client, &old.loaded(client)?, None)?;
         }
-        Ok(intents)
+        Ok(intents.keeping_values())
     }
 
     /// What it makes due that an entity comes to these new rows.
     pub(super) fn entered(&self, rows: &EntityRows) -> Result<Intents> {
-        let mut intents = Intents::of_move();
+        let mut intents = Intents::default();
         if has_followers::<E>() {
             intents.add::<E>(&self.new.client, &rows.partition_key, None, rows.canonical())?;
         }
-        Ok(intents)
+        Ok(intents.keeping_values())
     }
 
     /// Sends a transaction in which entities leave their old form and get new rows. It settles these first.
