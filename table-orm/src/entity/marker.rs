@@ -2,11 +2,8 @@
 //!
 //! Invariant: a marker is never changed, and only `retire` deletes it.
 
-use super::DynamicEntity;
 use crate::codec::members_by_name;
 use crate::model::{MOVED_TO, TableName};
-use crate::property::PropertyError;
-use bytes::Bytes;
 
 /// What a marker says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,11 +49,6 @@ impl Marker {
         text.to_string()
     }
 
-    /// The marker's JSON object at an old key.
-    pub fn body(&self, old_partition_key: &str, old_row_key: &str) -> Result<Bytes, PropertyError> {
-        DynamicEntity::new(old_partition_key, old_row_key).with(MOVED_TO, self.text()).body()
-    }
-
     /// The marker with that text; `None` for a text that no marker has.
     pub fn parse(text: &str) -> Option<Self> {
         let of = |(table, partition_key, parcel, row_key)| Self {
@@ -87,6 +79,7 @@ impl Marker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entity::DynamicEntity;
 
     #[test]
     fn the_text_of_a_marker_is_pinned() {
@@ -117,7 +110,8 @@ mod tests {
                 row_key: row_key.map(str::to_owned),
                 ..Marker::new(&table, "n\"o", parcel)
             };
-            assert_eq!(marker.body("north", "ORD:1").unwrap(), text);
+            let row = DynamicEntity::new("north", "ORD:1").with(MOVED_TO, marker.text());
+            assert_eq!(row.body().unwrap(), text);
             assert_eq!(Marker::of_row(text.as_bytes()), Marked::To(marker));
         }
     }

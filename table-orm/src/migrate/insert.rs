@@ -6,6 +6,7 @@
 use super::canonical::canonical_key;
 use super::entity_expiry::is_alive_at;
 use super::follow::{inserted, intents, send_and_settle};
+use super::marker_row::marker_row;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
@@ -151,8 +152,8 @@ impl<E: Migrates> Migrating<E> {
         key: &CanonicalKey,
         rows: &EntityRows,
     ) -> Result<(Batch, bool)> {
-        let marker = Marker::new(self.new.table(), &rows.partition_key, None)
-            .body(&key.partition_key, &key.row_key)?;
+        let marker = Marker::new(self.new.table(), &rows.partition_key, None);
+        let marker = marker_row(&marker, key)?;
         let CanonicalKey { partition_key, row_key } = key.clone();
         let operations = vec![Operation { row_key, action: Action::Insert(marker) }];
         let alone = Batch { partition_key, operations };

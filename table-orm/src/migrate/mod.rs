@@ -38,6 +38,7 @@ mod load_unique;
 mod loaded;
 mod located;
 mod many;
+mod marker_row;
 mod merge;
 mod migrates;
 mod migrating;

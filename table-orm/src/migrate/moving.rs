@@ -5,6 +5,7 @@
 
 use super::canonical::canonical_key;
 use super::follow::{Switched, intents};
+use super::marker_row::marker_row;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_place::{AtOld, OldEntity};
@@ -219,7 +220,7 @@ fn with_more(mut batch: Batch, more: usize) -> Batch {
 
 /// The transaction that replaces the old row with a marker, and deletes the other old rows.
 fn switch<E: Migrates>(old: &OldEntity<E>, marker: &Marker) -> Result<Batch> {
-    let body = marker.body(&old.key.partition_key, &old.key.row_key)?;
+    let body = marker_row(marker, &old.key)?;
     let operation = |(at, row): (usize, &EntityRow)| {
         let action = if at == 0 {
             Action::Replace(body.clone(), IfMatch::ETag(old.etag.clone()))

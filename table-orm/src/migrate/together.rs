@@ -12,6 +12,7 @@ use super::canonical::{canonical_key, shown};
 use super::follow::send_and_settle;
 use super::insert::{Next, stands_at};
 use super::loaded::{MigratingLoaded, Stored};
+use super::marker_row::marker_row;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
@@ -360,8 +361,8 @@ impl<E: Migrates> Migrating<E> {
     }
 
     async fn put_marker(&self, key: &CanonicalKey, rows: &EntityRows) -> Result<()> {
-        let marker = Marker::new(self.new.table(), &rows.partition_key, None)
-            .body(&key.partition_key, &key.row_key)?;
+        let marker = Marker::new(self.new.table(), &rows.partition_key, None);
+        let marker = marker_row(&marker, key)?;
         let operation = Operation { row_key: key.row_key.clone(), action: Action::Insert(marker) };
         let partition_key = key.partition_key.clone();
         let batch = Batch { partition_key, operations: vec![operation] };

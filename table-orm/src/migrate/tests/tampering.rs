@@ -136,7 +136,7 @@ impl Tampering {
         {
             let row = DynamicEntity::from_json(&String::from_utf8_lossy(body)).unwrap();
             let unnamed = Marker { row_key: None, ..marker };
-            *body = unnamed.body(&row.partition_key, &row.row_key).unwrap();
+            *body = row.with(MOVED_TO, unnamed.text()).body().unwrap();
         }
         // Who takes a value over writes a ticket of its own into the guard.
         if self.leaves_out(LeftOut::GuardRenamed)
