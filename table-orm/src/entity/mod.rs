@@ -13,6 +13,7 @@ mod key_mismatch;
 mod keys;
 mod large;
 mod loaded;
+mod marker;
 mod own_rows;
 mod page_range;
 mod projection;
@@ -80,6 +81,7 @@ pub(crate) use expiry::{
 };
 pub(crate) use key_mismatch::{ReadBackError, has_row, read_entity};
 pub(crate) use large::{LargeType, refers_to};
+pub(crate) use marker::{Marked, Marker};
 pub(crate) use own_rows::{OwnRowError, OwnRows, Ownership, index_of, template_of};
 pub(crate) use page_range::cut_page;
 pub(crate) use query::{canonical, canonical_rows, keys_of, row_span};

@@ -4,6 +4,7 @@
 //! type is never taken for one's own. Such a row is left out and costs no error, even if it could
 //! not be read.
 
+use super::marker::Marker;
 use super::template::{template_at, templates};
 use super::{Row, RowTemplate, TableEntity};
 use crate::codec::{Alias, RowContext};
@@ -35,11 +36,11 @@ pub struct MovedRow {
 
 /// Where an entity is now, by the text of its mark.
 fn place(to: &str) -> String {
-    match serde_json::from_str::<(String, String, Option<String>)>(to) {
-        Ok((table, partition_key, _)) => {
+    match Marker::parse(to) {
+        Some(Marker { table, partition_key, .. }) => {
             format!("It is in partition {partition_key:?} of table `{table}` now")
         }
-        Err(_) => format!("Another program wrote its mark, {to:?}"),
+        None => format!("Another program wrote its mark, {to:?}"),
     }
 }
 

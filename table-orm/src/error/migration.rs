@@ -119,6 +119,22 @@ pub enum MigrationError {
         /// The table of the new rows.
         new: String,
     },
+    /// `migrating_in` got tables with which the guards of one `unique(.., across)` would be in two tables.
+    #[error(
+        "`migrating_in` got tables with which `{entity}` keeps the guards of its `unique({unique}, across)` in `{new}`, and \
+         its old form keeps them in `{old}`, so two entities could get one value; nothing was sent: name one table in both \
+         types, `unique({unique}, across, table = \"..\")`"
+    )]
+    GuardTables {
+        /// The entity's type name.
+        entity: &'static str,
+        /// The name of the `unique(.., across)`.
+        unique: &'static str,
+        /// The table of the guards of the old form.
+        old: String,
+        /// The table of the guards of the new form.
+        new: String,
+    },
     /// The last step of a move, which another client began, has no answer. Nothing of this call was written.
     #[error(
         "the last transaction of the move of `{entity}` to the new key {key} got no answer ({cause}); this \
@@ -177,7 +193,8 @@ pub enum MigrationError {
     /// `retire` found entities that are not in their new form.
     #[error(
         "cannot delete the markers of `{entity}`: its migration has not ended, because {left} of its old rows are left, such \
-         as {row_key:?} in partition {partition_key:?}; they stay: run `migrate`, with `eventual` rows `settle`, then \
+         as {row_key:?} in partition {partition_key:?}; they stay: run `migrate`, with `eventual` rows or `unique(.., across)` \
+         `settle`, then \
          `verify_migrated`, which names each of them; for rows that can never move, call `leave_unmoved`"
     )]
     NotMoved {
@@ -236,6 +253,7 @@ impl MigrationError {
                 | Self::OldPartitions { .. }
                 | Self::Lossy { .. }
                 | Self::TableCount { .. }
+                | Self::GuardTables { .. }
         )
     }
 }

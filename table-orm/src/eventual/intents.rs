@@ -85,6 +85,18 @@ impl OtherPartitions {
 }
 
 impl Intents {
+    /// The same for entities that only change their keys: each keeps its values that are unique over all partitions, so
+    /// none is taken or given up.
+    pub fn keeping_values(mut self) -> Self {
+        self.tickets.clear();
+        for (_, intent) in &mut self.intents {
+            intent.due.iter_mut().for_each(|entry| entry.values.clear());
+            intent.due.retain(|entry| entry.len() > 0);
+        }
+        self.intents.retain(|(_, intent)| !intent.due.is_empty());
+        self
+    }
+
     /// Adds what the write of one entity makes due: the canonical row before and after.
     pub fn add<E: TableEntity>(
         &mut self,
@@ -170,13 +182,8 @@ impl Intents {
 
     /// Adds what another transaction makes due, which becomes a part of this one.
     pub fn join(&mut self, other: Self) {
-        for (kind, intent) in other.intents {
-            let mut own = self.intents.iter_mut();
-            match own.find(|(own, _)| own.entity == kind.entity) {
-                Some((_, own)) => own.due.extend(intent.due),
-                None => self.intents.push((kind, intent)),
-            }
-        }
+        join(&mut self.intents, other.intents);
+        join(&mut self.tickets, other.tickets);
         self.rows.extend(other.rows);
     }
 
@@ -480,6 +487,16 @@ async fn cover_events(client: &TableClient, batch: &Batch) -> Result<Option<Cove
     }
     let cover = Box::pin(cover(client, EVENTS, &batch.partition_key)).await?;
     Ok(cover.map(Cover::stay))
+}
+
+/// Makes one row of each type out of those of both.
+fn join(own: &mut Vec<(EventualType, Intent)>, others: Vec<(EventualType, Intent)>) {
+    for (kind, other) in others {
+        match own.iter_mut().find(|(own, _)| own.entity == kind.entity) {
+            Some((_, own)) => own.due.extend(other.due),
+            None => own.push((kind, other)),
+        }
+    }
 }
 
 /// What the row of a type among those lists, or a new one whose name begins so.

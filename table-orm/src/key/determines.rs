@@ -130,6 +130,14 @@ impl TemplatePart {
             && same_shape(self.shape, other.shape)
     }
 
+    /// The same, and for functions of the app: whether they have one name.
+    pub(crate) const fn may_be_like(&self, other: &Self) -> bool {
+        let both_computed =
+            matches!((self.coding, other.coding), (Coding::Computed, Coding::Computed));
+        self.is_like(other)
+            || both_computed && same(self.name, other.name) && same(self.separator, other.separator)
+    }
+
     /// The number of shards that it writes.
     pub(crate) const fn shards(&self) -> Option<u32> {
         match self.coding {

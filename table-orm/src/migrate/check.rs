@@ -2,7 +2,9 @@
 
 use super::determined_key::{determine, row_template};
 use super::migrates::Migrates;
-use super::stays::{differ_in_shards, same_guards, same_partition, same_table};
+use super::stays::{
+    differ_in_shards, has_local_guards, same_across, same_guards, same_partition, same_table,
+};
 use crate::entity::{
     EventualTemplate, GuardTemplate, ReadRow as _, RowTemplate, TableEntity, has_across,
 };
@@ -29,12 +31,6 @@ pub const fn check<E: Migrates>() {
         "`migrate_from`: the new type has an `eventual` row that the old type lacks, so a list by it would miss entities in \
          their old form; give both types one of that name, with `when` or an `Option` in the old one only if the new one has \
          it, or add the row after the migration"
-    );
-    assert!(
-        !has_across::<E>() && !has_across::<E::Old>(),
-        "`migrate_from`: a type with `unique(.., across)` cannot migrate, and cannot be migrated from: meanwhile two \
-         entities could get one value; give the new type another `name`, and copy the entities: \
-         `table_orm::guide::run::cannot_migrate` says how"
     );
     assert!(
         !<E::Old>::MIGRATES,
@@ -72,10 +68,17 @@ pub const fn check<E: Migrates>() {
          ones in the same order, and add, change or remove one before the migration, or after it"
     );
     assert!(
-        E::GUARDS.is_empty() && <E::Old>::GUARDS.is_empty() || one_table && same_partition::<E>(),
+        same_across::<E>(),
+        "`migrate_from`: the two types write the values of a `unique(.., across)` differently, or keep them in different \
+         tables, so an entity of each could have one value; give it the same fields with the same formats in both, and \
+         the same table: `unique(.., across, table = \"..\")`"
+    );
+    assert!(
+        !has_local_guards::<E>() && !has_local_guards::<E::Old>()
+            || one_table && same_partition::<E>(),
         "`migrate_from`: `unique` is checked within a partition, but the partitions of the two types differ, so \
-         two entities could get one value; keep the PartitionKey, or give the new type another `name` and copy the \
-         entities: `table_orm::guide::run::cannot_migrate` says how"
+         two entities could get one value; keep the PartitionKey, or make it `unique(.., across)` in both types before \
+         the migration: `table_orm::guide::run::cannot_migrate` says how"
     );
     assert!(
         !one_table
@@ -88,9 +91,9 @@ pub const fn check<E: Migrates>() {
     );
     // Intents have the name of their type.
     assert!(
-        <E::Old>::EVENTUAL.is_empty() || !same(E::NAME, <E::Old>::NAME),
-        "`migrate_from`: the two types have `eventual` rows and one name, so what is left to settle of the one could be taken \
-         for that of the other; give one of them another name"
+        <E::Old>::EVENTUAL.is_empty() && !has_across::<E::Old>() || !same(E::NAME, <E::Old>::NAME),
+        "`migrate_from`: the two types have one name, and `eventual` rows or `unique(.., across)`, so what is left to settle \
+         of the one could be taken for that of the other; give one of them another name"
     );
     assert!(
         are_eventual_apart::<E>(),

@@ -5,8 +5,10 @@ use super::check_sums::check_sums;
 use super::follow::{after_move, has_followers};
 use super::migrates::Migrates;
 use super::migrating::Migrating;
+use super::other_form::{check_guard_tables, other_form};
 use super::stays::same_table;
 use super::stored_form::StoredForm;
+use crate::entity::has_across;
 use crate::error::{MigrationError, Result};
 use crate::model::TableName;
 use crate::plan::Connection;
@@ -41,6 +43,11 @@ impl<E: Migrates> Migrating<E> {
             // A transaction within a partition has the intents of both forms.
             new.client.after_move = Some(after_move::<E>);
             old.client.after_move = Some(after_move::<E>);
+        }
+        if has_across::<E>() {
+            check_guard_tables::<E>(&old.client.table, &new.client.table)?;
+            let forms = (other_form::<E::Old>(&old.client), other_form::<E>(&new.client));
+            (new.client.other_form, old.client.other_form) = (Some(forms.0), Some(forms.1));
         }
         Ok(Self { new, old, form: StoredForm::New })
     }

@@ -10,12 +10,13 @@
 //! - A row of the old form goes for a move only after the entity has landed, and no intent of it in its new form is
 //!   left. So whoever reads the rows of the old form before those of the new one misses no entity that moves.
 
-use super::marker::Marker;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
 use super::old_place::{OldEntity, known, unknown};
-use crate::entity::{EntityRows, Loaded, MovedRow, TableEntity, read_row, split_page};
+use crate::entity::{
+    EntityRows, Loaded, Marker, MovedRow, TableEntity, has_across, read_row, split_page,
+};
 use crate::error::{Error, Result, SettleFailure};
 use crate::eventual::{EventualType, Intents, Pending, Settled, Settling, Sweep, settle};
 use crate::model::{ETag, TableName};
@@ -34,10 +35,15 @@ pub(super) const fn intents<T: TableEntity>() -> usize {
     has_followers::<T>() as usize
 }
 
+/// Whether a write of an entity has work outside its partition.
+const fn reaches_out<T: TableEntity>() -> bool {
+    has_followers::<T>() || has_across::<T>()
+}
+
 /// What the insert of an entity with these rows makes due.
 pub(super) fn inserted<T: TableEntity>(client: &TableClient, rows: &EntityRows) -> Result<Intents> {
     let mut intents = Intents::default();
-    if has_followers::<T>() {
+    if reaches_out::<T>() {
         intents.add::<T>(client, &rows.partition_key, None, rows.canonical())?;
     }
     Ok(intents)
@@ -46,7 +52,7 @@ pub(super) fn inserted<T: TableEntity>(client: &TableClient, rows: &EntityRows) 
 /// What the delete of a loaded entity makes due.
 pub(super) fn deleted<T: TableEntity>(client: &TableClient, loaded: &Loaded<T>) -> Result<Intents> {
     let mut intents = Intents::default();
-    if has_followers::<T>() {
+    if reaches_out::<T>() {
         intents.add_loaded(client, loaded, None)?;
     }
     Ok(intents)
@@ -101,17 +107,20 @@ impl Switched {
 impl<E: Migrates> Migrating<E> {
     /// What it makes due that an entity leaves its old form.
     pub(super) fn left(&self, old: &OldEntity<E>) -> Result<Intents> {
-        let client = &self.old.client;
+        let (client, mut intents) = (&self.old.client, Intents::default());
         if has_followers::<E::Old>() {
-            deleted(client, &old.loaded(client)?)
-        } else {
-            Ok(Intents::default())
+            intents.add_loaded(client, &old.loaded(client)?, None)?;
         }
+        Ok(intents.keeping_values())
     }
 
-    /// What it makes due that an entity gets these new rows.
+    /// What it makes due that an entity comes to these new rows.
     pub(super) fn entered(&self, rows: &EntityRows) -> Result<Intents> {
-        inserted::<E>(&self.new.client, rows)
+        let mut intents = Intents::default();
+        if has_followers::<E>() {
+            intents.add::<E>(&self.new.client, &rows.partition_key, None, rows.canonical())?;
+        }
+        Ok(intents.keeping_values())
     }
 
     /// Sends a transaction in which entities leave their old form and get new rows. It settles these first.

@@ -6,14 +6,14 @@
 use super::canonical::canonical_key;
 use super::entity_expiry::is_alive_at;
 use super::follow::{inserted, intents, send_and_settle};
-use super::marker::Marker;
+use super::marker_row::marker_row;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
 use super::old_place::{AtOld, as_old, check_conversion};
 use super::stays::has_one_form;
 use super::stored_form::StoredForm;
-use crate::entity::{EntityRows, is_alive};
+use crate::entity::{EntityRows, Marker, has_across, is_alive};
 use crate::error::{Error, Result};
 use crate::eventual::Intents;
 use crate::plan::{Attempts, CanonicalKey, RetryLimits, insert_all};
@@ -29,10 +29,12 @@ pub(super) enum Next {
 
 impl<E: Migrates> Migrating<E> {
     /// Inserts an entity in the form of this client. One request in the old form, and where old and new rows are in one
-    /// partition; else two.
+    /// partition; else two. With `unique(.., across)`, two and one for each value in the old form, and one more in the new
+    /// form.
     ///
     /// # Errors
     /// - [`Error::AlreadyExists`] when the entity is there, in either form, or another entity has its old key.
+    /// - [`Error::UniqueViolation`] when another entity, in either form, has one of its unique values.
     /// - [`MigrationError::KeyDiffers`](crate::migrate::MigrationError::KeyDiffers) when the conversion to the old type
     ///   changes the key.
     ///
@@ -59,7 +61,7 @@ impl<E: Migrates> Migrating<E> {
             let due = inserted::<E::Old>(client, &old_rows)?;
             match send_and_settle(client, insert_all(old_rows.clone()), None, due).await {
                 Ok(_) => return Ok(()),
-                Err(error) if stands_at(&error, &key) => {
+                Err(error) if stands_at(&error, &key) || self.is_marked(&error, &key).await? => {
                     match self.look(&key, &rows, &mut attempts).await? {
                         Next::Insert => return self.insert_rows(rows).await,
                         Next::Again if attempts.next().await => {}
@@ -81,7 +83,8 @@ impl<E: Migrates> Migrating<E> {
         let client = if together { &self.new.client } else { &self.old.client };
         let mut attempts = self.attempts();
         loop {
-            let due = if together { self.entered(&rows)? } else { Intents::default() };
+            let due =
+                if together { inserted::<E>(&self.new.client, &rows)? } else { Intents::default() };
             let error = match send_and_settle(client, batch.clone(), None, due).await {
                 Ok(_) if together => return Ok(()),
                 Ok(_) => return self.insert_rows(rows).await,
@@ -98,6 +101,16 @@ impl<E: Migrates> Migrating<E> {
                 Next::Again => return Err(error),
             }
         }
+    }
+
+    /// Whether an insert in the old form failed because the entity, or another one, has one of its values, and a marker is
+    /// under its old key: then the insert in the new form says which.
+    pub(super) async fn is_marked(&self, error: &Error, key: &CanonicalKey) -> Result<bool> {
+        if !matches!(error, Error::UniqueViolation { .. }) {
+            return Ok(false);
+        }
+        let stored = AtOld::<E::Old>::read(&self.old.client, key).await?;
+        Ok(matches!(stored, AtOld::Marker(_)))
     }
 
     /// Looks at the old key that is not free. An expired entity makes room, in whatever form it is.
@@ -139,11 +152,13 @@ impl<E: Migrates> Migrating<E> {
         key: &CanonicalKey,
         rows: &EntityRows,
     ) -> Result<(Batch, bool)> {
-        let marker = Marker::new(self.new.table(), &rows.partition_key, None).body(key)?;
+        let marker = Marker::new(self.new.table(), &rows.partition_key, None);
+        let marker = marker_row(&marker, key)?;
         let CanonicalKey { partition_key, row_key } = key.clone();
         let operations = vec![Operation { row_key, action: Action::Insert(marker) }];
         let alone = Batch { partition_key, operations };
-        if !self.is_together(key, &rows.partition_key) {
+        // The marker comes first where a value is reserved: with it, a value of the entity itself would be that of another.
+        if has_across::<E>() || !self.is_together(key, &rows.partition_key) {
             return Ok((alone, false));
         }
         let mut both = alone.clone();
@@ -153,7 +168,7 @@ impl<E: Migrates> Migrating<E> {
     }
 
     async fn insert_rows(&self, rows: EntityRows) -> Result<()> {
-        let due = self.entered(&rows)?;
+        let due = inserted::<E>(&self.new.client, &rows)?;
         send_and_settle(&self.new.client, insert_all(rows), None, due).await.map(drop)
     }
 

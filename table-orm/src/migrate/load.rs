@@ -4,7 +4,7 @@ use super::loaded::{MigratingLoaded, Stored};
 use super::located::Located;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
-use crate::entity::{CanonicalKeyOf, CompleteKey, keys_of};
+use crate::entity::{CanonicalKeyOf, CompleteKey, has_across, keys_of};
 use crate::error::{Error, MigrationError, Result};
 use crate::plan::CanonicalKey;
 
@@ -82,8 +82,9 @@ impl<E: Migrates> Migrating<E> {
 }
 
 /// Whether an entity cannot land that can be written where it waits. The event of such a write would not say what it
-/// changed, so an entity with an outbox is not.
+/// changed, so an entity with an outbox is not. Nor is one with values that are unique over all partitions.
 const fn may_be_written<E: Migrates>(error: &Error) -> bool {
     matches!(error, Error::Migration(MigrationError::RowTaken { index_row: Some(_), .. }))
         && E::OUTBOX.is_none()
+        && !has_across::<E>()
 }

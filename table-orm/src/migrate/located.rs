@@ -1,13 +1,12 @@
 //! Where the entity of a new key is: at the new key, at the old one, or on its way.
 
 use super::entity_expiry::is_alive_at;
-use super::marker::Marker;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
 use super::old_place::{AtOld, OldEntity};
 use super::parcel::Parcel;
-use crate::entity::Loaded;
+use crate::entity::{Loaded, Marker};
 use crate::error::{MigrationError, Result};
 use crate::plan::{CanonicalKey, Found};
 

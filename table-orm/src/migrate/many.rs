@@ -175,7 +175,7 @@ impl<E: Migrates> Migrating<E> {
             return Ok(vec![Step { form: StoredForm::Old, batch: insert_all(old_rows), due }]);
         }
         check_conversion(entity, &rows)?;
-        let due = self.entered(&rows)?;
+        let due = inserted::<E>(&self.new.client, &rows)?;
         // Where no old key has the values, or it is the same, there is one form.
         let Some(key) = old_key::<E>(&new) else {
             return Ok(vec![Step { form: StoredForm::New, batch: insert_all(rows), due }]);
@@ -200,7 +200,8 @@ impl<E: Migrates> Migrating<E> {
                 let version = IfMatch::ETag(old.etag.clone());
                 let rows = old.old_rows.clone();
                 let batch = delete_all(rows, canonical::<E::Old>(), &version);
-                vec![Step { form: StoredForm::Old, batch, due: self.left(old)? }]
+                let due = deleted(&self.old.client, &old.loaded(&self.old.client)?)?;
+                vec![Step { form: StoredForm::Old, batch, due }]
             }
             // In a transaction with others, a parcel that is gone could not be told.
             Stored::Parcel(_) | Stored::Moved => Steps::new(),

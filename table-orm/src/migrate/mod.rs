@@ -12,6 +12,8 @@
 //! - A read asks the new key, the old key, the parcel, and the new key again, in this order.
 //! - Rows in other partitions follow the canonical row of their form. Those of the old form go after those of the new
 //!   form are there (`follow`).
+//! - The guard of a unique value names an entity by its old key or by its new one; no marker is deleted while a guard names
+//!   the entity by the key under it (`other_form`, `retire_guards`).
 //! - No clock decides what is written.
 
 mod canonical;
@@ -32,10 +34,11 @@ mod list;
 mod list_eventual;
 mod list_many;
 mod load;
+mod load_unique;
 mod loaded;
 mod located;
 mod many;
-mod marker;
+mod marker_row;
 mod merge;
 mod migrates;
 mod migrating;
@@ -44,6 +47,7 @@ mod moving;
 mod old_key;
 mod old_place;
 mod one_transaction;
+mod other_form;
 mod pages;
 mod parcel;
 mod passes;
@@ -51,6 +55,7 @@ mod plan;
 mod readings;
 mod retire;
 mod retire_check;
+mod retire_guards;
 mod save;
 mod scan;
 mod settle;

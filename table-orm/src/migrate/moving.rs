@@ -5,12 +5,12 @@
 
 use super::canonical::canonical_key;
 use super::follow::{Switched, intents};
-use super::marker::Marker;
+use super::marker_row::marker_row;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_place::{AtOld, OldEntity};
 use super::parcel::{self, Parcel};
-use crate::entity::{EntityRow, EntityRows, TableEntity as _};
+use crate::entity::{EntityRow, EntityRows, Marker, TableEntity as _, has_across};
 use crate::error::{Error, Result};
 use crate::eventual::Settling;
 use crate::model::{ETag, PARCEL_START};
@@ -86,7 +86,10 @@ impl<E: Migrates> Migrating<E> {
         rows: &EntityRows,
         parcel: Option<&str>,
     ) -> Result<Batch> {
-        switch(old, &Marker::new(self.new.table(), &rows.partition_key, parcel))
+        let marker = Marker::new(self.new.table(), &rows.partition_key, parcel);
+        // Guards of its unique values go on naming the old key.
+        let row_key = const { has_across::<E>() }.then(|| old.new_key().row_key);
+        switch(old, &Marker { row_key, ..marker })
     }
 
     /// To another partition, or with more rows than a transaction takes: the parcel, the switch, the landing.
@@ -217,7 +220,7 @@ fn with_more(mut batch: Batch, more: usize) -> Batch {
 
 /// The transaction that replaces the old row with a marker, and deletes the other old rows.
 fn switch<E: Migrates>(old: &OldEntity<E>, marker: &Marker) -> Result<Batch> {
-    let body = marker.body(&old.key)?;
+    let body = marker_row(marker, &old.key)?;
     let operation = |(at, row): (usize, &EntityRow)| {
         let action = if at == 0 {
             Action::Replace(body.clone(), IfMatch::ETag(old.etag.clone()))

@@ -4,13 +4,13 @@ use super::canonical::{canonical_key, shown};
 use super::determined_key::key_of;
 use super::entity_expiry::expires;
 use super::kinds::check_kinds;
-use super::marker::Marker;
 use super::migrates::Migrates;
 use crate::entity::{
-    EntityRow, EntityRows, InvalidEntity, Loaded, MovedRow, ReadBackError, TableEntity, canonical,
-    read_row,
+    EntityRow, EntityRows, InvalidEntity, Loaded, Marker, MovedRow, ReadBackError, TableEntity,
+    canonical, has_across, read_row,
 };
 use crate::error::{Error, MigrationError, Result};
+use crate::eventual::{UniqueValue, unique_values};
 use crate::model::ETag;
 use crate::plan::{CanonicalKey, Found, TableClient};
 use bytes::Bytes;
@@ -99,9 +99,11 @@ impl<E: Migrates> OldEntity<E> {
         let old = read_row::<E::Old>(canonical::<E::Old>(), &stored)?;
         let old_rows = loaded.stored_rows()?;
         let key = canonical_key(&old_rows);
+        let values = unique_values(&old)?;
         let entity = E::from(old);
         let rows = EntityRows::of(&entity)?;
         has_old_key::<E>(&rows, &old_rows)?;
+        has_values(&entity, &values, &rows)?;
         check_kinds(&entity, || Ok(loaded.as_stored()?), &rows)?;
         Ok(Self { stored, etag: loaded.etag().clone(), old_rows, key, entity, rows })
     }
@@ -129,6 +131,7 @@ pub(super) fn check_conversion<E: Migrates>(entity: &E, rows: &EntityRows) -> Re
         Some(_) => {
             let old = || E::Old::from(entity.clone());
             has_old_key::<E>(rows, &EntityRows::of(&old())?)?;
+            has_values(entity, &unique_values(&old())?, rows)?;
             check_kinds(entity, || Ok(old()), rows)
         }
         None => Ok(()),
@@ -140,6 +143,7 @@ pub(super) fn as_old<E: Migrates>(entity: &E, rows: &EntityRows) -> Result<(E::O
     let old = E::Old::from(entity.clone());
     let old_rows = EntityRows::of(&old)?;
     has_old_key::<E>(rows, &old_rows)?;
+    has_values(entity, &unique_values(&old)?, rows)?;
     check_kinds(entity, || Ok(E::Old::from(entity.clone())), rows)?;
     if is_held(entity, rows)? {
         return Ok((old, old_rows));
@@ -188,6 +192,15 @@ fn has_old_key<E: Migrates>(rows: &EntityRows, made: &EntityRows) -> Result<()> 
     }
     if E::EXPIRES.is_some() && expires::<E>(rows)? != expires::<E::Old>(made)? {
         return Err(MigrationError::ExpiryDiffers { entity, new: shown(&new) }.into());
+    }
+    Ok(())
+}
+
+/// Fails unless the entity with these new rows has those values that are unique over all partitions.
+fn has_values<E: TableEntity>(entity: &E, old: &[UniqueValue], rows: &EntityRows) -> Result<()> {
+    if has_across::<E>() && unique_values(entity)? != old {
+        let new = shown(&canonical_key(rows));
+        return Err(MigrationError::UniqueDiffers { entity: E::NAME, new }.into());
     }
     Ok(())
 }

@@ -2,15 +2,16 @@
 
 use super::migrates::Migrates;
 use super::migrating::Migrating;
-use crate::entity::{TableEntity as _, has_element_rows};
+use super::stays::has_local_guards;
+use crate::entity::has_element_rows;
 use crate::plan::{CanonicalKey, MeasuredBatch, TableClient};
 use crate::store::Batch;
 
 impl<E: Migrates> Migrating<E> {
     /// Whether the rows of an entity in both forms may be more than one transaction takes. Then it travels in a parcel,
-    /// also within its partition. A unique value may not: nobody would have it meanwhile.
+    /// also within its partition. A value that is unique in it may not: nobody would have it meanwhile.
     pub(super) const fn may_be_many(&self) -> bool {
-        let has_guards = !(E::GUARDS.is_empty() && E::Old::GUARDS.is_empty());
+        let has_guards = has_local_guards::<E>() || has_local_guards::<E::Old>();
         (has_element_rows::<E>() || has_element_rows::<E::Old>()) && !has_guards
     }
 

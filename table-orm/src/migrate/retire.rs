@@ -2,7 +2,8 @@
 //!
 //! Invariants:
 //! - No marker is deleted before a complete read finds every entity in its new form, unless the call says so.
-//! - A marker is deleted in the version that was read, and only when its parcel is gone.
+//! - A marker is deleted in the version that was read, and only when its parcel is gone and no guard of a unique value
+//!   names the entity by the key under it.
 
 use super::migrates::Migrates;
 use super::migrating::Migrating;
@@ -82,7 +83,9 @@ impl<E: Migrates> Migrating<E> {
     /// [`MigrationError::NotMoved`](crate::migrate::MigrationError::NotMoved) and has deleted nothing. Then it reads the
     /// old rows again and deletes page by page. So it takes two requests for each 1000 old rows, one for each 1000
     /// parcels, one for each parcel, one for each 100 markers of a partition, and a point read for each marker that names
-    /// a parcel. [`plan`](RetireMarkers::plan) counts them.
+    /// a parcel. With `unique(.., across)`, a marker of an entity that was moved takes a point read of the entity, and for
+    /// each of its values a read of the guard, and a write if that names the old key. [`plan`](RetireMarkers::plan) counts
+    /// them.
     ///
     /// Call it when no client runs any more that knows the old form, this version included, and `verify_migrated` is
     /// complete: an old client would insert where a marker was. It cannot see whether such a client runs. An entity that
@@ -203,8 +206,11 @@ impl<'a, E: Migrates> RetireMarkers<'a, E> {
         }
         let migrating = &self.client;
         let landed = markers.into_iter().map(|(key, etag, marker)| async move {
-            let parcel = migrating.parcel(&marker, &key).await?;
-            Ok::<_, Error>(parcel.is_none().then_some((key, etag)))
+            if migrating.parcel(&marker, &key).await?.is_some() {
+                return Ok(None);
+            }
+            migrating.rename_guards(&marker, &key).await?;
+            Ok::<_, Error>(Some((key, etag)))
         });
         // In their order, so that markers of one partition share transactions.
         let landed = stream::iter(landed.collect::<Vec<_>>()).buffered(self.parallelism);

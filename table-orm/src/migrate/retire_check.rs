@@ -22,11 +22,12 @@ pub struct RetirePlan {
     pub markers: u64,
     /// Left-over parcels that it would delete.
     pub parcels: u64,
-    /// Entities in their old form or on their way, old rows that cannot be read, and intents of the old form, which have
-    /// to be settled. Unless this is 0, it ends with [`MigrationError::NotMoved`] and deletes nothing.
+    /// Entities in their old form or on their way, old rows that cannot be read, and intents and tickets of the old form,
+    /// which have to be settled. Unless this is 0, it ends with [`MigrationError::NotMoved`] and deletes nothing.
     pub left: u64,
     /// The requests of the whole call, if nobody writes meanwhile: those of its check, of its reads and of its deletes. Each
-    /// is one billed transaction.
+    /// is one billed transaction. Those for guards of `unique(.., across)` are counted as if each value had a guard that
+    /// names the old key.
     pub requests: u64,
 }
 
@@ -75,7 +76,7 @@ impl<E: Migrates> Migrating<E> {
                 match row.is {
                     Ok(AtOld::Marker(marker)) => {
                         check.plan.markers += 1;
-                        reads += u64::from(marker.parcel.is_some());
+                        reads += u64::from(marker.parcel.is_some()) + Self::most_renames(&marker);
                         markers.add(row.key, row.etag);
                     }
                     _ => check.leave(row.key),

@@ -7,30 +7,43 @@ use super::migrating::Migrating;
 use super::old_key::old_key;
 use super::old_place::{AtOld, OldEntity, as_old};
 use super::stored_form::StoredForm;
-use crate::entity::{CanonicalKeyOf, CompleteKey, EntityRows, Loaded, keys_of};
+use crate::entity::{
+    CanonicalKeyOf, CompleteKey, EntityRows, Loaded, TableEntity, has_across, keys_of,
+};
 use crate::error::{Error, MigrationError, Result};
+use crate::eventual::unique_values;
 use crate::model::ETag;
 use crate::plan::CanonicalKey;
 
 impl<E: Migrates> Migrating<E> {
     /// Saves a loaded entity if nobody has written it since. An entity in its old form is written in place by a client
     /// that inserts the old form: one request. A client that inserts the new form moves it: three requests, or one within
-    /// a partition. An entity in its new form is written in place.
+    /// a partition. An entity in its new form is written in place. If a value of `unique(.., across)` changes, the entity
+    /// moves as it was loaded, and is then saved in its new form.
     ///
     /// # Errors
     /// - [`Error::Conflict`] when another client, or a mover, has written the entity since. Load it again.
     /// - [`Error::NotFound`] or [`Error::Conflict`] when the entity is gone.
+    /// - [`Error::UniqueViolation`] when another entity, in either form, has one of its unique values. If it is one of
+    ///   `unique(.., across)`, the entity may have moved as it was loaded.
     /// - [`MigrationError::KeyChanged`] when a field of the new canonical key changed.
     /// - [`MigrationError::RowTaken`] when the entity waits for an index row that another entity has, and would still
     ///   need it.
     ///
-    /// Nothing is written in these cases.
+    /// Nothing else is written in these cases.
     pub async fn save(&self, held: &mut MigratingLoaded<E>) -> Result<()> {
         let rows = EntityRows::of(&held.entity)?;
         let key = canonical_key(&rows);
         if key != held.key {
             let (from, to) = (shown(&held.key), shown(&key));
             return Err(MigrationError::KeyChanged { entity: E::NAME, from, to }.into());
+        }
+        if let (Stored::Old(old), StoredForm::New) = (&held.stored, self.form)
+            && changes_values(&old.entity, &held.entity)?
+        {
+            // Values change in one form: the entity moves as it is.
+            let old = old.clone();
+            self.move_held(held, &old).await?;
         }
         match (&held.stored, self.form) {
             (Stored::New(loaded), _) => {
@@ -172,6 +185,11 @@ impl<E: Migrates> MigratingLoaded<E> {
         };
         Ok(())
     }
+}
+
+/// Whether two entities differ in their values that are unique over all partitions.
+fn changes_values<E: TableEntity>(before: &E, after: &E) -> Result<bool> {
+    Ok(has_across::<E>() && unique_values(before)? != unique_values(after)?)
 }
 
 /// Whether another writer was faster.

@@ -3,6 +3,7 @@
 //! Invariant: an intent is settled in the form whose keys it names. Before the old type was renamed, its intents had the
 //! name that the new type has now.
 
+use super::follow::has_followers;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::passes::is_in_partition_of;
@@ -10,7 +11,7 @@ use super::stays::same_table;
 use super::stored_form::StoredForm;
 use super::verify::head;
 use crate::entity::{
-    DynamicEntity, OwnRows, ReadRow as _, RowHead, TableEntity as _, read_row, split_page,
+    DynamicEntity, OwnRows, ReadRow as _, RowHead, has_across, read_row, split_page,
 };
 use crate::error::Result;
 use crate::eventual::{EventualType, Pending, SETTLE_GRACE, SettleReport, Sweep};
@@ -37,12 +38,12 @@ impl<E: Migrates> fmt::Debug for MigratingSettle<E> {
 
 impl<E: Migrates> Migrating<E> {
     /// Settles what ended processes left in the whole table, or in both tables: brings the rows in other partitions in
-    /// step with their entities, in either form. Run it as a job, instead of [`Repo::settle`](crate::Repo::settle), which
+    /// step with their entities, and releases values of `unique(.., across)`, in either form. Run it as a job, instead of [`Repo::settle`](crate::Repo::settle), which
     /// leaves what has moved.
     ///
     /// It leaves what is younger than two minutes to its writer, or the time set by
     /// [`grace`](MigratingSettle::grace). It costs a scan of each table, as `Repo::settle` does, and for each intent that
-    /// is found as many requests as there. An intent of an entity that has moved costs a query more, and one more for a
+    /// is found as many requests as there; with `unique(.., across)` another scan, for tickets. An intent of an entity that has moved costs a query more, and one more for a
     /// parcel; it first ends the move, if that has not ended.
     ///
     /// ```
@@ -77,22 +78,21 @@ impl<E: Migrates> Migrating<E> {
         MigratingSettle { client: self.clone(), permit: permit.clone(), grace: SETTLE_GRACE }
     }
 
-    /// The intents of the old form, and the number of requests that read them.
+    /// The intents of the old form and the tickets of its reservations, and the number of requests that read them.
     pub(super) async fn unsettled(&self) -> Result<(Vec<RowHead>, u64)> {
         let (mut found, mut requests) = (Vec::new(), 0);
-        if E::Old::EVENTUAL.is_empty() {
-            return Ok((found, requests));
-        }
         let client = &self.old.client;
         let sweep = Sweep { home: client.clone(), kind: kind_of_old::<E>(), grace: SETTLE_GRACE };
-        let mut pages = client.pages(sweep.query(Span::All, Sweep::rows()));
-        while let Some(page) = pages.next().await? {
-            requests += 1;
-            for row in split_page(&page)? {
-                let row: DynamicEntity = read_row(0, row.get().as_bytes())?;
-                if form_of::<E>(&row, StoredForm::Old) == Some(StoredForm::Old) {
-                    let DynamicEntity { partition_key, row_key, .. } = row;
-                    found.push(head(CanonicalKey { partition_key, row_key }));
+        for rows in left_rows::<E>(&sweep) {
+            let mut pages = client.pages(sweep.query(Span::All, rows));
+            while let Some(page) = pages.next().await? {
+                requests += 1;
+                for row in split_page(&page)? {
+                    let row: DynamicEntity = read_row(0, row.get().as_bytes())?;
+                    if form_of::<E>(&row, StoredForm::Old) == Some(StoredForm::Old) {
+                        let DynamicEntity { partition_key, row_key, .. } = row;
+                        found.push(head(CanonicalKey { partition_key, row_key }));
+                    }
                 }
             }
         }
@@ -123,7 +123,7 @@ impl<E: Migrates> MigratingSettle<E> {
         self.table(StoredForm::New, &self.client.new.client, report).await
     }
 
-    /// Settles the intents of one table, which has this form; or both forms, where there is one table.
+    /// Settles the intents and the tickets of one table, which has this form; or both forms, where there is one table.
     async fn table(
         &self,
         form: StoredForm,
@@ -134,22 +134,25 @@ impl<E: Migrates> MigratingSettle<E> {
             |home: &TableClient, kind| Sweep { home: home.clone(), kind, grace: self.grace };
         let old = sweep(&self.client.old.client, kind_of_old::<E>());
         let new = sweep(&self.client.new.client, EventualType::of::<E>());
-        let mut pages = CanonicalPages::of_rows(client, Sweep::rows(), &self.permit);
-        loop {
-            let (page, next) = pages.read().await?;
-            for row in split_page(&page.body)? {
-                let row: DynamicEntity = read_row(0, row.get().as_bytes())?;
-                match form_of::<E>(&row, form) {
-                    Some(StoredForm::Old) => old.intent(row, report).await,
-                    Some(StoredForm::New) => new.intent(row, report).await,
-                    None => {}
+        for rows in left_rows::<E>(&old) {
+            let mut pages = CanonicalPages::of_rows(client, rows, &self.permit);
+            loop {
+                let (page, next) = pages.read().await?;
+                for row in split_page(&page.body)? {
+                    let row: DynamicEntity = read_row(0, row.get().as_bytes())?;
+                    match form_of::<E>(&row, form) {
+                        Some(StoredForm::Old) => old.intent(row, report).await,
+                        Some(StoredForm::New) => new.intent(row, report).await,
+                        None => {}
+                    }
+                }
+                match next {
+                    Some(next) => pages.token = Some(next),
+                    None => break,
                 }
             }
-            match next {
-                Some(next) => pages.token = Some(next),
-                None => return Ok(()),
-            }
         }
+        Ok(())
     }
 }
 
@@ -158,7 +161,13 @@ fn kind_of_old<E: Migrates>() -> EventualType {
     EventualType { former: Some(E::NAME), ..EventualType::of::<E::Old>() }
 }
 
-/// The form of an intent in the table of a form; `None` for one of other types.
+/// The RowKeys of what ended processes leave, where entities have rows or values in other partitions.
+fn left_rows<E: Migrates>(sweep: &Sweep) -> impl Iterator<Item = Span> + use<E> {
+    let has_any = has_followers::<E::Old>() || has_across::<E::Old>();
+    sweep.left_rows().filter(move |_| has_any)
+}
+
+/// The form of an intent, or of the ticket of a reservation, in the table of a form; `None` for one of other types.
 fn form_of<E: Migrates>(intent: &DynamicEntity, form: StoredForm) -> Option<StoredForm> {
     let (entity, canonical) = Pending::subject(intent)?;
     if entity != E::NAME && entity != E::Old::NAME {

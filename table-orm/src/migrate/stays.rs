@@ -54,11 +54,55 @@ const fn are_same(new: &[TemplatePart], old: &[TemplatePart], but_shards: bool) 
     at == new.len() && at == old.len()
 }
 
-/// Whether the two types have as many unique values, whose guard rows begin alike.
+/// Whether the type has values that are unique within a partition.
+pub(super) const fn has_local_guards<T: TableEntity>() -> bool {
+    let mut at = 0;
+    while at < T::GUARDS.len() {
+        if !T::GUARDS[at].across {
+            return true;
+        }
+        at += 1;
+    }
+    false
+}
+
+/// Whether the two types write the values that are unique over all partitions alike, and keep their guards in one table.
+pub(super) const fn same_across<E: Migrates>() -> bool {
+    let (new, old) = (E::GUARDS, <E::Old>::GUARDS);
+    let mut at = 0;
+    while at < new.len() && at < old.len() {
+        let is_same_table =
+            guard_table::<E>(&new[at]).eq_ignore_ascii_case(guard_table::<E::Old>(&old[at]));
+        if new[at].across && !(is_same_table && may_be_same(new[at].parts, old[at].parts)) {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
+/// Whether two keys may be the same text of the same values. What a function writes is compared for each entity.
+const fn may_be_same(new: &[TemplatePart], old: &[TemplatePart]) -> bool {
+    let mut at = 0;
+    while at < new.len() && at < old.len() && new[at].may_be_like(&old[at]) {
+        at += 1;
+    }
+    at == new.len() && at == old.len()
+}
+
+/// The table of such a guard, as the type declares it.
+const fn guard_table<T: TableEntity>(guard: &GuardTemplate) -> &'static str {
+    match guard.table {
+        Some(table) => table,
+        None => T::TABLE,
+    }
+}
+
+/// Whether the two types have as many unique values, of one kind, whose guard rows begin alike.
 pub(super) const fn same_guards(new: &[GuardTemplate], old: &[GuardTemplate]) -> bool {
     let mut at = 0;
     while at < new.len() && at < old.len() {
-        if !same(new[at].start, old[at].start) {
+        if !same(new[at].start, old[at].start) || new[at].across != old[at].across {
             return false;
         }
         at += 1;

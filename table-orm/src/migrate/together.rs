@@ -12,14 +12,14 @@ use super::canonical::{canonical_key, shown};
 use super::follow::send_and_settle;
 use super::insert::{Next, stands_at};
 use super::loaded::{MigratingLoaded, Stored};
-use super::marker::Marker;
+use super::marker_row::marker_row;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
 use super::old_place::{AtOld, OldEntity, as_old, check_conversion};
 use super::stays::has_one_form;
 use super::stored_form::StoredForm;
-use crate::entity::{EntityRows, Loaded, TableEntity};
+use crate::entity::{EntityRows, Loaded, Marker, TableEntity};
 use crate::error::{Error, MigrationError, Result, TransactionError};
 use crate::eventual::Intents;
 use crate::model::ETag;
@@ -190,11 +190,15 @@ impl<E: Migrates> Together<'_, E> {
         loop {
             let sent = writes(client, &first.partition_key, &mut steps).commit().await;
             let Err(error) = sent else { break };
-            let mut inserts = self.changes.iter().zip(&keys);
-            let met = inserts.find_map(|(change, key)| match change {
-                Change::Insert(entity) if stands_at(&error, key) => Some((&**entity, key)),
-                _ => None,
-            });
+            let mut met = None;
+            for (change, key) in self.changes.iter().zip(&keys) {
+                if let Change::Insert(entity) = change
+                    && (stands_at(&error, key) || self.client.is_marked(&error, key).await?)
+                {
+                    met = Some((&**entity, key));
+                    break;
+                }
+            }
             let Some((entity, key)) = met else { return Err(error) };
             let rows = EntityRows::of(entity)?;
             match self.client.look(key, &rows, &mut attempts).await? {
@@ -306,7 +310,7 @@ impl<E: Migrates> Migrating<E> {
     ///
     /// # Errors
     /// [`Error::Conflict`] when it has changed since, or the version of its new row is not known.
-    async fn move_held(
+    pub(super) async fn move_held(
         &self,
         held: &mut MigratingLoaded<E>,
         old: &OldEntity<E>,
@@ -357,7 +361,8 @@ impl<E: Migrates> Migrating<E> {
     }
 
     async fn put_marker(&self, key: &CanonicalKey, rows: &EntityRows) -> Result<()> {
-        let marker = Marker::new(self.new.table(), &rows.partition_key, None).body(key)?;
+        let marker = Marker::new(self.new.table(), &rows.partition_key, None);
+        let marker = marker_row(&marker, key)?;
         let operation = Operation { row_key: key.row_key.clone(), action: Action::Insert(marker) };
         let partition_key = key.partition_key.clone();
         let batch = Batch { partition_key, operations: vec![operation] };

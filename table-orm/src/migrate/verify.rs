@@ -25,7 +25,8 @@ pub struct VerifyMigrated {
     pub left_over: Vec<RowHead>,
     /// Old rows of entities that have a new row too. The new one counts; another program made one of the two.
     pub twice: Vec<RowHead>,
-    /// What has to be settled of writes of entities in their old form: their rows in other partitions may differ.
+    /// What has to be settled of writes of entities in their old form: their rows in other partitions may differ, or values
+    /// of `unique(.., across)` may be reserved that nobody has.
     /// [`Migrating::settle`] settles it.
     pub unsettled: Vec<RowHead>,
     /// Markers, which [`Migrating::retire`] deletes.

@@ -79,7 +79,7 @@ pub(crate) use optimistic::{Decision, OptimisticWrite, Outcome};
 pub(crate) use query_pages::QueryPages;
 pub(crate) use registers::{Cover, Next, Pointer, Register, WorkPlace};
 pub(crate) use sums::total_row;
-pub(crate) use table_client::{AfterMove, Found, TableClient};
+pub(crate) use table_client::{AfterMove, Found, OtherForm, TableClient};
 pub(crate) use within::writing;
 
 #[cfg(doc)]

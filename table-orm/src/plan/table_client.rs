@@ -26,6 +26,20 @@ use std::time::Duration;
 /// table that the entity left, and the row under that key.
 pub(crate) type AfterMove = for<'c> fn(&'c TableClient, &'c MovedRow) -> BoxFuture<'c, Result<()>>;
 
+/// The other form of a type whose keys change, for whoever has a client of one form and meets a canonical row of the other.
+#[derive(Debug, Clone)]
+pub(crate) struct OtherForm {
+    /// The client of its table, which knows no other form.
+    pub client: TableClient,
+    /// The annotations that its canonical rows are read with.
+    pub metadata: Metadata,
+    /// Whether a canonical key is of this form, where both are in one table.
+    pub takes: fn(&CanonicalKey) -> bool,
+    /// The PartitionKeys of the guards of an entity's values that are unique over all partitions: `None` for a row of
+    /// another type.
+    pub guard_keys: fn(StoredRow) -> Result<Option<Vec<String>>>,
+}
+
 /// One table, read and written on behalf of one entity type.
 #[derive(Debug, Clone)]
 pub(crate) struct TableClient {
@@ -56,6 +70,8 @@ pub(crate) struct TableClient {
     /// For a type whose entities leave their keys: what runs before the rows in other partitions of an entity that left
     /// are deleted.
     pub after_move: Option<AfterMove>,
+    /// For a type whose keys change and which has values that are unique over all partitions.
+    pub other_form: Option<Arc<OtherForm>>,
     /// How old the rows may be that `get` returns; `None` asks the store.
     #[cfg(feature = "cache")]
     pub cached_for: Option<Duration>,
@@ -130,6 +146,7 @@ impl TableClient {
             of_period: false,
             expiry: Expiry::default(),
             after_move: None,
+            other_form: None,
             #[cfg(feature = "cache")]
             cached_for: None,
         }

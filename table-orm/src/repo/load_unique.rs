@@ -2,10 +2,10 @@
 
 use super::Repo;
 use crate::entity::{Loaded, TableEntity, UniqueKey};
-use crate::error::Result;
-use crate::eventual::{EventualType, GUARD_ROW, Guards, UniqueValue, unique_values};
+use crate::error::{Error, Result};
+use crate::eventual::{EventualType, GUARD_ROW, Guards, Home, UniqueValue, unique_values};
 use crate::key::KeyError;
-use crate::plan::{CanonicalKey, Plan, Step, TableClient};
+use crate::plan::{CanonicalKey, Found, Plan, Step, TableClient};
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
 
@@ -79,12 +79,29 @@ impl<E: TableEntity> LoadUnique<E> {
         let mut guard = guards.get(&value).await?;
         for _ in 0..MAX_ROUNDS {
             let Some(found) = guard else { return Ok(None) };
-            let key = found.home.key.clone();
-            if !found.names(&guards.entity(&key.partition_key, &key.row_key)) {
-                // Of an entity in another table.
-                return Ok(None);
-            }
-            if let Some(loaded) = client.load::<E>(&key).await?
+            let is_own = |home: &Home| {
+                let CanonicalKey { partition_key, row_key } = &home.key;
+                home.is(&guards.entity(partition_key, row_key))
+            };
+            let stored = match is_own(&found.home) {
+                true => client.find::<E>(&client.point_of::<E>(&found.home.key)).await,
+                false => Ok(Found::OtherType),
+            };
+            let loaded = match stored {
+                Ok(Found::Entity(loaded)) => Some(loaded),
+                Ok(Found::Nothing) => None,
+                // It may be a key that the entity left.
+                Ok(Found::OtherType) | Err(Error::Moved(_)) => {
+                    match guards.left(&found.home).await? {
+                        Some(home) if is_own(&home) => client.load::<E>(&home.key).await?,
+                        // Of an entity in another table.
+                        None if !is_own(&found.home) => return Ok(None),
+                        _ => None,
+                    }
+                }
+                Err(error) => return Err(error),
+            };
+            if let Some(loaded) = loaded
                 && unique_values::<E>(&loaded)?.contains(&value)
             {
                 return Ok(Some(loaded).filter(|loaded| client.is_alive(loaded)));

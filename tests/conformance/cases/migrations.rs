@@ -239,6 +239,60 @@ pub async fn move_entities_with_their_rows_in_other_partitions(subject: Subject)
 }
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "users", partition = "{id}", row = "USER", unique(login, across))]
+struct UserV1 {
+    id: u32,
+    login: String,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "users", partition = "U{id}", row = "PERSON", unique(login, across), migrate_from = UserV1)]
+struct User {
+    id: u32,
+    login: String,
+}
+
+impl From<UserV1> for User {
+    fn from(UserV1 { id, login }: UserV1) -> Self {
+        Self { id, login }
+    }
+}
+
+impl From<User> for UserV1 {
+    fn from(User { id, login }: User) -> Self {
+        Self { id, login }
+    }
+}
+
+pub async fn move_entities_with_values_unique_over_all_partitions(subject: Subject) {
+    let table = || subject.table.clone();
+    let old = subject.tables().repo_in::<UserV1>(table());
+    let users = subject.tables().migrating_in::<User>(table(), table()).unwrap();
+    let user = |id: u32, login: &str| User { id, login: login.into() };
+    for (id, login) in [(1, "ann"), (2, "bob"), (3, "cat")] {
+        old.insert(&user(id, login).into()).await.unwrap();
+    }
+    users.insert(&user(4, "dan")).await.unwrap();
+    let key = |id: u32| User::partition(id).row();
+    users.update(key(1), |user| user.login = "amy".into()).await.unwrap();
+    users.insert(&user(5, "ann")).await.unwrap();
+    assert_eq!(users.migrate(&permit()).await.all().unwrap(), 2);
+    for (id, login) in [(1, "amy"), (2, "bob"), (3, "cat"), (4, "dan"), (5, "ann")] {
+        let taken = users.insert(&user(9, login)).await;
+        assert!(matches!(taken, Err(Error::UniqueViolation { .. })), "{taken:?}");
+        let found = users.load_unique(User::unique_login(login)).await.unwrap();
+        assert_eq!(found.map(|user| user.id), Some(id));
+    }
+    users.delete(users.load(key(2)).await.unwrap().unwrap()).await.unwrap();
+    users.insert(&user(6, "bob")).await.unwrap();
+    assert_eq!(users.settle(&permit()).await.all().unwrap().settled, 0);
+    assert!(users.verify_migrated(&permit()).await.unwrap().is_complete());
+    assert_eq!(users.retire(&permit()).await.all().unwrap().left, 0);
+    // A canonical row of each, and a guard.
+    assert_eq!(subject.dynamic().scan(permit()).count().await.unwrap().rows, 5 + 5);
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "players", partition = "{share}", row = "P:{id:05}")]
 #[component(share = shard(id, 16))]
 struct PlayerV1 {

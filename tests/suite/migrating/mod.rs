@@ -24,4 +24,5 @@ mod totals;
 mod transactions;
 mod transactions_that_read;
 mod types;
+mod unique_across;
 mod within;

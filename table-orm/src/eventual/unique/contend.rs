@@ -6,9 +6,9 @@
 //! meanwhile.
 
 use super::guard::{Guard, Guards, Home};
+use super::holder::Holder;
 use crate::error::{Error, Result};
 use crate::eventual::unique_value::UniqueValue;
-use crate::plan::TableClient;
 use crate::sync::Backoff;
 use std::time::Duration;
 
@@ -89,13 +89,13 @@ impl Guards {
         guard: &Guard,
         backoff: &mut Backoff,
     ) -> Result<Round> {
-        if self.has(&guard.home, value).await? {
-            return self.room_for(value, entity, guard).await;
+        if let Some(holder) = self.holder(&guard.home, value).await? {
+            return self.room_for(value, entity, guard, &holder).await;
         }
         self.wait(backoff).await;
         self.end_ticket(guard).await?;
-        if self.has(&guard.home, value).await? {
-            return self.room_for(value, entity, guard).await;
+        if let Some(holder) = self.holder(&guard.home, value).await? {
+            return self.room_for(value, entity, guard, &holder).await;
         }
         match self.set(value, entity, ticket, Some(guard)).await {
             Ok(()) => Ok(Round::Mine),
@@ -105,16 +105,22 @@ impl Guards {
     }
 
     /// Asks again for a value whose entity has expired: it is deleted, with its guard.
-    async fn room_for(&self, value: &UniqueValue, entity: &Home, guard: &Guard) -> Result<Round> {
-        // Another table of the type: its entities expire, too.
-        let home = TableClient { table: guard.home.table.clone(), ..self.home.clone() };
-        if home.evict(&guard.home.key).await? {
+    async fn room_for(
+        &self,
+        value: &UniqueValue,
+        entity: &Home,
+        guard: &Guard,
+        holder: &Holder,
+    ) -> Result<Round> {
+        let Holder { home, is_moving, .. } = holder;
+        // In its parcel, it is deleted after it has landed.
+        if !is_moving && self.client_at(home).evict(&home.key).await? {
             return Ok(Round::Again);
         }
-        if guard.names(entity) {
-            return Err(home.changed(&entity.key.partition_key, &entity.key.row_key));
+        if guard.names(entity) || home.is(entity) {
+            return Err(self.home.changed(&entity.key.partition_key, &entity.key.row_key));
         }
-        Err(self.violation(value, &guard.home))
+        Err(self.violation(value, home))
     }
 
     async fn wait(&self, backoff: &mut Backoff) {

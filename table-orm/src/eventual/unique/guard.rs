@@ -1,13 +1,13 @@
 //! The guard row of a value, and the entity it names.
 
-use crate::entity::{DynamicEntity, read_row};
+use crate::entity::{DynamicEntity, MovedRow, read_row};
 use crate::error::{Error, Rejection, Result, UniqueHolder};
 use crate::eventual::eventual_type::EventualType;
 use crate::eventual::unique_value::UniqueValue;
 use crate::model::{ACROSS_GUARD, ETag, Edm, ROW_KEY, TableName};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::query::RowQuery;
-use crate::store::{Action, Batch, ErrorCode, IfMatch, Operation, StoreError};
+use crate::store::{Action, Batch, ErrorCode, IfMatch, Operation, StoreError, StoredRow};
 
 /// The RowKey of every guard.
 pub(crate) const GUARD_ROW: &str = ACROSS_GUARD;
@@ -24,6 +24,13 @@ pub(crate) struct Home {
     pub key: CanonicalKey,
 }
 
+impl Home {
+    /// Whether it is that entity. The names of tables have no case.
+    pub fn is(&self, other: &Self) -> bool {
+        self.key == other.key && self.table.as_str().eq_ignore_ascii_case(other.table.as_str())
+    }
+}
+
 /// A guard as it is stored.
 #[derive(Debug, Clone)]
 pub(crate) struct Guard {
@@ -35,10 +42,9 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// Whether it names that entity. The names of tables have no case.
+    /// Whether it names that key.
     pub fn names(&self, home: &Home) -> bool {
-        self.home.key == home.key
-            && self.home.table.as_str().eq_ignore_ascii_case(home.table.as_str())
+        self.home.is(home)
     }
 
     /// Reads a stored guard; `None` for another row.
@@ -131,22 +137,31 @@ impl Guards {
         Ok((self.kind.values)(row)?.unwrap_or_default())
     }
 
-    /// Reads whether the entity has the value. A row of another type under its key counts as one that has it:
-    /// that type may share the guard.
-    pub async fn has(&self, entity: &Home, value: &UniqueValue) -> Result<bool> {
-        let client = self.home.in_table(&entity.table);
-        let query = RowQuery { metadata: self.kind.metadata, ..client.point(&entity.key) };
-        let Some(row) = client.row(&query).await? else { return Ok(false) };
-        Ok((self.kind.values)(row)?.is_none_or(|values| values.contains(value)))
-    }
-
     /// Whether the ticket is there that the value was reserved with.
     pub async fn has_ticket(&self, guard: &Guard) -> Result<bool> {
+        let select = Some(vec![ROW_KEY.into()]);
+        Ok(self.ticket(guard, |point| RowQuery { select, ..point }).await?.is_some())
+    }
+
+    /// Reads the ticket that the value was reserved with.
+    pub(super) async fn ticket(
+        &self,
+        guard: &Guard,
+        query: impl FnOnce(RowQuery) -> RowQuery,
+    ) -> Result<Option<StoredRow>> {
         let Guard { home: Home { table, key }, ticket, .. } = guard;
         let client = self.home.in_table(table);
         let point = client.point(&CanonicalKey { row_key: ticket.clone(), ..key.clone() });
-        let select = Some(vec![ROW_KEY.into()]);
-        Ok(client.row(&RowQuery { select, ..point }).await?.is_some())
+        match client.row(&query(point)).await {
+            // A table that entities left was deleted, with the ticket.
+            Err(Error::TableNotFound(_)) if !self.is_own(table) => Ok(None),
+            row => row,
+        }
+    }
+
+    /// Whether it is the table of the entities. The names of tables have no case.
+    pub(super) fn is_own(&self, table: &TableName) -> bool {
+        table.as_str().eq_ignore_ascii_case(self.home.table.as_str())
     }
 
     /// The error of a value that another entity has.
@@ -176,6 +191,13 @@ impl Guards {
                 cause,
             }),
         }
+    }
+
+    /// The error of an entity that left its key for a form that this client does not know.
+    pub fn moved(&self, entity: &Home, to: String) -> Error {
+        let CanonicalKey { partition_key, row_key } = entity.key.clone();
+        let entity = self.kind.entity;
+        Error::Moved(Box::new(MovedRow { entity, partition_key, row_key, to }))
     }
 
     /// The error after other writers were faster each time.

@@ -12,8 +12,9 @@ use super::guard::{Guard, Guards};
 use crate::entity::{DynamicEntity, read_row};
 use crate::error::{Error, Result};
 use crate::eventual::{intent, new_row_name};
-use crate::model::ETag;
+use crate::model::{ETag, Metadata};
 use crate::plan::{CanonicalKey, TableClient};
+use crate::query::RowQuery;
 use crate::store::{Action, Batch, IfMatch, Operation};
 
 /// What the RowKey of the ticket of a reservation begins with.
@@ -60,8 +61,8 @@ impl Guards {
     pub async fn end_ticket(&self, guard: &Guard) -> Result<()> {
         let Guard { home, ticket, .. } = guard;
         let client = self.home.in_table(&home.table);
-        let partition_key = &home.key.partition_key;
-        let Some(row) = client.annotated_row(partition_key, ticket).await? else { return Ok(()) };
+        let annotated = |point| RowQuery { metadata: Metadata::Minimal, ..point };
+        let Some(row) = self.ticket(guard, annotated).await? else { return Ok(()) };
         let version = IfMatch::ETag(row.etag()?);
         // As it is: it may be that of another version of the app.
         let ticket_row: DynamicEntity = read_row(0, &row.body)?;

@@ -39,13 +39,16 @@ impl Guards {
         }
     }
 
-    /// The values of an entity whose guards do not name it.
+    /// The values of an entity whose guards are not of it.
     async fn lacking(&self, entity: &Home, only: Option<&UniqueValue>) -> Result<Vec<UniqueValue>> {
         let mut lacking = Vec::new();
         let values = self.values(entity).await?.into_iter();
         for value in values.filter(|value| only.is_none_or(|only| only == value)) {
-            let guard = self.get(&value).await?;
-            if !guard.is_some_and(|guard| guard.names(entity)) {
+            let is_named = match self.get(&value).await? {
+                Some(guard) => self.is_of(&guard, entity).await?,
+                None => false,
+            };
+            if !is_named {
                 lacking.push(value);
             }
         }

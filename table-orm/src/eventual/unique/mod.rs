@@ -5,6 +5,9 @@
 //! its guard names an entity whose canonical row has the value.** A guard alone says nothing, so one that an
 //! ended process left blocks nobody.
 //!
+//! An entity that leaves its key ([`migrate`](crate::migrate)) keeps its values, and its guards go on naming that key.
+//! Whoever reads the entity follows the marker that is there (`holder`).
+//!
 //! To take a value:
 //! 1. Insert a *ticket* with a new name beside the entity. It lists the values.
 //! 2. Insert the guard. If there is one, contend for it: an entity that has the value keeps it. Of one that
@@ -34,6 +37,7 @@
 mod contend;
 mod guard;
 mod hand_over;
+mod holder;
 mod missing_guards;
 mod release;
 mod reservation;

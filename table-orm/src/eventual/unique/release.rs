@@ -1,6 +1,7 @@
 //! Releases the values that an entity does not have any more.
 
 use super::guard::{Guards, Home};
+use super::holder::Holder;
 use crate::error::{Error, Result};
 use crate::eventual::unique_value::UniqueValue;
 
@@ -8,7 +9,7 @@ use crate::eventual::unique_value::UniqueValue;
 const MAX_ROUNDS: u32 = 8;
 
 impl Guards {
-    /// Deletes the guard of a value if it names the entity, nobody is reserving the value for it, and it does
+    /// Deletes the guard of a value if it is of the entity, nobody is reserving the value for it, and it does
     /// not have the value.
     ///
     /// # Errors
@@ -16,12 +17,17 @@ impl Guards {
     pub async fn release(&self, value: &UniqueValue, entity: &Home) -> Result<()> {
         for _ in 0..MAX_ROUNDS {
             let Some(guard) = self.get(value).await? else { return Ok(()) };
-            if !guard.names(entity)
+            if !self.is_of(&guard, entity).await?
                 // Somebody is reserving it anew, or left the ticket to a sweep.
                 || self.has_ticket(&guard).await?
-                || self.has(entity, value).await?
             {
                 return Ok(());
+            }
+            match self.holder(&guard.home, value).await? {
+                // Left to a client that knows where the entity is.
+                Some(Holder { unknown: Some(to), .. }) => return Err(self.moved(entity, to)),
+                Some(_) => return Ok(()),
+                None => {}
             }
             match self.delete(value, &guard).await {
                 Ok(()) | Err(Error::NotFound(_)) => return Ok(()),

@@ -5,9 +5,8 @@ use super::subjects::{Subject, both_ways, by_page, in_one_partition, permit, sta
 use super::watch::keys;
 use crate as table_orm;
 use crate::TableEntity;
-use crate::entity::{DynamicEntity, canonical, eventual_rows, read_row};
+use crate::entity::{DynamicEntity, Marker, canonical, eventual_rows, read_row};
 use crate::error::Result;
-use crate::migrate::marker::Marker;
 use crate::migrate::{Migrate, Migrating};
 use crate::model::{Edm, MOVED_TO};
 use crate::plan::CanonicalKey;

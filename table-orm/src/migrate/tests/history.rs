@@ -1,6 +1,7 @@
 //! What each entity was, after each write that took effect, and which answers a client may get.
 
 use super::followed::Followed;
+use super::named::Named;
 use crate::entity::DynamicEntity;
 use crate::model::TableName;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,6 +35,8 @@ pub(super) struct History {
     deleting: BTreeSet<String>,
     /// What the rows in other partitions have shown.
     pub followed: Followed,
+    /// What the guards of unique values have named.
+    pub named: Named,
 }
 
 impl History {

@@ -7,14 +7,13 @@ use crate::TableEntity;
 use crate::Tables;
 use crate::dose::dose;
 use crate::embedded::EmbeddedStore;
-use crate::entity::{DynamicEntity, EntityRows, canonical};
+use crate::entity::{DynamicEntity, EntityRows, Marker, canonical};
 use crate::error::Result;
 use crate::eventual::tests::chaos::{
     Dice, Invariants, LATEST, Observer, all_hold, at_once, network, on_virtual_time,
 };
 use crate::layer::{FaultStore, Faults};
 use crate::migrate::canonical::canonical_key;
-use crate::migrate::marker::Marker;
 use crate::migrate::{Migrates, Migrating, StoredForm};
 use crate::model::{Edm, MOVED_TO, TableName, order};
 use crate::plan::CanonicalKey;

@@ -8,6 +8,7 @@ mod history;
 mod landing;
 mod listed;
 mod listing;
+mod named;
 mod once;
 mod pictured;
 mod promises;

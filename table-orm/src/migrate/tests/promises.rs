@@ -4,11 +4,12 @@ use super::elements::{TaggedAway, TaggedWithin};
 use super::expiring::{PassAway, PassWithin};
 use super::followed::{FollowedApart, FollowedAway, FollowedWithin};
 use super::guarded::Desk;
+use super::named::{NamedApart, NamedAway, NamedWithin};
 use super::pictured::{PicturedAway, PicturedWithin};
 use super::reported::{ReportedAway, ReportedWithin};
 use super::shared::Stall;
 use super::simulation::simulate;
-use super::subjects::{Apart, Away, Spread, Within};
+use super::subjects::{Apart, Away, Spread, Subject, Within};
 use super::tampering::LeftOut;
 use super::totals::{CountedAway, CountedWithin};
 use super::watch::keys;
@@ -82,6 +83,42 @@ fn rows_in_other_partitions_follow_whatever_moves() {
     all_hold(dose(25, 2_000), |seed| simulate::<FollowedWithin>(seed, None));
     all_hold(dose(25, 2_000), |seed| simulate::<FollowedAway>(seed, None));
     all_hold(dose(25, 2_000), |seed| simulate::<FollowedApart>(seed, None));
+}
+
+#[test]
+fn each_value_unique_over_all_partitions_has_one_holder_whatever_moves() {
+    all_hold(dose(25, 2_000), |seed| simulate::<NamedWithin>(seed, None));
+    all_hold(dose(25, 2_000), |seed| simulate::<NamedAway>(seed, None));
+    all_hold(dose(25, 2_000), |seed| simulate::<NamedApart>(seed, None));
+}
+
+/// Some seed finds that a value has two holders, or one without a guard that leads to it.
+#[track_caller]
+fn a_value_is_lost_without<E: Subject + std::fmt::Debug>(part: LeftOut) {
+    let of_values = |wrong: &String| {
+        ["have the code", "without its guard"].iter().any(|of_values| wrong.contains(of_values))
+    };
+    is_needed(part, 0..3000, |seed| match simulate::<E>(seed, Some(part)) {
+        Err(wrong) if !of_values(&wrong) => Ok(0),
+        simulated => simulated,
+    });
+}
+
+#[test]
+fn without_tickets_a_value_is_lost_while_entities_move() {
+    a_value_is_lost_without::<NamedAway>(LeftOut::Ticket);
+}
+
+#[test]
+fn a_value_is_lost_where_a_marker_does_not_name_the_new_key() {
+    a_value_is_lost_without::<NamedAway>(LeftOut::MarkerNames);
+    a_value_is_lost_without::<NamedWithin>(LeftOut::MarkerNames);
+}
+
+#[test]
+fn a_value_is_lost_where_its_guard_names_a_key_without_a_marker() {
+    a_value_is_lost_without::<NamedAway>(LeftOut::GuardRenamed);
+    a_value_is_lost_without::<NamedWithin>(LeftOut::GuardRenamed);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::tampering::{LeftOut, Tampering};
 use super::watch::{Watch, keys};
 use crate::Tables;
 use crate::embedded::EmbeddedStore;
-use crate::entity::Loaded;
+use crate::entity::{Loaded, has_across};
 use crate::error::{Error, Result};
 use crate::eventual::tests::chaos::{Dice, LATEST, Observer, at_once, network, on_virtual_time};
 use crate::layer::{FaultStore, Faults, Layer as _, Retry};
@@ -118,8 +118,13 @@ impl<E: Subject> Client<E> {
         let form = if version >= 2 { StoredForm::New } else { StoredForm::Old };
         let tables = Tables::new(store).on_virtual_time(dice.seed());
         let mut migrating = tables.migrating::<E>().unwrap().inserting(form);
+        // They know one form.
         if version == 0 {
             migrating.old.client.after_move = None;
+            migrating.old.client.other_form = None;
+        }
+        if version == 3 {
+            migrating.new.client.other_form = None;
         }
         if left_out == Some(LeftOut::FollowFirst) {
             migrating.new.client.after_move = Some(|_, _| Box::pin(async { Ok(()) }));
@@ -153,7 +158,7 @@ impl<E: Subject> Client<E> {
             let work = async { mover.await.all() };
             // What fails is left to the next ones.
             let _moved = self.dice.mortal(DEATHS, 2 * LONGEST_LIFE, work).await;
-            if !E::EVENTUAL.is_empty() {
+            if !E::EVENTUAL.is_empty() || has_across::<E>() {
                 let settle = self.migrating.settle(&permit()).grace(Duration::ZERO);
                 let work = async { settle.await.all() };
                 let _settled = self.dice.mortal(DEATHS, 2 * LONGEST_LIFE, work).await;
@@ -504,6 +509,7 @@ impl<E: Subject> Client<E> {
 
     /// Every entity is as it was, also when nothing of the old form is left.
     async fn ends(&self) -> Result<Wrong> {
+        E::check_free(&self.migrating, false).await?;
         let report = self.migrating.verify_migrated(&permit()).await?;
         let compare = async || -> Result<Wrong> {
             let mut all = self.new_rows_alone().await?;
@@ -527,6 +533,7 @@ impl<E: Subject> Client<E> {
         if retired.left > 0 || retired.markers != report.markers {
             return Ok(Err(format!("{retired:?} of {report:?}")));
         }
+        E::check_free(&self.migrating, true).await?;
         compare().await
     }
 }

@@ -42,6 +42,13 @@ pub(super) trait Subject: Migrates {
     fn check_settled(_rows: &Rows) -> std::result::Result<(), String> {
         Ok(())
     }
+    /// Fails if a unique value that no entity has cannot be taken.
+    fn check_free(
+        _client: &Migrating<Self>,
+        _has_ended: bool,
+    ) -> impl Future<Output = Result<()>> + Send {
+        async { Ok(()) }
+    }
     /// All entities, in lists by a row in another partition, if the type has one.
     fn followers(
         _client: &Migrating<Self>,

@@ -1,8 +1,9 @@
 //! A store that leaves out one part of the protocol for the client above it.
 
+use crate::entity::{DynamicEntity, Marked, Marker};
 use crate::eventual::tests::chaos::version_of_nothing;
-use crate::eventual::{INTENT_START, TICKET_START};
-use crate::model::{ETag, MOVED_TO, Metadata, PARCEL_START, TableName};
+use crate::eventual::{GUARD_ROW, INTENT_START, TICKET_START};
+use crate::model::{ETag, Edm, MOVED_TO, Metadata, PARCEL_START, TableName};
 use crate::query::{RowQuery, Span};
 use crate::store::{
     Action, Batch, IfMatch, Middleware, Operation, Page, Store, StoreError, StoredRow,
@@ -43,8 +44,12 @@ pub(super) enum LeftOut {
     FollowFirst,
     /// A list by a row in another partition reads what has to be settled of an entity that has left its old key.
     PendingLook,
-    /// The transaction that writes rows in another partition deletes the ticket.
+    /// The transaction that writes rows in another partition, or takes a unique value, deletes the ticket.
     Ticket,
+    /// The marker names the new key.
+    MarkerNames,
+    /// The guards name the new key before the marker is deleted.
+    GuardRenamed,
 }
 
 /// The store of one client.
@@ -56,6 +61,8 @@ pub(super) struct Tampering {
     operations: usize,
     /// Where the last reading found nothing.
     nothing: Mutex<BTreeSet<(String, String)>>,
+    /// The tickets that the client made.
+    tickets: Mutex<BTreeSet<String>>,
 }
 
 impl Tampering {
@@ -64,7 +71,8 @@ impl Tampering {
         left_out: Option<LeftOut>,
         operations: usize,
     ) -> Arc<Self> {
-        Arc::new(Self { inner, left_out, operations, nothing: Mutex::default() })
+        let (nothing, tickets) = Default::default();
+        Arc::new(Self { inner, left_out, operations, nothing, tickets })
     }
 
     fn leaves_out(&self, part: LeftOut) -> bool {
@@ -121,6 +129,27 @@ impl Tampering {
             && matches!(action, Action::Delete(_))
         {
             return None;
+        }
+        if self.leaves_out(LeftOut::MarkerNames)
+            && let Action::Replace(body, _) | Action::Insert(body) = action
+            && let Marked::To(marker) = Marker::of_row(body)
+        {
+            let row = DynamicEntity::from_json(&String::from_utf8_lossy(body)).unwrap();
+            let unnamed = Marker { row_key: None, ..marker };
+            *body = row.with(MOVED_TO, unnamed.text()).body().unwrap();
+        }
+        // Who takes a value over writes a ticket of its own into the guard.
+        if self.leaves_out(LeftOut::GuardRenamed)
+            && row_key == GUARD_ROW
+            && let Action::Replace(body, _) = action
+            && let row = DynamicEntity::from_json(&String::from_utf8_lossy(body)).unwrap()
+            && let Some(Edm::String(ticket)) = row.properties.get("Ticket")
+            && !self.tickets.lock().unwrap().contains(ticket)
+        {
+            return None;
+        }
+        if row_key.starts_with(TICKET_START) && matches!(action, Action::Insert(_)) {
+            self.tickets.lock().unwrap().insert(row_key.clone());
         }
         if self.leaves_out(LeftOut::SwitchVersion)
             && is_marker(action)

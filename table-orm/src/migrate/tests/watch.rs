@@ -2,10 +2,9 @@
 
 use super::history::{ENTITIES, History, Rows, lock, put, remove};
 use super::subjects::Subject;
-use crate::entity::{DynamicEntity, EntityRows};
+use crate::entity::{DynamicEntity, EntityRows, Marker};
 use crate::eventual::tests::chaos::Invariants;
 use crate::migrate::canonical::canonical_key;
-use crate::migrate::marker::Marker;
 use crate::model::{Edm, MOVED_TO, TableName};
 use crate::plan::CanonicalKey;
 use std::marker::PhantomData;

@@ -58,13 +58,19 @@ pub(super) async fn findings<E: TableEntity>(
             }
             guard => guard?,
         };
-        let problem = match &guard {
+        let holder = match &guard {
             Some(guard) if guard.names(&own) => continue,
-            Some(guard) if guards.has(&guard.home, &value).await? => {
-                let CanonicalKey { partition_key, row_key } = guard.home.key.clone();
+            Some(guard) => guards.holder(&guard.home, &value).await?,
+            None => None,
+        };
+        let problem = match holder {
+            // The guard names the key that the entity left.
+            Some(holder) if holder.home.is(&own) => continue,
+            Some(holder) => {
+                let CanonicalKey { partition_key, row_key } = holder.home.key;
                 Problem::Taken { partition_key, row_key }
             }
-            _ => Problem::Missing,
+            None => Problem::Missing,
         };
         findings.push(guard_finding::<E>(client, home, &value, guard.as_ref(), problem));
     }

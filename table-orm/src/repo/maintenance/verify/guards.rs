@@ -107,10 +107,10 @@ impl<E: TableEntity> VerifyGuards<E> {
             return Ok(());
         };
         let own = guards.entity(&guard.home.key.partition_key, &guard.home.key.row_key);
-        if !guard.names(&own) {
+        if !guard.names(&own) && guards.left(&guard.home).await?.is_none() {
             // Of an entity in another table.
             report.undecided += 1;
-        } else if guards.has(&own, &value).await? {
+        } else if guards.has(&guard.home, &value).await? {
             report.entities += 1;
         } else if guards.has_ticket(&guard).await? {
             report.undecided += 1;
