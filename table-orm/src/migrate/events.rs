@@ -1,7 +1,8 @@
 //! Events of entities whose keys change.
 //!
 //! Invariant: a write adds its event in the form in which it finds the entity, or inserts it. A save that moves an entity
-//! changes it in its old form: the event is in the transaction that replaces the old row. A move as such adds none.
+//! changes it in its old form: the event is in the transaction that replaces the old row. Where it changes a value that
+//! is unique over all partitions, it moves the entity first, and changes it in its new form. A move as such adds none.
 
 use super::migrates::Migrates;
 use super::migrating::Migrating;

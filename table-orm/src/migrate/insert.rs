@@ -103,8 +103,8 @@ impl<E: Migrates> Migrating<E> {
         }
     }
 
-    /// Whether an insert in the old form failed because the entity, or another one, has one of its values, and a marker is
-    /// under its old key: then the insert in the new form says which.
+    /// Whether a write in the old form failed because the entity, or another one, has one of its values, and a marker is
+    /// under its old key: then a write in the new form says which.
     pub(super) async fn is_marked(&self, error: &Error, key: &CanonicalKey) -> Result<bool> {
         if !matches!(error, Error::UniqueViolation { .. }) {
             return Ok(false);

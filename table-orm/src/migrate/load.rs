@@ -35,7 +35,7 @@ impl<E: Migrates> Migrating<E> {
     /// # Errors
     /// As [`get`](Self::get); [`Unlanded`](crate::migrate::MigrationError::Unlanded) when the store does not answer the
     /// end of such a move, and [`RowTaken`](crate::migrate::MigrationError::RowTaken) when another row is in its way;
-    /// where that is an index row, only of a type with `outbox`.
+    /// where that is an index row, only of a type with `outbox` or `unique(.., across)`.
     pub async fn load<Q>(&self, key: Q) -> Result<Option<MigratingLoaded<E>>>
     where
         Q: CompleteKey + CanonicalKeyOf<E>,

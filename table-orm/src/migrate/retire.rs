@@ -84,8 +84,8 @@ impl<E: Migrates> Migrating<E> {
     /// old rows again and deletes page by page. So it takes two requests for each 1000 old rows, one for each 1000
     /// parcels, one for each parcel, one for each 100 markers of a partition, and a point read for each marker that names
     /// a parcel. With `unique(.., across)`, a marker of an entity that was moved takes a point read of the entity, and for
-    /// each of its values a read of the guard, and a write if that names the old key. [`plan`](RetireMarkers::plan) counts
-    /// them.
+    /// each of its values a read of the guard, and a write if that names the old key; and it scans the old table for
+    /// intents and tickets. [`plan`](RetireMarkers::plan) counts them.
     ///
     /// Call it when no client runs any more that knows the old form, this version included, and `verify_migrated` is
     /// complete: an old client would insert where a marker was. It cannot see whether such a client runs. An entity that

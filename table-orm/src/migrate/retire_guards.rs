@@ -37,11 +37,15 @@ impl<E: Migrates> Migrating<E> {
     }
 }
 
-/// Replaces the guard of a value, if it names the old key. Its ticket is gone: the entity has the value.
+/// Replaces the guard of a value, if it names the old key, or one that the entity left before. Its ticket is gone: the entity has the value.
 async fn rename(guards: &Guards, value: &UniqueValue, old: &Home, new: &Home) -> Result<()> {
     for _ in 0..MAX_ROUNDS {
         let Some(guard) = guards.get(value).await? else { return Ok(()) };
-        if !guard.names(old) {
+        let is_old = guard.names(old)
+            // An earlier migration left its markers, too.
+            || (!guard.names(new)
+                && guards.left(&guard.home).await?.is_some_and(|home| home.is(old)));
+        if !is_old {
             return Ok(());
         }
         match guards.set(value, new, &guard.ticket, Some(&guard)).await {

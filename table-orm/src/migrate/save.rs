@@ -57,7 +57,13 @@ impl<E: Migrates> Migrating<E> {
                 let (entity, _) = as_old(&held.entity, &rows)?;
                 let mut loaded = old.loaded(&self.old.client)?;
                 *loaded = entity;
-                let saved = self.old.save(loaded).await?;
+                let saved = match self.old.save(loaded).await {
+                    // The entity has moved, and may have the value itself.
+                    Err(error) if self.is_marked(&error, &old.key).await? => {
+                        return Err(self.changed(&held.key));
+                    }
+                    saved => saved?,
+                };
                 held.stored = Stored::Old(Box::new(OldEntity::of(&saved)?));
             }
             (Stored::Old(old), StoredForm::New) => {

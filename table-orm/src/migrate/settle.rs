@@ -38,13 +38,13 @@ impl<E: Migrates> fmt::Debug for MigratingSettle<E> {
 
 impl<E: Migrates> Migrating<E> {
     /// Settles what ended processes left in the whole table, or in both tables: brings the rows in other partitions in
-    /// step with their entities, and releases values of `unique(.., across)`, in either form. Run it as a job, instead of [`Repo::settle`](crate::Repo::settle), which
-    /// leaves what has moved.
+    /// step with their entities, and releases values of `unique(.., across)`, in either form. Run it as a job, instead
+    /// of [`Repo::settle`](crate::Repo::settle), which leaves what has moved.
     ///
     /// It leaves what is younger than two minutes to its writer, or the time set by
     /// [`grace`](MigratingSettle::grace). It costs a scan of each table, as `Repo::settle` does, and for each intent that
-    /// is found as many requests as there; with `unique(.., across)` another scan, for tickets. An intent of an entity that has moved costs a query more, and one more for a
-    /// parcel; it first ends the move, if that has not ended.
+    /// is found as many requests as there; with `unique(.., across)` another scan, for tickets. An intent of an entity
+    /// that has moved costs a query more, and one more for a parcel; it first ends the move, if that has not ended.
     ///
     /// ```
     /// # use table_orm::{ScanPermit, TableEntity, Tables};

@@ -192,11 +192,17 @@ impl<E: Migrates> Together<'_, E> {
             let Err(error) = sent else { break };
             let mut met = None;
             for (change, key) in self.changes.iter().zip(&keys) {
-                if let Change::Insert(entity) = change
-                    && (stands_at(&error, key) || self.client.is_marked(&error, key).await?)
-                {
-                    met = Some((&**entity, key));
-                    break;
+                let is_marked = self.client.is_marked(&error, key).await?;
+                match change {
+                    Change::Insert(entity) if is_marked || stands_at(&error, key) => {
+                        met = Some((&**entity, key));
+                        break;
+                    }
+                    // The entity has moved, and may have the value itself.
+                    Change::Held(_, held) if is_marked => {
+                        return Err(self.client.changed(&borrowed(held).key));
+                    }
+                    _ => {}
                 }
             }
             let Some((entity, key)) = met else { return Err(error) };

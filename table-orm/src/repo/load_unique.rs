@@ -17,6 +17,7 @@ impl<E: TableEntity> Repo<E> {
     /// and saved. `None` when no entity of the table has it.
     ///
     /// It reads the guard row of the value, then the entity that it names: 2 requests, and 1 if there is no guard.
+    /// While markers of a migration are there, it takes up to 2 more.
     /// If that entity does not have the value, it reads the guard again: an ended process may have left it, or the
     /// value is just passing from one entity to another.
     ///
@@ -94,8 +95,6 @@ impl<E: TableEntity> LoadUnique<E> {
                 Ok(Found::OtherType) | Err(Error::Moved(_)) => {
                     match guards.left(&found.home).await? {
                         Some(home) if is_own(&home) => client.load::<E>(&home.key).await?,
-                        // Of an entity in another table.
-                        None if !is_own(&found.home) => return Ok(None),
                         _ => None,
                     }
                 }

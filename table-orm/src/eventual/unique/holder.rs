@@ -94,6 +94,18 @@ impl Guards {
         Ok(guard.names(entity) || self.left(&guard.home).await?.is_some_and(|home| home.is(entity)))
     }
 
+    /// Whether a guard may be of that entity: it names its key, or one that it left. The marker there may be gone.
+    pub(super) async fn may_be_of(&self, guard: &Guard, entity: &Home) -> Result<bool> {
+        if guard.names(entity) {
+            return Ok(true);
+        }
+        Ok(match self.stored(&guard.home).await? {
+            Stored::Nothing => true,
+            Stored::Moved(marker) => target(marker).is_some_and(|(home, _)| home.is(entity)),
+            Stored::Row(_) | Stored::Unknown => false,
+        })
+    }
+
     /// The key to which an entity left that one; `None` where none left it.
     pub async fn left(&self, home: &Home) -> Result<Option<Home>> {
         Ok(match self.stored(home).await? {
@@ -106,6 +118,8 @@ impl Guards {
         let Some(row) = self.read(home, &home.key).await? else { return Ok(Stored::Nothing) };
         Ok(match Marker::of_row(&row.body) {
             Marked::No => Stored::Row(row),
+            // A client that did not know of the type's values moved the entity.
+            Marked::To(Marker { parcel: Some(_), row_key: None, .. }) => Stored::Unknown,
             Marked::To(marker) if TableName::new(&marker.table).is_ok() => Stored::Moved(marker),
             Marked::To(_) | Marked::Unknown => Stored::Unknown,
         })

@@ -17,7 +17,7 @@ impl Guards {
     pub async fn release(&self, value: &UniqueValue, entity: &Home) -> Result<()> {
         for _ in 0..MAX_ROUNDS {
             let Some(guard) = self.get(value).await? else { return Ok(()) };
-            if !self.is_of(&guard, entity).await?
+            if !self.may_be_of(&guard, entity).await?
                 // Somebody is reserving it anew, or left the ticket to a sweep.
                 || self.has_ticket(&guard).await?
             {

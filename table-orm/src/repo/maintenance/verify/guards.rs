@@ -115,9 +115,11 @@ impl<E: TableEntity> VerifyGuards<E> {
         } else if guards.has_ticket(&guard).await? {
             report.undecided += 1;
         } else {
-            let key = &guard.home.key;
+            // A repair looks for the entity where it is.
+            let left = guards.left(&guard.home).await?;
+            let key = left.map_or_else(|| guard.home.key.clone(), |home| home.key);
             let found =
-                guard_finding::<E>(&self.client, key, &value, Some(&guard), Problem::Orphan);
+                guard_finding::<E>(&self.client, &key, &value, Some(&guard), Problem::Orphan);
             report.findings.push(found);
         }
         Ok(())
