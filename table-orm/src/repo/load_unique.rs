@@ -41,7 +41,7 @@ impl<E: TableEntity> Repo<E> {
     /// ```
     ///
     /// # Errors
-    /// When a key cannot hold the value, or a row cannot be read. [`Error::Conflict`](crate::Error::Conflict) when
+    /// When a key cannot hold the value, or a row cannot be read. [`Error::Conflict`] when
     /// the value went to another entity during each of 8 reads.
     pub fn load_unique(&self, value: UniqueKey<E>) -> LoadUnique<E> {
         let UniqueKey { name, guard, .. } = value;

@@ -278,6 +278,37 @@ async fn a_version_that_knows_the_new_form_alone_follows_markers() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_write_in_the_old_form_of_what_has_moved_is_a_conflict_though_it_has_the_value_itself() {
+    let app = App::start().await;
+    app.users.insert(&user("0", "ann").into()).await.unwrap();
+    let mut held = app.users_1.load(key!("0")).await.unwrap().unwrap();
+    held.login = "amy".into();
+    let mut other = held.clone();
+    app.users_2.update(key!("0"), |user| user.login = "amy".into()).await.unwrap();
+    let saved = app.users_1.save(&mut held).await;
+    assert!(matches!(saved, Err(Error::Conflict(_))), "{saved:?}");
+    let committed = app.users_1.transaction(User::partition("eu")).save(&mut other).commit().await;
+    assert!(matches!(committed, Err(Error::Conflict(_))), "{committed:?}");
+    app.users_1.update(key!("0"), |user| user.login = "amy".into()).await.unwrap();
+    app.is_clean().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_guard_whose_marker_was_retired_meanwhile_is_released() {
+    let app = App::start().await;
+    app.users.insert(&user("0", "ann").into()).await.unwrap();
+    app.users_2.migrate(&permit()).await.all().unwrap();
+    let old_rows = app.tables.table(TableName::new("users").unwrap());
+    for marker in old_rows.scan(permit()).collect().await.unwrap() {
+        old_rows.delete(&marker).await.unwrap();
+    }
+    let key = ended::User::partition("eu").row().id("0");
+    app.users_3.delete(app.users_3.load(key).await.unwrap().one().unwrap()).await.unwrap();
+    assert!(app.guards().await.is_empty());
+    app.is_clean().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_guard_that_names_a_key_of_a_deleted_table_blocks_nobody() {
     let app = App::start().await;
     app.users.insert(&user("0", "ann").into()).await.unwrap();

@@ -87,9 +87,9 @@ fn rows_in_other_partitions_follow_whatever_moves() {
 
 #[test]
 fn each_value_unique_over_all_partitions_has_one_holder_whatever_moves() {
-    all_hold(dose(25, 2_000), |seed| simulate::<NamedWithin>(seed, None));
-    all_hold(dose(25, 2_000), |seed| simulate::<NamedAway>(seed, None));
-    all_hold(dose(25, 2_000), |seed| simulate::<NamedApart>(seed, None));
+    all_hold(dose(25, 1_000), |seed| simulate::<NamedWithin>(seed, None));
+    all_hold(dose(25, 1_000), |seed| simulate::<NamedAway>(seed, None));
+    all_hold(dose(25, 1_000), |seed| simulate::<NamedApart>(seed, None));
 }
 
 /// Some seed finds that a value has two holders, or one without a guard that leads to it.
