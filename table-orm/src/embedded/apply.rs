@@ -183,7 +183,7 @@ fn write_rows(
     operations: &[AdmittedOperation],
     clock: &mut Clock,
 ) -> Result<ChangeResult, redb::Error> {
-    let are_new = are_new(&mut rows, operations)?;
+    let are_new = are_new(&rows, operations)?;
     let mut bodies = Vec::with_capacity(operations.len());
     for (index, operation) in operations.iter().enumerate() {
         let stored = match operation.action {
@@ -209,15 +209,17 @@ fn write_rows(
     Ok(Ok(changes.iter().map(etag).collect()))
 }
 
-/// Whether no row is stored between the first and the last of many, found by one search instead of one for each.
+/// Whether many operations depend on stored rows, and none is stored between the first and the last of them. One search
+/// finds that, instead of one for each.
 fn are_new(
-    rows: &mut WriteRows<'_, '_>,
+    rows: &WriteRows<'_, '_>,
     operations: &[AdmittedOperation],
 ) -> Result<bool, redb::Error> {
     const MANY: usize = 4;
-    let keys = || operations.iter().map(|operation| &*operation.key);
+    let depends = |it: &&AdmittedOperation| !matches!(it.action, Action::InsertOrReplace(_));
+    let keys = || operations.iter().filter(depends).map(|operation| &*operation.key);
     match (keys().min(), keys().max()) {
-        (Some(first), Some(last)) if operations.len() >= MANY => rows.is_empty(first, last),
+        (Some(first), Some(last)) if keys().count() >= MANY => rows.is_empty(first, last),
         _ => Ok(false),
     }
 }

@@ -25,7 +25,7 @@ impl<E: Migrates> Migrating<E> {
         const { check::<E>() };
         check_sums::<E>()?;
         // Keys that may meet in one table are kept apart only where the types say that they share it.
-        let is_one = old.as_str().eq_ignore_ascii_case(new.as_str());
+        let is_one = old.is(&new);
         if is_one != same_table::<E>() {
             let tables = if is_one { "two tables" } else { "one table" };
             let (entity, old, new) = (E::NAME, old.to_string(), new.to_string());

@@ -27,7 +27,6 @@ impl<E: Migrates> Migrating<E> {
 
     /// Whether the new rows of an entity are in the partition of its old ones.
     pub(super) fn is_together(&self, old: &CanonicalKey, new: &str) -> bool {
-        old.partition_key == new
-            && self.old.table().as_str().eq_ignore_ascii_case(self.new.table().as_str())
+        old.partition_key == new && self.old.table().is(self.new.table())
     }
 }

@@ -40,11 +40,12 @@ pub(super) fn check_guard_tables<E: Migrates>(
     old: &TableName,
     new: &TableName,
 ) -> Result<(), MigrationError> {
-    let table = |guards: &[GuardTemplate], at: usize, home| guards[at].table_of(home).to_string();
+    let table = |guards: &[GuardTemplate], at: usize, home| guards[at].table_of(home);
     for (at, guard) in E::GUARDS.iter().enumerate().filter(|(_, guard)| guard.across) {
         let (old, new) = (table(E::Old::GUARDS, at, old), table(E::GUARDS, at, new));
-        if !old.eq_ignore_ascii_case(&new) {
+        if !old.is(&new) {
             let (entity, unique) = (E::NAME, guard.name);
+            let (old, new) = (old.to_string(), new.to_string());
             return Err(MigrationError::GuardTables { entity, unique, old, new });
         }
     }

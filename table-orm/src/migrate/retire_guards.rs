@@ -37,7 +37,8 @@ impl<E: Migrates> Migrating<E> {
     }
 }
 
-/// Replaces the guard of a value, if it names the old key, or one that the entity left before. Its ticket is gone: the entity has the value.
+/// Replaces the guard of a value, if it names the old key, or one that the entity left before. Its ticket is gone: the
+/// entity has the value.
 async fn rename(guards: &Guards, value: &UniqueValue, old: &Home, new: &Home) -> Result<()> {
     for _ in 0..MAX_ROUNDS {
         let Some(guard) = guards.get(value).await? else { return Ok(()) };

@@ -58,6 +58,11 @@ impl TableName {
         Self(name.into())
     }
 
+    /// Whether both names are those of one table: the service ignores case.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.0.eq_ignore_ascii_case(&other.0)
+    }
+
     /// The name as it was spelled.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -102,9 +102,9 @@ pub(crate) enum Next {
 }
 
 impl Register {
-    /// Whether it names partitions of that table. The names of tables have no case.
+    /// Whether it names partitions of that table.
     fn is_of(&self, home: &TableName) -> bool {
-        self.home.as_str().eq_ignore_ascii_case(home.as_str())
+        self.home.is(home)
     }
 
     /// Covers work by the current pointer, if it may.

@@ -3,6 +3,7 @@
 use super::value::{self, StoredProperty};
 use crate::error::ServiceError;
 use bytes::Bytes;
+use std::borrow::Cow;
 use table_orm::azure::protocol::json::{self, RawMember};
 
 /// The entity of a request.
@@ -110,9 +111,14 @@ fn is_key(member: &RawMember<'_>, name: &str, key: &str) -> bool {
 fn are_stored_as_sent(mut members: &[RawMember<'_>]) -> bool {
     while let [property, rest @ ..] = members {
         let declared = rest.first().filter(|next| next.annotated() == Some(&property.name));
-        if !is_property(property)
-            || !value::is_stored_as_sent(property.value, declared.map(|declared| declared.value))
-        {
+        let edm = declared.map(|declared| declared.value);
+        let is_kept = is_property(property)
+            && matches!(
+                value::read(&property.name, property.value, edm),
+                Ok(Some(StoredProperty { value: Cow::Borrowed(_), is_annotated }))
+                    if is_annotated == declared.is_some()
+            );
+        if !is_kept {
             return false;
         }
         members = &rest[usize::from(declared.is_some())..];

@@ -45,17 +45,6 @@ pub(super) fn read<'a>(
     })
 }
 
-/// Whether a value is stored as it was sent, with its declared type if there is one.
-pub(super) fn is_stored_as_sent(value: &str, declared: Option<&str>) -> bool {
-    if value == "null" || value.starts_with(['{', '[']) {
-        return false;
-    }
-    let Some(declared) = declared else { return matches!(short(value), Cow::Borrowed(_)) };
-    let edm = quoted(declared).and_then(|declared| EdmType::from_name(&declared));
-    let stored = edm.and_then(|edm| converted(value, edm));
-    stored.is_some_and(|stored| stored.is_annotated && matches!(stored.value, Cow::Borrowed(_)))
-}
-
 /// Returns the value in the form of its type.
 fn converted(value: &str, edm: EdmType) -> Option<StoredProperty<'_>> {
     let unchanged = Cow::Borrowed(value);

@@ -9,22 +9,6 @@ use table_orm::model::DateTime;
 use table_orm::{Error, Repo, TableEntity, Tables};
 use time::{Duration, OffsetDateTime};
 
-macro_rules! both_ways {
-    ($new:ident, $old:ident) => {
-        impl From<$old> for $new {
-            fn from($old { user, n, token, until }: $old) -> Self {
-                Self { user, n, token, until }
-            }
-        }
-
-        impl From<$new> for $old {
-            fn from($new { user, n, token, until }: $new) -> Self {
-                Self { user, n, token, until }
-            }
-        }
-    };
-}
-
 /// To another table.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "links", partition = "{user}", row = "L:{n:03}", expires = until)]
@@ -44,7 +28,7 @@ struct Link {
     until: Option<OffsetDateTime>,
 }
 
-both_ways!(Link, LinkV1);
+both_ways!(Link, LinkV1 { user, n, token, until });
 
 /// Within a partition, with a unique value.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -66,7 +50,7 @@ struct Session {
     until: Option<OffsetDateTime>,
 }
 
-both_ways!(Session, SessionV1);
+both_ways!(Session, SessionV1 { user, n, token, until });
 
 macro_rules! link_key {
     ($n:expr) => {

@@ -10,22 +10,6 @@ use table_orm::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest}
 use table_orm::{Error, Repo, TableEntity, TableName, Tables};
 use time::OffsetDateTime;
 
-macro_rules! both_ways {
-    ($new:ident, $old:ident { $($field:ident),* }) => {
-        impl From<$old> for $new {
-            fn from($old { $($field),* }: $old) -> Self {
-                Self { $($field),* }
-            }
-        }
-
-        impl From<$new> for $old {
-            fn from($new { $($field),* }: $new) -> Self {
-                Self { $($field),* }
-            }
-        }
-    };
-}
-
 /// To another table.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "tasks", partition = "{team}", row = "T:{n:06}")]

@@ -31,24 +31,7 @@ struct Player {
     points: i64,
 }
 
-/// Conversions between two types of the same fields.
-macro_rules! same_fields {
-    ($old:ident, $new:ident { $($field:ident),* }) => {
-        impl From<$old> for $new {
-            fn from($old { $($field),* }: $old) -> Self {
-                Self { $($field),* }
-            }
-        }
-
-        impl From<$new> for $old {
-            fn from($new { $($field),* }: $new) -> Self {
-                Self { $($field),* }
-            }
-        }
-    };
-}
-
-same_fields!(PlayerV1, Player { id, name, points });
+both_ways!(Player, PlayerV1 { id, name, points });
 
 fn player(id: u32) -> Player {
     Player { id, name: format!("p{}", id % 7), points: 0 }
@@ -238,7 +221,7 @@ struct Group {
     id: u32,
 }
 
-same_fields!(GroupV1, Group { country, id });
+both_ways!(Group, GroupV1 { country, id });
 
 #[tokio::test]
 async fn lists_find_entities_of_any_number_of_old_shards() {
@@ -293,7 +276,7 @@ struct Note {
     place: u16,
 }
 
-same_fields!(NoteV1, Note { id, at, title, points, date, place });
+both_ways!(Note, NoteV1 { id, at, title, points, date, place });
 
 fn note(n: u16) -> Note {
     let at = OffsetDateTime::from_unix_timestamp(1_320_588_600 + i64::from(n)).unwrap();

@@ -6,24 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use table_orm::embedded::EmbeddedStore;
 use table_orm::migrate::{Migrating, MigrationError, StoredForm};
 use table_orm::model::Edm;
-use table_orm::{Error, Repo, TableEntity, TableName, Tables};
+use table_orm::{DynamicEntity, Error, Repo, TableEntity, TableName, Tables};
 use time::{Duration, OffsetDateTime};
-
-macro_rules! both_ways {
-    ($new:ident, $old:ident { $($field:ident),* }) => {
-        impl From<$old> for $new {
-            fn from($old { $($field),* }: $old) -> Self {
-                Self { $($field),* }
-            }
-        }
-
-        impl From<$new> for $old {
-            fn from($new { $($field),* }: $new) -> Self {
-                Self { $($field),* }
-            }
-        }
-    };
-}
 
 /// To another table, with a key that says more.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -306,6 +290,36 @@ async fn a_guard_whose_marker_was_retired_meanwhile_is_released() {
     app.users_3.delete(app.users_3.load(key).await.unwrap().one().unwrap()).await.unwrap();
     assert!(app.guards().await.is_empty());
     app.is_clean().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_value_counts_as_taken_where_a_marker_does_not_say_where_its_entity_is() {
+    let app = App::start().await;
+    app.users.insert(&user("0", "ann").into()).await.unwrap();
+    let marker = DynamicEntity::new("0", "USER").with("Moved_To", r#"["users2","eu","MOV:x"]"#);
+    let old_rows = app.tables.table(TableName::new("users").unwrap());
+    old_rows.insert_or_replace(&marker).await.unwrap();
+    for users in [&app.users_1, &app.users_2] {
+        assert_taken(users.insert(&user("9", "ann")).await, ["0", "USER"]);
+    }
+    assert_taken(app.users_3.insert(&ended::user("9", "ann")).await, ["0", "USER"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_repair_deletes_a_guard_that_names_the_old_key_of_an_entity_that_is_gone() {
+    let app = App::start().await;
+    app.users.insert(&user("0", "ann").into()).await.unwrap();
+    app.users_2.migrate(&permit()).await.all().unwrap();
+    let new_rows = app.tables.table(TableName::new("users2").unwrap());
+    for row in new_rows.scan(permit()).collect().await.unwrap() {
+        new_rows.delete(&row).await.unwrap();
+    }
+    let found = app.users_3.verify_guards(permit()).await.unwrap().findings;
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].canonical.as_deref(), Some("USER:0"));
+    app.users_3.repair(found).await.all().unwrap();
+    assert!(app.guards().await.is_empty());
+    assert!(app.users_3.verify_guards(permit()).await.unwrap().findings.is_empty());
 }
 
 #[tokio::test(start_paused = true)]

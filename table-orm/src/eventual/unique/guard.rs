@@ -25,9 +25,9 @@ pub(crate) struct Home {
 }
 
 impl Home {
-    /// Whether it is that entity. The names of tables have no case.
+    /// Whether it is that entity.
     pub fn is(&self, other: &Self) -> bool {
-        self.key == other.key && self.table.as_str().eq_ignore_ascii_case(other.table.as_str())
+        self.key == other.key && self.table.is(&other.table)
     }
 }
 
@@ -154,14 +154,9 @@ impl Guards {
         let point = client.point(&CanonicalKey { row_key: ticket.clone(), ..key.clone() });
         match client.row(&query(point)).await {
             // A table that entities left was deleted, with the ticket.
-            Err(Error::TableNotFound(_)) if !self.is_own(table) => Ok(None),
+            Err(Error::TableNotFound(_)) if !self.home.table.is(table) => Ok(None),
             row => row,
         }
-    }
-
-    /// Whether it is the table of the entities. The names of tables have no case.
-    pub(super) fn is_own(&self, table: &TableName) -> bool {
-        table.as_str().eq_ignore_ascii_case(self.home.table.as_str())
     }
 
     /// The error of a value that another entity has.

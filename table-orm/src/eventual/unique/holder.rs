@@ -40,8 +40,8 @@ enum Stored {
     Moved(Marker),
     /// A row, which may be of another type.
     Row(StoredRow),
-    /// A marker that this version does not write.
-    Unknown,
+    /// A marker that does not say where the entity is, and its text as far as it can be read.
+    Unknown(String),
 }
 
 impl Guards {
@@ -50,7 +50,7 @@ impl Guards {
     pub async fn holder(&self, named: &Home, value: &UniqueValue) -> Result<Option<Holder>> {
         let (home, row, is_moving, marker) = match self.stored(named).await? {
             Stored::Nothing => return Ok(None),
-            Stored::Unknown => return Ok(Some(Holder::unknown(named.clone(), String::new()))),
+            Stored::Unknown(text) => return Ok(Some(Holder::unknown(named.clone(), text))),
             Stored::Row(row) => (named.clone(), row, false, None),
             Stored::Moved(marker) => {
                 let text = marker.text();
@@ -102,7 +102,7 @@ impl Guards {
         Ok(match self.stored(&guard.home).await? {
             Stored::Nothing => true,
             Stored::Moved(marker) => target(marker).is_some_and(|(home, _)| home.is(entity)),
-            Stored::Row(_) | Stored::Unknown => false,
+            Stored::Row(_) | Stored::Unknown(_) => false,
         })
     }
 
@@ -110,7 +110,7 @@ impl Guards {
     pub async fn left(&self, home: &Home) -> Result<Option<Home>> {
         Ok(match self.stored(home).await? {
             Stored::Moved(marker) => target(marker).map(|(home, _)| home),
-            Stored::Nothing | Stored::Row(_) | Stored::Unknown => None,
+            Stored::Nothing | Stored::Row(_) | Stored::Unknown(_) => None,
         })
     }
 
@@ -118,10 +118,16 @@ impl Guards {
         let Some(row) = self.read(home, &home.key).await? else { return Ok(Stored::Nothing) };
         Ok(match Marker::of_row(&row.body) {
             Marked::No => Stored::Row(row),
-            // A client that did not know of the type's values moved the entity.
-            Marked::To(Marker { parcel: Some(_), row_key: None, .. }) => Stored::Unknown,
-            Marked::To(marker) if TableName::new(&marker.table).is_ok() => Stored::Moved(marker),
-            Marked::To(_) | Marked::Unknown => Stored::Unknown,
+            Marked::Unknown => Stored::Unknown(String::new()),
+            Marked::To(marker) => {
+                // Of an entity that was moved by a client that did not know of the type's values.
+                let lacks_row_key = marker.parcel.is_some() && marker.row_key.is_none();
+                if lacks_row_key || TableName::new(&marker.table).is_err() {
+                    Stored::Unknown(marker.text())
+                } else {
+                    Stored::Moved(marker)
+                }
+            }
         })
     }
 
@@ -145,7 +151,7 @@ impl Guards {
         let metadata = self.other_form_at(home).map_or(self.kind.metadata, |form| form.metadata);
         match client.row(&RowQuery { metadata, ..client.point(key) }).await {
             // The table that entities left may be deleted before the last guard that names one of its keys.
-            Err(Error::TableNotFound(_)) if !self.is_own(&home.table) => Ok(None),
+            Err(Error::TableNotFound(_)) if !self.home.table.is(&home.table) => Ok(None),
             row => row,
         }
     }
@@ -166,15 +172,15 @@ impl Guards {
 
     fn other_form_at(&self, home: &Home) -> Option<&OtherForm> {
         let form = self.home.other_form.as_deref()?;
-        let is_there = is_one(&home.table, &form.client.table)
-            && (!self.is_own(&form.client.table) || (form.takes)(&home.key));
+        let is_there = home.table.is(&form.client.table)
+            && (!self.home.table.is(&home.table) || (form.takes)(&home.key));
         is_there.then_some(form)
     }
 
     /// Whether entities of that table are of this type, or of its other form.
     fn knows(&self, table: &TableName) -> bool {
         let form = self.home.other_form.as_deref();
-        self.is_own(table) || form.is_some_and(|form| is_one(table, &form.client.table))
+        self.home.table.is(table) || form.is_some_and(|form| form.client.table.is(table))
     }
 }
 
@@ -184,9 +190,4 @@ fn target(marker: Marker) -> Option<(Home, Option<String>)> {
     let Marker { table, partition_key, parcel, row_key } = marker;
     let key = CanonicalKey { partition_key, row_key: row_key? };
     Some((Home { table: TableName::new(&table).ok()?, key }, parcel))
-}
-
-/// The names of tables have no case.
-fn is_one(table: &TableName, other: &TableName) -> bool {
-    table.as_str().eq_ignore_ascii_case(other.as_str())
 }
