@@ -287,11 +287,9 @@ def measure(server, rows):
 
 def main():
     azurite, rows = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 100_000
-    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-    binary = os.path.join(os.environ.get("CARGO_TARGET_DIR", os.path.join(root, "target")), "release/table-orm")
     idle = keep_awake()
     try:
-        results = ask(azurite, rows, binary)
+        results = ask(azurite, rows)
     finally:
         for process in idle:
             process.kill()
@@ -302,10 +300,16 @@ def main():
         print(f"| {figure} |", " | ".join(f"{results[name][figure]:,.1f}" for name in names), "|")
 
 
-def ask(azurite, rows, binary):
+def binary():
+    """The path of `table-orm`."""
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+    return os.path.join(os.environ.get("CARGO_TARGET_DIR", os.path.join(root, "target")), "release/table-orm")
+
+
+def ask(azurite, rows):
     """The figures of each server, by its name."""
     with tempfile.TemporaryDirectory() as folder:
-        serve = [binary, "serve", "--port", "0", "--silent"]
+        serve = [binary(), "serve", "--port", "0", "--silent"]
         start = ["node", os.path.join(azurite, "dist/src/table/main.js"), "--tableHost", "127.0.0.1"]
         start += ["--tablePort", str(free_port()), "--silent", "--disableTelemetry", "--skipApiVersionCheck"]
         own, theirs = r"listening at http://[0-9.]+:(\d+)", r"successfully started on [0-9.]+:(\d+)"
