@@ -117,7 +117,7 @@ async fn is_read_back(lengths: &[usize]) {
 #[tokio::test]
 async fn values_of_any_length_are_read_back_and_replaced_ones_removed() {
     is_read_back(&[0, INLINE, INLINE + 1, CHUNK, CHUNK + 1]).await;
-    if std::env::var_os("TABLE_ORM_LONG").is_some_and(|value| value == "1") {
+    if support::is_long() {
         is_read_back(&[1024 * 1024, 2 * CHUNK, 50 * 1024 * 1024]).await;
     }
 }

@@ -4,6 +4,7 @@ pub mod azurite;
 pub mod blobs;
 pub mod clock;
 pub mod distant;
+mod dose;
 pub mod ending;
 pub mod history;
 pub mod linear;
@@ -13,6 +14,8 @@ pub mod recorder;
 pub mod reference;
 pub mod stops;
 pub mod worker;
+
+pub use dose::{Dose, dose, is_long};
 
 use std::env;
 use std::hash::{BuildHasher as _, DefaultHasher, Hash, Hasher as _, RandomState};
@@ -38,16 +41,6 @@ pub fn crash_seed() -> u64 {
 pub fn on_virtual_time<T>(test: impl Future<Output = T>) -> T {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     runtime.enable_time().start_paused(true).build().unwrap().block_on(test)
-}
-
-/// Whether long tests run, and run long: where `TABLE_ORM_LONG=1`.
-pub fn is_long() -> bool {
-    env::var_os("TABLE_ORM_LONG").is_some_and(|value| value == "1")
-}
-
-/// How much of a test to run.
-pub fn dose<T>(short: T, long: T) -> T {
-    if is_long() { long } else { short }
 }
 
 /// Whether `CI` is set: then a test that cannot run fails.

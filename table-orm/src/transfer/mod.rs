@@ -43,7 +43,7 @@ mod export;
 mod format;
 mod import;
 mod lines;
-#[cfg(test)]
+#[cfg(all(test, feature = "embedded"))]
 mod tests;
 
 pub use crate::error::TransferError;

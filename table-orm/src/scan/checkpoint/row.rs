@@ -99,7 +99,7 @@ fn parts(text: &str) -> Vec<&str> {
     parts
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "embedded"))]
 mod tests {
     use super::*;
     use crate::model::TableName;

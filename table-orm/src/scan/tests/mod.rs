@@ -2,9 +2,11 @@
 
 mod bad_input;
 mod by_workers;
+#[cfg(feature = "embedded")]
 mod checkpoints;
 pub(super) mod coverage;
 mod limits;
+#[cfg(feature = "embedded")]
 mod ordered;
 mod prefix_scan;
 mod requests;
