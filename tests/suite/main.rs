@@ -1,5 +1,22 @@
 //! What an app may rely on, checked through the public API: one module for each subject.
 
+/// Conversions between two types of the same fields.
+macro_rules! both_ways {
+    ($new:ident, $old:ident { $($field:ident),* }) => {
+        impl From<$old> for $new {
+            fn from($old { $($field),* }: $old) -> Self {
+                Self { $($field),* }
+            }
+        }
+
+        impl From<$new> for $old {
+            fn from($new { $($field),* }: $new) -> Self {
+                Self { $($field),* }
+            }
+        }
+    };
+}
+
 mod adopting;
 mod aliases;
 mod append;

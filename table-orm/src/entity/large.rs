@@ -36,6 +36,11 @@ impl LargeType {
     }
 }
 
+/// Whether entities of the type have large values.
+pub(crate) const fn has_large<E: TableEntity>() -> bool {
+    !E::OVERFLOW.is_empty()
+}
+
 /// Whether a row's JSON object refers to the value, in whatever property: another version of the type may have
 /// other names for its properties, and more of them.
 pub(crate) fn refers_to(row: &[u8], id: &str) -> bool {

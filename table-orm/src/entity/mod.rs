@@ -80,7 +80,7 @@ pub(crate) use expiry::{
     ExpiryProperty, expires_at, expiry_keys, expiry_row, has_expiry_row, is_alive, is_alive_in,
 };
 pub(crate) use key_mismatch::{ReadBackError, has_row, read_entity};
-pub(crate) use large::{LargeType, refers_to};
+pub(crate) use large::{LargeType, has_large, refers_to};
 pub(crate) use marker::{Marked, Marker};
 pub(crate) use own_rows::{OwnRowError, OwnRows, Ownership, index_of, template_of};
 pub(crate) use page_range::cut_page;

@@ -92,6 +92,17 @@ pub enum LargeValueError {
 }
 
 impl LargeValueError {
+    /// Whether other entities may succeed.
+    pub(super) const fn is_of_one_entity(&self) -> bool {
+        matches!(
+            self,
+            Self::Gone { .. }
+                | Self::OfAnotherEntity { .. }
+                | Self::Damaged { .. }
+                | Self::TooLong { .. }
+        )
+    }
+
     pub(super) const fn kind(&self) -> ErrorKind {
         match self {
             Self::Gone { .. } | Self::Replaced { .. } => ErrorKind::Conflict,

@@ -80,6 +80,17 @@ pub enum MigrationError {
         /// The PartitionKey and the RowKey of the new canonical row, such as `"oslo" / "ORD:1"`.
         new: String,
     },
+    /// The conversion between the two types changes the period of the entity, and with it the table.
+    #[error(
+        "`{entity}` with the new key {new} is in the table of another period than its old form; nothing was written: \
+         correct the `From` implementations, which must keep the time of `bucket`"
+    )]
+    PeriodDiffers {
+        /// The entity's type name.
+        entity: &'static str,
+        /// The PartitionKey and the RowKey of the new canonical row, such as `"oslo" / "ORD:1"`.
+        new: String,
+    },
     /// A marker or a parcel has a content that this version of table-orm does not write.
     #[error(
         "row {row_key:?} of partition {partition_key:?} marks a move that `{entity}` does not know ({content:?}); \

@@ -338,6 +338,7 @@ impl Error {
             | Self::KeyMismatch(_)
             | Self::Migration(_)
             | Self::Moved(_) => true,
+            Self::LargeValue(error) => error.is_of_one_entity(),
             Self::Rejected(rejection) => {
                 rejection.cause.status == 400 && rejection.cause.code != ErrorCode::NO_ERROR_CODE
             }

@@ -185,6 +185,7 @@ impl Intents {
         join(&mut self.intents, other.intents);
         join(&mut self.tickets, other.tickets);
         self.rows.extend(other.rows);
+        self.before.extend(other.before);
     }
 
     /// Those of one type, and the others, with the versions of their operations: `etags` are those of the transaction.

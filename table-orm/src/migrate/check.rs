@@ -15,15 +15,9 @@ use crate::key::{Escape, same};
 #[track_caller]
 pub const fn check<E: Migrates>() {
     assert!(
-        E::BUCKET.is_none() && <E::Old>::BUCKET.is_none(),
-        "`migrate_from`: a type with `bucket` has many tables, so it cannot migrate, and cannot be migrated from; give \
-         the new type another `name`, and copy the entities of each period: `table_orm::guide::run::cannot_migrate` says how"
-    );
-    // The rows of a large value belong to one key: another entity cannot refer to them.
-    assert!(
-        E::OVERFLOW.is_empty() && <E::Old>::OVERFLOW.is_empty(),
-        "`migrate_from`: a type with `overflow` has values in rows that belong to one key, so it cannot migrate, and \
-         cannot be migrated from; give the new type another `name`, copy the entities, and upload each value again: \
+        same_periods::<E>(),
+        "`migrate_from`: the two types differ in the periods of `bucket`, so an entity would need a table for each form \
+         that no call knows; give both the same period, or give the new type another `name`, and copy the entities: \
          `table_orm::guide::run::cannot_migrate` says how"
     );
     assert!(
@@ -101,6 +95,15 @@ pub const fn check<E: Migrates>() {
          the PartitionKey of the new row with another literal, or store it in another table; the row of `purge_index` has \
          the name of its type in its keys"
     );
+}
+
+/// Whether both types have one table, or a table for each period of the same length.
+const fn same_periods<E: Migrates>() -> bool {
+    match (E::BUCKET, <E::Old>::BUCKET) {
+        (Some(new), Some(old)) => new.bucket() as u8 == old.bucket() as u8,
+        (None, None) => true,
+        _ => false,
+    }
 }
 
 /// Whether no row of the one type has a key that a row of the other may have. The guards may be the same: they go

@@ -4,6 +4,7 @@
 //! changes it in its old form: the event is in the transaction that replaces the old row. Where it changes a value that
 //! is unique over all partitions, it moves the entity first, and changes it in its new form. A move as such adds none.
 
+use super::large_values::is_as_read;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_place::OldEntity;
@@ -28,7 +29,7 @@ impl<E: Migrates> Migrating<E> {
     ) -> Result<TableClient> {
         let mut client = client.unreported();
         let reported = &self.old.client.reported;
-        if reported.is_empty() || *rows == old.rows {
+        if reported.is_empty() || is_as_read::<E>(&old.rows, rows)? {
             return Ok(client);
         }
         let row = rows.canonical().map(|row| &*row.body).unwrap_or_default();

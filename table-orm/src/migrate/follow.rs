@@ -15,7 +15,7 @@ use super::migrating::Migrating;
 use super::old_key::old_key;
 use super::old_place::{OldEntity, known, unknown};
 use crate::entity::{
-    EntityRows, Loaded, Marker, MovedRow, TableEntity, has_across, read_row, split_page,
+    EntityRows, Loaded, Marker, MovedRow, TableEntity, has_across, has_large, read_row, split_page,
 };
 use crate::error::{Error, Result, SettleFailure};
 use crate::eventual::{EventualType, Intents, Pending, Settled, Settling, Sweep, settle};
@@ -105,10 +105,10 @@ impl Switched {
 }
 
 impl<E: Migrates> Migrating<E> {
-    /// What it makes due that an entity leaves its old form.
+    /// What it makes due that an entity leaves its old form. Its large values of the old key go with it.
     pub(super) fn left(&self, old: &OldEntity<E>) -> Result<Intents> {
         let (client, mut intents) = (&self.old.client, Intents::default());
-        if has_followers::<E::Old>() {
+        if has_followers::<E::Old>() || has_large::<E::Old>() {
             intents.add_loaded(client, &old.loaded(client)?, None)?;
         }
         Ok(intents.keeping_values())

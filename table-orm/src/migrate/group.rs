@@ -6,6 +6,7 @@
 use super::canonical::canonical_key;
 use super::follow::{Switched, intents, settled};
 use super::index_rows::may_share_index_rows;
+use super::large_values::{as_if_copied, has_values};
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_place::OldEntity;
@@ -15,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::eventual::{Intents, Settling};
 use crate::plan::CanonicalKey;
 use crate::store::Batch;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// An entity to move, as it was read.
@@ -58,9 +60,11 @@ impl<E: Migrates> Migrating<E> {
         let (mut full, mut open) = (Vec::new(), BTreeMap::<_, Group<E>>::new());
         for unmoved in entities {
             let OldEntity { key, rows, old_rows, .. } = &unmoved.old;
+            let has_values = has_values::<E>(old_rows);
             // One that fails here fails again where it moves alone, and says why.
-            let together = self.moves_within(&unmoved.old, rows).unwrap_or(true);
-            let landing = client.measure(Parcel::<E>::landing(&canonical_key(rows), rows));
+            let rows = as_if_copied::<E>(rows).unwrap_or(Cow::Borrowed(rows));
+            let together = self.moves_within(&unmoved.old, &rows).unwrap_or(true);
+            let landing = client.measure(Parcel::<E>::landing(&canonical_key(&rows), &rows));
             let consumed = usize::from(!together);
             // A total for each sum.
             let totals = [E::Old::SUM_NAMES.len(), E::SUM_NAMES.len()];
@@ -71,9 +75,10 @@ impl<E: Migrates> Migrating<E> {
             let place = (key.partition_key.clone(), rows.partition_key.clone(), together);
             let new = || Group { entities: Vec::new(), together, operations: [0; 2], bytes: 0 };
             let group = open.entry(place).or_insert_with(new);
-            // What shares an index key is found where an entity moves alone.
+            // What shares an index key is found where an entity moves alone. There, large values are copied.
             let may_meet = !together && const { may_share_index_rows::<E>() };
-            let fits = in_bulk && !may_meet && group.fits(operations, bytes, most, room);
+            let fits =
+                in_bulk && !may_meet && !has_values && group.fits(operations, bytes, most, room);
             if !group.entities.is_empty() && !fits {
                 full.push(std::mem::replace(group, new()));
             }
@@ -82,7 +87,12 @@ impl<E: Migrates> Migrating<E> {
             }
             group.bytes += bytes;
             group.entities.push(unmoved);
+            if has_values {
+                full.push(std::mem::replace(group, new()));
+            }
         }
+        // Those with such values leave none behind them.
+        open.retain(|_, group| !group.entities.is_empty());
         full.extend(open.into_values());
         full
     }
@@ -138,7 +148,9 @@ impl<E: Migrates> Migrating<E> {
             let partition_key = old.rows.partition_key.clone();
             let row_key = operation.row_key.clone();
             places.push(CanonicalKey { partition_key: partition_key.clone(), row_key });
-            Ok(Batch { partition_key, operations: vec![operation] })
+            let mut operations = vec![operation];
+            operations.extend(self.touches(&old.rows)?);
+            Ok(Batch { partition_key, operations })
         });
         if let Some(batch) = joined(batches)? {
             client.send(batch).await?;

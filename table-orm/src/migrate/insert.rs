@@ -40,7 +40,7 @@ impl<E: Migrates> Migrating<E> {
     ///
     /// The entity is not written in these cases.
     pub async fn insert(&self, entity: &E) -> Result<()> {
-        let rows = EntityRows::of(entity)?;
+        let rows = EntityRows::of_in(entity, self.new.table())?;
         let new = canonical_key(&rows);
         if has_one_form::<E>(&new) {
             check_conversion(entity, &rows)?;
@@ -48,7 +48,11 @@ impl<E: Migrates> Migrating<E> {
         }
         match self.form {
             StoredForm::Old => self.insert_old(entity, rows).await,
-            StoredForm::New => self.insert_new(entity, rows).await,
+            StoredForm::New => {
+                let own = self.own_values(&rows).await?;
+                let inserted = self.insert_new(entity, (*own.rows).clone()).await;
+                self.copied(&own, inserted).await
+            }
         }
     }
 
@@ -167,9 +171,13 @@ impl<E: Migrates> Migrating<E> {
         Ok((if together { both } else { alone }, together))
     }
 
+    /// Inserts the new rows, with copies of large values of the old key.
     async fn insert_rows(&self, rows: EntityRows) -> Result<()> {
-        let due = inserted::<E>(&self.new.client, &rows)?;
-        send_and_settle(&self.new.client, insert_all(rows), None, due).await.map(drop)
+        let own = self.own_values(&rows).await?;
+        let due = inserted::<E>(&self.new.client, &own.rows)?;
+        let inserts = insert_all((*own.rows).clone());
+        let sent = send_and_settle(&self.new.client, inserts, None, due).await;
+        self.copied(&own, sent).await.map(drop)
     }
 
     pub(super) fn attempts(&self) -> Attempts {

@@ -18,7 +18,12 @@ impl<E: Migrates> Migrating<E> {
     where
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
-        Ok(match self.locate_alive(&CanonicalKey::of(keys_of(key)?)).await? {
+        self.entity(&CanonicalKey::of(keys_of(key)?)).await
+    }
+
+    /// The entity of a new key.
+    pub(super) async fn entity(&self, key: &CanonicalKey) -> Result<Option<E>> {
+        Ok(match self.locate_alive(key).await? {
             Located::New(loaded) => Some(loaded.into_inner()),
             Located::Old(old) => Some(old.entity),
             Located::Parcel(parcel) => Some(parcel.entity),

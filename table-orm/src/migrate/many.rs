@@ -14,7 +14,7 @@ use super::old_key::old_key;
 use super::old_place::{as_old, check_conversion};
 use super::stays::has_one_form;
 use super::stored_form::StoredForm;
-use crate::entity::{EntityRows, canonical};
+use crate::entity::{EntityRows, canonical, has_large};
 use crate::error::{Error, Result};
 use crate::eventual::Intents;
 use crate::plan::{MeasuredBatch, delete_all, insert_all};
@@ -167,7 +167,7 @@ impl<E: Migrates> Migrating<E> {
     }
 
     fn steps_of_insert(&self, entity: &E) -> Result<Steps> {
-        let rows = EntityRows::of(entity)?;
+        let rows = EntityRows::of_in(entity, self.new.table())?;
         let new = canonical_key(&rows);
         if self.form == StoredForm::Old && !has_one_form::<E>(&new) {
             let (_, old_rows) = as_old(entity, &rows)?;
@@ -189,6 +189,10 @@ impl<E: Migrates> Migrating<E> {
     }
 
     fn steps_of_delete(&self, held: &MigratingLoaded<E>) -> Result<Steps> {
+        if has_large::<E>() || has_large::<E::Old>() {
+            // The delete of one entity removes its values.
+            return Ok(Steps::new());
+        }
         Ok(match &held.stored {
             Stored::New(loaded) => {
                 let version = IfMatch::ETag(loaded.etag().clone());

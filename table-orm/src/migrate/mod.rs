@@ -30,6 +30,7 @@ mod index_rows;
 mod insert;
 mod kinds;
 mod land;
+mod large_values;
 mod list;
 mod list_eventual;
 mod list_many;

@@ -5,33 +5,65 @@
 
 use super::canonical::canonical_key;
 use super::follow::{Switched, intents};
+use super::large_values::{Copies, as_if_copied};
 use super::marker_row::marker_row;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_place::{AtOld, OldEntity};
 use super::parcel::{self, Parcel};
 use crate::entity::{EntityRow, EntityRows, Marker, TableEntity as _, has_across};
-use crate::error::{Error, Result};
+use crate::error::{Error, LargeValueError, Result};
 use crate::eventual::Settling;
 use crate::model::{ETag, PARCEL_START};
 use crate::plan::{Attempts, CanonicalKey, MeasuredBatch, RetryLimits, TableClient};
 use crate::store::{Action, Batch, IfMatch, Operation};
+use std::borrow::Cow;
+
+/// An entity that has moved.
+pub(super) struct Moved<'r> {
+    /// Its rows, with copies of its large values.
+    pub rows: Cow<'r, EntityRows>,
+    /// These copies.
+    pub copies: Copies,
+    /// The version of the new canonical row, where it is known.
+    pub etag: Option<ETag>,
+}
 
 impl<E: Migrates> Migrating<E> {
-    /// Moves an entity; it will have these rows. Returns the version of the new canonical row, where it is known.
+    /// Moves an entity; it will have these rows, with copies of large values of the old key.
     ///
     /// # Errors
     /// [`Error::Conflict`] when the entity has changed since it was read. Nothing is written then.
-    pub(super) async fn move_to(
+    pub(super) async fn move_to<'r>(
         &self,
         old: &OldEntity<E>,
-        rows: &EntityRows,
-    ) -> Result<Option<ETag>> {
-        if self.moves_within(old, rows)? {
-            self.move_within(old, rows).await
-        } else {
-            self.move_across(old, rows).await
+        rows: &'r EntityRows,
+    ) -> Result<Moved<'r>> {
+        let own = match self.own_values(rows).await {
+            Err(error) => return Err(self.cannot_copy(old, error).await?),
+            own => own?,
+        };
+        let moved = async {
+            if self.moves_within(old, &own.rows)? {
+                self.move_within(old, &own.rows).await
+            } else {
+                self.move_across(old, &own.rows).await
+            }
+        };
+        let etag = self.copied(&own, moved.await).await?;
+        Ok(Moved { rows: own.rows, copies: own.copies, etag })
+    }
+
+    /// The error of a move whose copy failed: whoever replaces a value removes it.
+    async fn cannot_copy(&self, old: &OldEntity<E>, error: Error) -> Result<Error> {
+        let Error::LargeValue(LargeValueError::Gone { partition_key, row_key }) = error else {
+            return Ok(error);
+        };
+        let now = AtOld::<E::Old>::read(&self.old.client, &old.key).await?;
+        if now.is_version(old.etag.as_str()) {
+            return Ok(LargeValueError::Damaged { partition_key, row_key }.into());
         }
+        Ok(self.old.client.changed(&old.key.partition_key, &old.key.row_key))
     }
 
     /// Whether it moves within its partition, in one transaction.
@@ -49,7 +81,8 @@ impl<E: Migrates> Migrating<E> {
 
     fn client_within(&self, old: &OldEntity<E>, rows: &EntityRows) -> Result<TableClient> {
         let client = self.within(std::iter::once((old, rows)))?;
-        self.reporting(&client, old, rows)
+        let client = self.reporting(&client, old, rows)?;
+        Ok(self.with_values_of_both(client))
     }
 
     /// Within one partition: one transaction.
@@ -98,7 +131,8 @@ impl<E: Migrates> Migrating<E> {
         // After the switch, a landing that is too large would leave the entity in its parcel for ever.
         self.check_fits(old, rows)?;
         self.check_index_rows(rows).await?;
-        let name = parcel::send(client, old, rows, self.old.table().as_str()).await?;
+        let touches = self.touches(rows)?;
+        let name = parcel::send(client, old, rows, self.old.table().as_str(), touches).await?;
         let place = CanonicalKey { partition_key: rows.partition_key.clone(), row_key: name };
         let switched = self.switch_or_drop(old, rows, &place).await?;
         // The entity has moved. Who meets the parcel lands it.
@@ -129,13 +163,14 @@ impl<E: Migrates> Migrating<E> {
 
     /// Fails where the move of an entity as it is would need a parcel or a transaction that is too large. Sends nothing.
     pub(super) fn check_move(&self, old: &OldEntity<E>) -> Result<()> {
-        if !self.moves_within(old, &old.rows)? {
-            parcel::check(old, &old.rows, self.old.table().as_str())?;
-            return self.check_fits(old, &old.rows);
+        let rows = &*as_if_copied::<E>(&old.rows)?;
+        if !self.moves_within(old, rows)? {
+            parcel::check(old, rows, self.old.table().as_str())?;
+            return self.check_fits(old, rows);
         }
-        let (mut batch, _) = self.batch_within(old, &old.rows)?;
-        let client = self.client_within(old, &old.rows)?;
-        let mut due = self.entered(&old.rows)?;
+        let (mut batch, _) = self.batch_within(old, rows)?;
+        let client = self.client_within(old, rows)?;
+        let mut due = self.entered(rows)?;
         due.join(self.left(old)?);
         due.append_to(&client, &mut batch)?;
         let MeasuredBatch { batch, most, more, .. } = client.measure(batch);

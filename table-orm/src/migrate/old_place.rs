@@ -11,7 +11,7 @@ use crate::entity::{
 };
 use crate::error::{Error, MigrationError, Result};
 use crate::eventual::{UniqueValue, unique_values};
-use crate::model::ETag;
+use crate::model::{ETag, Period};
 use crate::plan::{CanonicalKey, Found, TableClient};
 use bytes::Bytes;
 use serde_json::Value;
@@ -99,10 +99,11 @@ impl<E: Migrates> OldEntity<E> {
         let old = read_row::<E::Old>(canonical::<E::Old>(), &stored)?;
         let old_rows = loaded.stored_rows()?;
         let key = canonical_key(&old_rows);
-        let values = unique_values(&old)?;
+        let (values, period) = (unique_values(&old)?, period_of(&old));
         let entity = E::from(old);
         let rows = EntityRows::of(&entity)?;
         has_old_key::<E>(&rows, &old_rows)?;
+        has_period(&entity, period, &rows)?;
         has_values(&entity, &values, &rows)?;
         check_kinds(&entity, || Ok(loaded.as_stored()?), &rows)?;
         Ok(Self { stored, etag: loaded.etag().clone(), old_rows, key, entity, rows })
@@ -131,6 +132,7 @@ pub(super) fn check_conversion<E: Migrates>(entity: &E, rows: &EntityRows) -> Re
         Some(_) => {
             let old = || E::Old::from(entity.clone());
             has_old_key::<E>(rows, &EntityRows::of(&old())?)?;
+            has_period(entity, period_of(&old()), rows)?;
             has_values(entity, &unique_values(&old())?, rows)?;
             check_kinds(entity, || Ok(old()), rows)
         }
@@ -143,6 +145,7 @@ pub(super) fn as_old<E: Migrates>(entity: &E, rows: &EntityRows) -> Result<(E::O
     let old = E::Old::from(entity.clone());
     let old_rows = EntityRows::of(&old)?;
     has_old_key::<E>(rows, &old_rows)?;
+    has_period(entity, period_of(&old), rows)?;
     has_values(entity, &unique_values(&old)?, rows)?;
     check_kinds(entity, || Ok(E::Old::from(entity.clone())), rows)?;
     if is_held(entity, rows)? {
@@ -194,6 +197,19 @@ fn has_old_key<E: Migrates>(rows: &EntityRows, made: &EntityRows) -> Result<()> 
         return Err(MigrationError::ExpiryDiffers { entity, new: shown(&new) }.into());
     }
     Ok(())
+}
+
+/// The period of an entity, if it is of a type with a table for each.
+fn period_of<E: TableEntity>(entity: &E) -> Option<Period> {
+    E::BUCKET.and_then(|bucketing| bucketing.period_of(entity))
+}
+
+/// Fails unless the entity with these new rows is in that period.
+fn has_period<E: TableEntity>(entity: &E, old: Option<Period>, rows: &EntityRows) -> Result<()> {
+    if period_of(entity) == old {
+        return Ok(());
+    }
+    Err(MigrationError::PeriodDiffers { entity: E::NAME, new: shown(&canonical_key(rows)) }.into())
 }
 
 /// Fails unless the entity with these new rows has those values that are unique over all partitions.

@@ -17,6 +17,7 @@ use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{Action, Batch, IfMatch, Operation};
 use bytes::Bytes;
 use std::borrow::Cow;
+use std::iter;
 
 /// How many names are tried.
 const NAMES: usize = 4;
@@ -46,13 +47,14 @@ pub(super) fn parcels(client: &TableClient, partition: Span) -> RowQuery {
     RowQuery { metadata: Metadata::Minimal, ..query }
 }
 
-/// Inserts a new parcel of an entity that will have these rows. Returns its RowKey. A parcel whose insert has no
+/// Inserts a new parcel of an entity that will have these rows, with the touches of its large values. Returns its RowKey. A parcel whose insert has no
 /// answer may be there: after a pause, the next one has another name.
 pub(super) async fn send<E: Migrates>(
     client: &TableClient,
     old: &OldEntity<E>,
     rows: &EntityRows,
     old_table: &str,
+    touches: Vec<Operation>,
 ) -> Result<String> {
     let mut limits = RetryLimits::default();
     limits.set_attempts(NAMES);
@@ -60,7 +62,7 @@ pub(super) async fn send<E: Migrates>(
     loop {
         let operation = insert(client, old, rows, old_table)?;
         let row_key = operation.row_key.clone();
-        let operations = vec![operation];
+        let operations = iter::once(operation).chain(touches.iter().cloned()).collect();
         let batch = Batch { partition_key: rows.partition_key.clone(), operations };
         match client.send(batch).await {
             Ok(_) => return Ok(row_key),

@@ -1,6 +1,7 @@
 //! The dry run of a mover.
 
 use super::group::Unmoved;
+use super::large_values::to_copy;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::mover::{Migrate, Unmovable};
@@ -25,6 +26,10 @@ pub struct MigrationPlan {
     pub requests: u64,
     /// Parcels that will be made.
     pub parcels: u64,
+    /// Large values that will be copied. `requests` does not count them.
+    pub values: u64,
+    /// The bytes of these values.
+    pub value_bytes: u64,
     /// Entities that could not move. Correct them before clients insert the new form: a save of them fails then.
     pub unmovable: Vec<Unmovable>,
 }
@@ -86,6 +91,11 @@ async fn plan<E: Migrates>(
             plan.rows += rows
                 .map(|Unmoved { old, .. }| (old.old_rows.rows.len() + old.rows.rows.len()) as u64)
                 .sum::<u64>();
+            for Unmoved { old, .. } in &group.entities {
+                let (values, bytes) = to_copy::<E>(&old.rows);
+                plan.values += values;
+                plan.value_bytes += bytes;
+            }
             plan.entities += entities;
             plan.requests += group.requests();
             plan.parcels += if group.together { 0 } else { entities };

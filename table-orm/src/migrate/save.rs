@@ -1,6 +1,7 @@
 //! Writes of loaded entities, in either form.
 
 use super::canonical::{canonical_key, shown};
+use super::large_values::with_copies;
 use super::loaded::{MigratingLoaded, Stored};
 use super::migrates::Migrates;
 use super::migrating::Migrating;
@@ -32,7 +33,7 @@ impl<E: Migrates> Migrating<E> {
     ///
     /// Nothing else is written in these cases.
     pub async fn save(&self, held: &mut MigratingLoaded<E>) -> Result<()> {
-        let rows = EntityRows::of(&held.entity)?;
+        let mut rows = EntityRows::of_in(&held.entity, self.new.table())?;
         let key = canonical_key(&rows);
         if key != held.key {
             let (from, to) = (shown(&held.key), shown(&key));
@@ -44,12 +45,11 @@ impl<E: Migrates> Migrating<E> {
             // Values change in one form: the entity moves as it is.
             let old = old.clone();
             self.move_held(held, &old).await?;
+            rows = EntityRows::of(&held.entity)?;
         }
         match (&held.stored, self.form) {
             (Stored::New(loaded), _) => {
-                let mut loaded = (**loaded).clone();
-                *loaded = held.entity.clone();
-                let saved = self.new.save(loaded).await?;
+                let saved = self.save_new(loaded, &held.entity, &rows).await?;
                 held.entity = (*saved).clone();
                 held.stored = Stored::New(Box::new(saved));
             }
@@ -67,16 +67,32 @@ impl<E: Migrates> Migrating<E> {
                 held.stored = Stored::Old(Box::new(OldEntity::of(&saved)?));
             }
             (Stored::Old(old), StoredForm::New) => {
-                let etag = self.move_to(old, &rows).await?;
-                held.moved(&rows, etag)?;
+                let moved = self.move_to(old, &rows).await?;
+                held.moved(&moved.rows, moved.etag)?;
             }
             (Stored::Parcel(parcel), _) => {
-                let etag = self.save_waiting(parcel, &rows).await?;
-                held.moved(&rows, etag)?;
+                let own = self.own_values(&rows).await?;
+                let saved = self.save_waiting(parcel, &own.rows).await;
+                held.moved(&own.rows, self.copied(&own, saved).await?)?;
             }
             (Stored::Moved, _) => return Err(self.changed(&held.key)),
         }
         Ok(())
+    }
+
+    /// Saves an entity that was read in its new form.
+    async fn save_new(
+        &self,
+        loaded: &Loaded<E>,
+        entity: &E,
+        rows: &EntityRows,
+    ) -> Result<Loaded<E>> {
+        let own = self.own_values(rows).await?;
+        let mut loaded = loaded.clone();
+        *loaded =
+            if own.copies.is_empty() { entity.clone() } else { with_copies(rows, &own.copies)? };
+        let saved = self.new.save(loaded).await;
+        self.copied(&own, saved).await
     }
 
     /// Deletes a loaded entity if nobody has written it since: one request, in its own form.

@@ -11,15 +11,19 @@
 use super::canonical::{canonical_key, shown};
 use super::follow::send_and_settle;
 use super::insert::{Next, stands_at};
+use super::large_values::{Copies, as_if_copied, entity_as_if_copied, with_copies};
 use super::loaded::{MigratingLoaded, Stored};
 use super::marker_row::marker_row;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
+use super::moving::Moved;
 use super::old_key::old_key;
 use super::old_place::{AtOld, OldEntity, as_old, check_conversion};
 use super::stays::has_one_form;
 use super::stored_form::StoredForm;
-use crate::entity::{EntityRows, Loaded, Marker, TableEntity};
+use crate::entity::{
+    EntityRows, InvalidEntity, Loaded, Marker, TableEntity, check_period, has_large,
+};
 use crate::error::{Error, MigrationError, Result, TransactionError};
 use crate::eventual::Intents;
 use crate::model::ETag;
@@ -145,8 +149,16 @@ impl<E: Migrates> Together<'_, E> {
             self.check_partition(key)?;
         }
         for change in &self.changes {
-            if let Change::Insert(entity) = change {
-                check_conversion::<E>(entity, &EntityRows::of(&**entity)?)?;
+            match change {
+                Change::Insert(entity) => {
+                    let rows = EntityRows::of_in(&**entity, self.client.new.table())?;
+                    check_conversion::<E>(entity, &rows)?;
+                }
+                Change::Held(What::Save, held) => {
+                    check_period(&borrowed(held).entity, self.client.new.table())
+                        .map_err(InvalidEntity::from)?;
+                }
+                Change::Held(..) => {}
             }
         }
         let mut changes = self.changes.iter().zip(&keys).filter(|(_, key)| !has_one_form::<E>(key));
@@ -247,10 +259,10 @@ impl<E: Migrates> Together<'_, E> {
     /// Moves what is in its old form, and writes the new one.
     async fn commit_new(&mut self) -> Result<()> {
         // Nothing moves for a transaction that breaks a rule.
-        let mut steps = self.new_steps()?;
+        let mut steps = self.new_steps(entity_as_if_copied)?;
         writes(&self.client.new.client, &self.partition_key, &mut steps).plan()?;
         // One entity may be required, and saved or deleted.
-        let mut moved = Vec::<(CanonicalKey, ETag, Box<Loaded<E>>)>::new();
+        let mut moved = Vec::<(CanonicalKey, ETag, AsRead<E>)>::new();
         for change in &mut self.changes {
             let Some((_, held)) = change.held_mut() else { continue };
             if let Stored::Parcel(parcel) = &held.stored {
@@ -262,19 +274,27 @@ impl<E: Migrates> Together<'_, E> {
             let old = old.clone();
             let mut before =
                 moved.iter().filter(|(key, etag, _)| (key, etag) == (&old.key, &old.etag));
-            if let Some((.., loaded)) = before.next() {
-                held.stored = Stored::New(loaded.clone());
+            if let Some((.., as_read)) = before.next() {
+                as_read.show(held)?;
                 continue;
             }
-            let loaded = self.client.move_held(held, &old).await?;
-            moved.push((old.key, old.etag, loaded));
+            let as_read = self.client.move_held(held, &old).await?;
+            moved.push((old.key, old.etag, as_read));
         }
-        for change in &self.changes {
-            if let Change::Insert(entity) = change {
-                self.client.fence(entity).await?;
+        for change in &mut self.changes {
+            match change {
+                Change::Insert(entity) => {
+                    self.client.fence(entity).await?;
+                    self.client.take_values(entity).await?;
+                }
+                Change::Held(What::Save, held) => {
+                    let held = BorrowMut::<MigratingLoaded<E>>::borrow_mut(&mut **held);
+                    self.client.take_values(&mut held.entity).await?;
+                }
+                Change::Held(..) => {}
             }
         }
-        let mut steps = self.new_steps()?;
+        let mut steps = self.new_steps(|entity| Ok(entity.clone()))?;
         writes(&self.client.new.client, &self.partition_key, &mut steps).commit().await?;
         for (change, step) in self.changes.iter_mut().zip(steps) {
             if let (Some((what, held)), Step::Save(loaded) | Step::Require(loaded)) =
@@ -290,20 +310,20 @@ impl<E: Migrates> Together<'_, E> {
     }
 
     /// The changes under the new keys. An entity in its old form has no version yet.
-    fn new_steps(&self) -> Result<Vec<Step<E>>> {
+    fn new_steps(&self, of: fn(&E) -> Result<E>) -> Result<Vec<Step<E>>> {
         let step = |change: &Change<'_, E>| {
             let (what, held) = match change {
-                Change::Insert(entity) => return Ok(Step::Insert((**entity).clone())),
+                Change::Insert(entity) => return Ok(Step::Insert(of(entity)?)),
                 Change::Held(what, held) => (*what, borrowed(held)),
             };
             let mut loaded = match &held.stored {
                 Stored::New(loaded) => (**loaded).clone(),
-                Stored::Old(old) => Loaded::of_rows(&old.rows)?,
+                Stored::Old(old) => Loaded::of_rows(&*as_if_copied::<E>(&old.rows)?)?,
                 Stored::Parcel(parcel) => Loaded::of_rows(&parcel.rows)?,
                 Stored::Moved => return Err(self.client.changed(&held.key)),
             };
             if what == What::Save {
-                *loaded = held.entity.clone();
+                *loaded = of(&held.entity)?;
             }
             Ok(Step::of(what, loaded))
         };
@@ -311,8 +331,45 @@ impl<E: Migrates> Together<'_, E> {
     }
 }
 
+/// An entity that moved as it was read.
+pub(super) struct AsRead<E> {
+    loaded: Box<Loaded<E>>,
+    copies: Copies,
+}
+
+impl<E: Migrates> AsRead<E> {
+    /// `None` where its version is not known.
+    fn of(Moved { rows, copies, etag }: Moved<'_>) -> Result<Option<Self>> {
+        let Some((row, etag)) = rows.canonical().zip(etag) else { return Ok(None) };
+        let mut loaded = Loaded::<E>::of_rows(&rows)?;
+        loaded.written(row.body.clone(), etag);
+        Ok(Some(Self { loaded: Box::new(loaded), copies }))
+    }
+
+    /// Lets a loaded entity be in its new form, as it was changed since.
+    fn show(&self, held: &mut MigratingLoaded<E>) -> Result<()> {
+        if !self.copies.is_empty() {
+            held.entity = with_copies(&EntityRows::of(&held.entity)?, &self.copies)?;
+        }
+        held.stored = Stored::New(self.loaded.clone());
+        Ok(())
+    }
+}
+
 impl<E: Migrates> Migrating<E> {
-    /// Moves a loaded entity as it was read, which had this old form. Returns its new one.
+    /// Copies the large values of the old key that the entity has.
+    async fn take_values(&self, entity: &mut E) -> Result<()> {
+        if const { has_large::<E>() } {
+            let rows = EntityRows::of(entity)?;
+            let own = self.own_values(&rows).await?;
+            if !own.copies.is_empty() {
+                *entity = with_copies(&rows, &own.copies)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves a loaded entity as it was read, which had this old form.
     ///
     /// # Errors
     /// [`Error::Conflict`] when it has changed since, or the version of its new row is not known.
@@ -320,25 +377,23 @@ impl<E: Migrates> Migrating<E> {
         &self,
         held: &mut MigratingLoaded<E>,
         old: &OldEntity<E>,
-    ) -> Result<Box<Loaded<E>>> {
+    ) -> Result<AsRead<E>> {
         let moved = self.move_as_read(old).await;
-        let etag = moved.map_err(|error| unprepared::<E>(&held.key, error))?;
-        let Some((etag, row)) = etag.zip(old.rows.canonical()) else {
+        let moved = moved.map_err(|error| unprepared::<E>(&held.key, error))?;
+        let Some(moved) = moved else {
             held.stored = Stored::Moved;
             return Err(self.changed(&held.key));
         };
-        let mut loaded = Loaded::<E>::of_rows(&old.rows)?;
-        loaded.written(row.body.clone(), etag);
-        let loaded = Box::new(loaded);
-        held.stored = Stored::New(loaded.clone());
-        Ok(loaded)
+        moved.show(held)?;
+        Ok(moved)
     }
 
-    async fn move_as_read(&self, old: &OldEntity<E>) -> Result<Option<ETag>> {
+    /// Returns `None` when it has changed since, or the version of its new row is not known.
+    async fn move_as_read(&self, old: &OldEntity<E>) -> Result<Option<AsRead<E>>> {
         let mut attempts = self.attempts();
         loop {
             let error = match self.move_to(old, &old.rows).await {
-                Ok(etag) => return Ok(etag),
+                Ok(moved) => return AsRead::of(moved),
                 Err(error) => error,
             };
             if !error.is_unanswered() {

@@ -13,6 +13,7 @@ mod bulk;
 mod by_key;
 mod each;
 mod existing;
+mod migrating;
 mod on_demand;
 mod range;
 mod retain;
@@ -26,6 +27,7 @@ pub use bulk::{BUFFERED, PeriodsBulk};
 #[doc(hidden)]
 pub use by_key::KeyWithPeriod;
 pub use each::EachPeriod;
+pub use migrating::MigratingPeriods;
 pub use range::{MAX_PERIODS, PeriodRange};
 pub use retain::{Retain, RetainReport, Retention};
 pub use writer::{OPEN_PERIODS, PeriodsWriter};

@@ -101,15 +101,19 @@ impl TableClient {
                     let (partition_key, row_key) = (partition_key.clone(), row_key.clone());
                     return Err(LargeValueError::OfAnotherEntity { partition_key, row_key }.into());
                 }
-                let row_key = reference.head();
-                if touches.iter().all(|touch| touch.row_key != row_key) {
-                    let nothing = PropertiesWriter::new(self.context.entity);
-                    let row = body(partition_key, &row_key, &nothing)?;
-                    touches.push(Operation { row_key, action: Action::Merge(row, IfMatch::Any) });
+                if touches.iter().all(|touch| touch.row_key != reference.head()) {
+                    touches.push(self.touch(partition_key, &reference)?);
                 }
             }
         }
         Ok(touches)
+    }
+
+    /// A write of a value's first row, which fails where that is gone.
+    pub(crate) fn touch(&self, partition_key: &str, reference: &Reference) -> Result<Operation> {
+        let row_key = reference.head();
+        let row = body(partition_key, &row_key, &PropertiesWriter::new(self.context.entity))?;
+        Ok(Operation { row_key, action: Action::Merge(row, IfMatch::Any) })
     }
 
     /// The ids of the values that the batch's canonical rows refer to.

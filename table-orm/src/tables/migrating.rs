@@ -1,10 +1,11 @@
 //! Entities whose stored keys change.
 
 use super::Tables;
-use crate::entity::TableEntity as _;
+use crate::entity::{Bucketed, TableEntity as _};
 use crate::error::Result;
 use crate::migrate::{Migrates, Migrating};
 use crate::model::TableName;
+use crate::periods::MigratingPeriods;
 
 impl Tables {
     /// Returns the calls on a type whose stored keys change: one with `#[table(migrate_from = Old)]`. It finds each entity
@@ -73,6 +74,13 @@ impl Tables {
     /// [`MigrationError::Sum`](crate::migrate::MigrationError::Sum) when a total of one of the two types cannot follow its
     /// entities.
     pub fn migrating<E: Migrates>(&self) -> Result<Migrating<E>> {
+        const {
+            assert!(
+                E::BUCKET.is_none(),
+                "the type has `bucket`, so it has tables for each period: use `tables.migrating_periods::<T>()`, and \
+                 `.at(time)` of that for those of one period"
+            );
+        }
         self.migrating_in(TableName::checked(E::Old::TABLE), TableName::checked(E::TABLE))
     }
 
@@ -114,5 +122,56 @@ impl Tables {
         new: TableName,
     ) -> Result<Migrating<E>> {
         Migrating::new(&self.connection, old, new)
+    }
+
+    /// Returns the tables of a type whose stored keys change and which has one for each period: one with `bucket` and
+    /// `migrate_from`.
+    ///
+    /// ```
+    /// use table_orm::migrate::StoredForm;
+    /// use table_orm::{ScanPermit, TableEntity, Tables};
+    /// use time::{Duration, OffsetDateTime};
+    ///
+    /// #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// #[table(name = "readings", partition = "{sensor}", row = "AT:{at}", bucket(month, at))]
+    /// struct ReadingV1 { sensor: String, at: OffsetDateTime, celsius: f64 }
+    ///
+    /// #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// #[table(name = "readings", partition = "{sensor}", row = "NEW:{newest}", bucket(month, at), migrate_from = ReadingV1)]
+    /// #[component(newest = desc(at))]
+    /// struct Reading { sensor: String, at: OffsetDateTime, celsius: f64 }
+    /// # impl From<ReadingV1> for Reading {
+    /// #     fn from(ReadingV1 { sensor, at, celsius }: ReadingV1) -> Self { Self { sensor, at, celsius } }
+    /// # }
+    /// # impl From<Reading> for ReadingV1 {
+    /// #     fn from(Reading { sensor, at, celsius }: Reading) -> Self { Self { sensor, at, celsius } }
+    /// # }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let tables = Tables::in_memory()?;
+    /// # let old = tables.periods::<ReadingV1>();
+    /// # let november = OffsetDateTime::from_unix_timestamp(1_794_000_000)?;
+    /// # for days in [0, 1, 40] {
+    /// #     let at = november + Duration::days(days);
+    /// #     old.insert(&ReadingV1 { sensor: "roof".into(), at, celsius: 20.5 }).await?;
+    /// # }
+    /// let readings = tables.migrating_periods::<Reading>()?;
+    /// let permit = ScanPermit::because("the newest reading first");
+    /// for period in readings.existing().await? {
+    ///     readings.at(period)?.migrate(&permit).await.all()?;
+    /// }
+    /// let all = readings.at(november)?.list(Reading::partition("roof")).await?;
+    /// assert_eq!((all.len(), all[0].at > all[1].at), (2, true));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`migrating`](Self::migrating).
+    pub fn migrating_periods<E: Migrates<Old: Bucketed> + Bucketed>(
+        &self,
+    ) -> Result<MigratingPeriods<E>> {
+        MigratingPeriods::new(&self.connection)
     }
 }

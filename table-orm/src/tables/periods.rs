@@ -1,7 +1,7 @@
 //! Types with a table for each period.
 
 use super::Tables;
-use crate::entity::Bucketed;
+use crate::entity::{Bucketed, has_one_form};
 use crate::error::Result;
 use crate::model::TableName;
 use crate::periods::Periods;
@@ -44,6 +44,7 @@ impl Tables {
     /// ```
     #[must_use]
     pub fn periods<E: Bucketed>(&self) -> Periods<E> {
+        const { has_one_form::<E>() };
         Periods::new(&self.connection, TableName::checked(E::TABLE))
     }
 
@@ -70,6 +71,7 @@ impl Tables {
     /// # }
     /// ```
     pub fn periods_in<E: Bucketed>(&self, base: TableName) -> Result<Periods<E>> {
+        const { has_one_form::<E>() };
         let bucket = Periods::<E>::BUCKETING.bucket();
         Ok(Periods::new(&self.connection, base.checked_base(bucket.digits())?))
     }

@@ -3,6 +3,7 @@
 
 use crate::subject::{Subject, fresh_name};
 use table_orm::migrate::{Migrating, StoredForm};
+use table_orm::property::Large;
 use table_orm::repo::FormerRow;
 use table_orm::{Error, Repo, ScanPermit, TableEntity, TableName};
 
@@ -290,6 +291,69 @@ pub async fn move_entities_with_values_unique_over_all_partitions(subject: Subje
     assert_eq!(users.retire(&permit()).await.all().unwrap().left, 0);
     // A canonical row of each, and a guard.
     assert_eq!(subject.dynamic().scan(permit()).count().await.unwrap().rows, 5 + 5);
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "films", partition = "{studio:03}", row = "FILM:{id:05}")]
+struct FilmV1 {
+    studio: u32,
+    id: u32,
+    #[table(overflow)]
+    trailer: Large,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "films", partition = "S{studio:03}", row = "FILM:{id:05}", migrate_from = FilmV1)]
+struct Film {
+    studio: u32,
+    id: u32,
+    #[table(overflow)]
+    trailer: Large,
+}
+
+impl From<FilmV1> for Film {
+    fn from(FilmV1 { studio, id, trailer }: FilmV1) -> Self {
+        Self { studio, id, trailer }
+    }
+}
+
+impl From<Film> for FilmV1 {
+    fn from(Film { studio, id, trailer }: Film) -> Self {
+        Self { studio, id, trailer }
+    }
+}
+
+pub async fn move_entities_with_values_of_any_size(subject: Subject) {
+    const LENGTHS: [(u32, usize); 3] = [(1, 9), (2, 64 * 1024 + 1), (3, 704 * 1024 + 1)];
+    let table = || subject.table.clone();
+    let old = subject.tables().repo_in::<FilmV1>(table());
+    let films = subject.tables().migrating_in::<Film>(table(), table()).unwrap();
+    let bytes = |id: u32, length: usize| vec![id as u8; length];
+    for (id, length) in LENGTHS {
+        let mut upload = old.upload(FilmV1::partition(7).row().id(id)).unwrap();
+        upload.add(bytes(id, length)).await.unwrap();
+        let trailer = upload.finish().await.unwrap();
+        old.insert(&FilmV1 { studio: 7, id, trailer }).await.unwrap();
+    }
+    let key = |id: u32| Film::partition(7).row().id(id);
+    let are_whole = async || {
+        for (id, length) in LENGTHS {
+            let film = films.get(key(id)).await.unwrap().unwrap();
+            let read = films.read_large(&film, |film| &film.trailer).await.unwrap();
+            assert!(read == Some(bytes(id, length).into()), "{id}");
+        }
+    };
+    are_whole().await;
+    // A save moves one, a mover the others.
+    let mut held = films.load(key(3)).await.unwrap().unwrap();
+    films.save(&mut held).await.unwrap();
+    are_whole().await;
+    assert_eq!(films.migrate(&permit()).in_bulk().await.all().unwrap(), 2);
+    assert!(films.verify_migrated(&permit()).await.unwrap().is_complete());
+    assert_eq!(films.retire(&permit()).await.all().unwrap().left, 0);
+    are_whole().await;
+    // A canonical row of each, a row of one value, and two of another.
+    assert_eq!(subject.dynamic().scan(permit()).count().await.unwrap().rows, 3 + 1 + 2);
 }
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]

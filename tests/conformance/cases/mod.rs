@@ -59,6 +59,7 @@ cases! {
     large: are_kept_while_an_entity_refers_to_them;
     migrations: move_entities_to_other_partitions_of_another_table,
         move_entities_with_their_rows_in_other_partitions,
+        move_entities_with_values_of_any_size,
         move_entities_with_values_unique_over_all_partitions,
         give_entities_other_keys_in_their_partition, share_entities_among_more_shards,
         drop_the_rows_that_a_type_has_lost;

@@ -3,23 +3,6 @@
 // Rows may include the same fields: https://github.com/rust-lang/rust-clippy/issues/13238.
 #![allow(clippy::duplicated_attributes)]
 
-/// Conversions between two types of the same fields.
-macro_rules! both_ways {
-    ($new:ident, $old:ident { $($field:ident),* }) => {
-        impl From<$old> for $new {
-            fn from($old { $($field),* }: $old) -> Self {
-                Self { $($field),* }
-            }
-        }
-
-        impl From<$new> for $old {
-            fn from($new { $($field),* }: $new) -> Self {
-                Self { $($field),* }
-            }
-        }
-    };
-}
-
 mod across;
 mod bulk;
 mod copied;
@@ -29,6 +12,7 @@ mod events;
 mod expiring;
 mod followers;
 mod jobs;
+mod large;
 mod merges;
 mod on_the_way;
 mod parts;

@@ -6,7 +6,7 @@ use table_orm::embedded::EmbeddedStore;
 use table_orm::migrate::{Migrating, StoredForm};
 use table_orm::model::ETag;
 use table_orm::store::{
-    Batch, ErrorCode, Middleware, Store, StoreAnswer, StoreError, StoreRequest,
+    Action, Batch, ErrorCode, Middleware, Store, StoreAnswer, StoreError, StoreRequest,
 };
 use table_orm::{Repo, ScanPermit, TableEntity, TableName, Tables};
 
@@ -140,7 +140,10 @@ impl Middleware for Loses {
         table: &TableName,
         batch: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
-        let lands = batch.operations.iter().any(|row| row.row_key.starts_with("MOV:"));
+        let lands = batch
+            .operations
+            .iter()
+            .any(|row| row.row_key.starts_with("MOV:") && matches!(row.action, Action::Delete(_)));
         if lands && self.landings.load(Relaxed) {
             return Err(StoreError::new(ErrorCode::NO_ANSWER, "lost"));
         }

@@ -2,6 +2,7 @@
 
 mod each;
 mod locked;
+mod migrating;
 mod on_demand;
 mod ranges;
 mod retention;

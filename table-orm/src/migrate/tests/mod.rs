@@ -10,6 +10,7 @@ mod listed;
 mod listing;
 mod named;
 mod once;
+mod overflowing;
 mod pictured;
 mod promises;
 mod reported;

@@ -5,6 +5,7 @@ use super::expiring::{PassAway, PassWithin};
 use super::followed::{FollowedApart, FollowedAway, FollowedWithin};
 use super::guarded::Desk;
 use super::named::{NamedApart, NamedAway, NamedWithin};
+use super::overflowing::{OverflowingAway, OverflowingWithin};
 use super::pictured::{PicturedAway, PicturedWithin};
 use super::reported::{ReportedAway, ReportedWithin};
 use super::shared::Stall;
@@ -58,6 +59,23 @@ fn nothing_is_lost_or_doubled_with_a_row_for_each_element() {
 fn values_over_several_properties_are_whole_in_either_form() {
     all_hold(dose(6, 300), |seed| simulate::<PicturedWithin>(seed, None));
     all_hold(dose(6, 300), |seed| simulate::<PicturedAway>(seed, None));
+}
+
+#[test]
+fn values_of_any_size_are_whole_in_either_form() {
+    all_hold(dose(6, 150), |seed| simulate::<OverflowingWithin>(seed, None));
+    all_hold(dose(6, 150), |seed| simulate::<OverflowingAway>(seed, None));
+}
+
+/// Some seed finds that a value is not whole.
+#[test]
+fn a_value_is_lost_on_its_way_unless_its_parcel_is_seen() {
+    for part in [LeftOut::ValueTouched, LeftOut::ParcelOfValue] {
+        is_needed(part, 0..3000, |seed| match simulate::<OverflowingAway>(seed, Some(part)) {
+            Err(wrong) if !wrong.contains("refers to") => Ok(0),
+            simulated => simulated,
+        });
+    }
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::plan::CanonicalKey;
 use crate::query::{KeyRange, Span};
 use crate::repo::CanonicalPages;
 use crate::store::Store;
-use futures_util::future::join;
+use futures_util::future::join3;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
@@ -52,8 +52,10 @@ async fn run<E: Subject + Debug>(seed: u64, left_out: Option<LeftOut>) -> Result
     let wrong = Mutex::new(None);
     let phase = async |seed, first: u64, versions: &[u64], calls| {
         let network = network(seed, FAULTS, FAULTS, Arc::clone(&short_pages));
+        // Lists need parcels, too.
+        let of_client = left_out.filter(|part| *part != LeftOut::ParcelOfValue);
         let client = |number, version| {
-            Client::<E>::start(seed, number, version, &network, &history, left_out)
+            Client::<E>::start(seed, number, version, &network, &history, of_client)
         };
         // No two clients of a run have one number.
         let clients = versions.iter().zip(first..);
@@ -61,7 +63,13 @@ async fn run<E: Subject + Debug>(seed: u64, left_out: Option<LeftOut>) -> Result
             clients.map(|(version, number)| client(number, *version).calls(&wrong, calls));
         // Movers from a time on.
         let movers = (6..8).map(|number| client(number, 2).moves());
-        join(at_once(clients), at_once(movers)).await;
+        // They are faster than others, so that a whole sweep may come between two requests of a mover.
+        let quick = Faults::seeded(seed).slow(1.0).slowest(LATEST / 1_000);
+        let quick = quick.store(Arc::clone(&short_pages)).unwrap();
+        let sweepers = (20..22)
+            .filter(|_| E::HAS_UPLOADS)
+            .map(|number| Client::<E>::start(seed, number, 1, &quick, &history, left_out).sweeps());
+        join3(at_once(clients), at_once(movers), at_once(sweepers)).await;
         // What is still on its way arrives.
         sleep(LATEST).await;
         network.disable();
@@ -84,7 +92,7 @@ async fn run<E: Subject + Debug>(seed: u64, left_out: Option<LeftOut>) -> Result
 /// A client of a version.
 pub(super) struct Client<E: Subject> {
     pub migrating: Migrating<E>,
-    version: u64,
+    pub version: u64,
     number: u64,
     /// Whether a layer sends again what was not answered.
     pub retries: bool,
@@ -166,6 +174,14 @@ impl<E: Subject> Client<E> {
         }
     }
 
+    /// Removes what was uploaded and is not needed.
+    async fn sweeps(self) {
+        for _ in 0..30 {
+            sleep(self.dice.time(Duration::from_secs(2))).await;
+            let _swept = self.dice.mortal(DEATHS, LONGEST_LIFE, E::sweep(&self.migrating)).await;
+        }
+    }
+
     async fn call(&self, stamp: &str) -> Wrong {
         let number = self.dice.below(ENTITIES);
         let since = lock(&self.history).mark(number);
@@ -194,7 +210,10 @@ impl<E: Subject> Client<E> {
     }
 
     async fn insert(&self, number: u64, stamp: &str, since: usize) -> Wrong {
-        let entity = E::of(number, stamp, NOTHING);
+        let mut entity = E::of(number, stamp, NOTHING);
+        if entity.upload(&self.migrating, self.version).await.is_err() {
+            return Ok(());
+        }
         let inserted = match self.version {
             0 => self.migrating.old.insert(&E::Old::from(entity)).await.map(drop),
             3 => self.migrating.new.insert(&entity).await.map(drop),
@@ -215,16 +234,22 @@ impl<E: Subject> Client<E> {
         let saved = match loaded {
             AnyLoaded::Old(mut loaded) => {
                 let mut entity = E::from(convert::<E>(&loaded));
-                stamped(&mut entity, stamp);
+                if self.stamped(&mut entity, stamp).await.is_err() {
+                    return Ok(());
+                }
                 *loaded = E::Old::from(entity);
                 self.migrating.old.save(loaded).await.map(drop)
             }
             AnyLoaded::New(mut loaded) => {
-                stamped(&mut *loaded, stamp);
+                if self.stamped(&mut *loaded, stamp).await.is_err() {
+                    return Ok(());
+                }
                 self.migrating.new.save(loaded).await.map(drop)
             }
             AnyLoaded::Any(mut held) => {
-                stamped(&mut *held, stamp);
+                if self.stamped(&mut *held, stamp).await.is_err() {
+                    return Ok(());
+                }
                 self.migrating.save(&mut held).await
             }
         };
@@ -263,7 +288,13 @@ impl<E: Subject> Client<E> {
 
     async fn insert_many(&self, stamp: &str) -> Wrong {
         let stamp_of_number = |number| format!("{stamp}.{number}");
-        let all = (0..ENTITIES).map(|number| E::of(number, &stamp_of_number(number), NOTHING));
+        let mut all: Vec<_> =
+            (0..ENTITIES).map(|number| E::of(number, &stamp_of_number(number), NOTHING)).collect();
+        for entity in &mut all {
+            if entity.upload(&self.migrating, self.version).await.is_err() {
+                return Ok(());
+            }
+        }
         let report = self.migrating.insert_many(all).await;
         let mut left: BTreeSet<_> = (0..ENTITIES).map(stamp_of_number).collect();
         for ManyFailure { mut entities, error, .. } in report.failures {
@@ -402,6 +433,9 @@ impl<E: Subject> Client<E> {
             Ok(Located::Nowhere) => None,
             Err(_) => return Ok(()),
         };
+        if let Some(entity) = &found {
+            entity.read(&self.migrating).await?;
+        }
         self.saw(number, found.map(|mut entity| stamp_of(&mut entity)), since)
     }
 
@@ -443,6 +477,15 @@ impl<E: Subject> Client<E> {
             }
         }
         Ok(())
+    }
+
+    /// Gives an entity a new stamp. Fails where what belongs to it cannot be uploaded.
+    pub(super) async fn stamped(&self, entity: &mut E, stamp: &str) -> Result<()> {
+        let (own, base) = entity.stamps();
+        base.clone_from(own);
+        stamp.clone_into(own);
+        entity.touch();
+        entity.upload(&self.migrating, self.version).await
     }
 
     /// Checks a reading: the entity was so at some time of the call.
@@ -510,6 +553,7 @@ impl<E: Subject> Client<E> {
     /// Every entity is as it was, also when nothing of the old form is left.
     async fn ends(&self) -> Result<Wrong> {
         E::check_free(&self.migrating, false).await?;
+        E::sweep(&self.migrating).await?;
         let report = self.migrating.verify_migrated(&permit()).await?;
         let compare = async || -> Result<Wrong> {
             let mut all = self.new_rows_alone().await?;
@@ -555,12 +599,4 @@ fn convert<E: Subject>(loaded: &Loaded<E::Old>) -> E::Old {
 
 pub(super) fn stamp_of<E: Subject>(entity: &mut E) -> String {
     entity.stamps().0.clone()
-}
-
-/// Gives an entity a new stamp.
-pub(super) fn stamped<E: Subject>(entity: &mut E, stamp: &str) {
-    let (own, base) = entity.stamps();
-    base.clone_from(own);
-    stamp.clone_into(own);
-    entity.touch();
 }

@@ -16,6 +16,8 @@ pub(super) trait Subject: Migrates {
     const TABLES: &'static [&'static str];
     /// The most operations of a transaction.
     const OPERATIONS: usize = 100;
+    /// Whether something is stored outside of the rows of an entity.
+    const HAS_UPLOADS: bool = false;
     /// The calls of each client.
     const CALLS: u64 = 20;
 
@@ -55,6 +57,25 @@ pub(super) trait Subject: Migrates {
         _paged: bool,
     ) -> impl Future<Output = Result<Vec<Self>>> + Send {
         async { Ok(Vec::new()) }
+    }
+    /// Uploads what belongs to a write of the entity by a client of that version.
+    fn upload(
+        &mut self,
+        _client: &Migrating<Self>,
+        _version: u64,
+    ) -> impl Future<Output = Result<()>> + Send {
+        async { Ok(()) }
+    }
+    /// Reads what is stored outside of the rows of the entity.
+    fn read(
+        &self,
+        _client: &Migrating<Self>,
+    ) -> impl Future<Output = std::result::Result<(), String>> + Send {
+        async { Ok(()) }
+    }
+    /// Removes what was uploaded and is not needed.
+    fn sweep(_client: &Migrating<Self>) -> impl Future<Output = Result<()>> + Send {
+        async { Ok(()) }
     }
     /// Sets the stamp alone.
     fn patch(stamp: &str) -> Patch<Self>;

@@ -4,6 +4,7 @@ use crate::entity::{DynamicEntity, Marked, Marker};
 use crate::eventual::tests::chaos::version_of_nothing;
 use crate::eventual::{GUARD_ROW, INTENT_START, TICKET_START};
 use crate::model::{ETag, Edm, MOVED_TO, Metadata, PARCEL_START, TableName};
+use crate::property::LARGE_START;
 use crate::query::{RowQuery, Span};
 use crate::store::{
     Action, Batch, IfMatch, Middleware, Operation, Page, Store, StoreError, StoredRow,
@@ -50,6 +51,10 @@ pub(super) enum LeftOut {
     MarkerNames,
     /// The guards name the new key before the marker is deleted.
     GuardRenamed,
+    /// The transaction that inserts a parcel touches the large values of its entity.
+    ValueTouched,
+    /// Who removes large values looks for parcels that refer to them.
+    ParcelOfValue,
 }
 
 /// The store of one client.
@@ -197,7 +202,7 @@ impl Middleware for Tampering {
 
     async fn query(&self, query: &RowQuery) -> Result<Page, StoreError> {
         let mut page = self.inner.query(query).await?;
-        if self.leaves_out(LeftOut::ParcelList)
+        if (self.leaves_out(LeftOut::ParcelList) || self.leaves_out(LeftOut::ParcelOfValue))
             && query.keys.row.contains("MOV:0")
             && !query.keys.row.contains("ROW:")
         {
@@ -240,8 +245,16 @@ impl Middleware for Tampering {
             operation.row_key.starts_with(PARCEL_START)
                 && matches!(operation.action, Action::Delete(_))
         });
+        let sends_parcel = operations.iter().any(|operation| {
+            operation.row_key.starts_with(PARCEL_START)
+                && matches!(operation.action, Action::Insert(_))
+        });
         let operations: Vec<_> = operations
             .into_iter()
+            .filter(|operation| {
+                let is_touch = operation.row_key.starts_with(LARGE_START) && sends_parcel;
+                !(is_touch && self.leaves_out(LeftOut::ValueTouched))
+            })
             .filter(|operation| {
                 let is_left_out = is_switch && self.leaves_out(LeftOut::SwitchIntent)
                     || lands && self.leaves_out(LeftOut::LandingIntent);

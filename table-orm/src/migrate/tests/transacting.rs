@@ -1,7 +1,7 @@
 //! Clients that write several entities in one transaction.
 
 use super::history::{ENTITIES, NOTHING, lock};
-use super::simulation::{AnyLoaded, Client, Wrong, stamp_of, stamped};
+use super::simulation::{AnyLoaded, Client, Wrong, stamp_of};
 use super::subjects::Subject;
 use super::watch::keys;
 use crate::error::{Error, Result};
@@ -36,7 +36,9 @@ impl<E: Subject> Client<E> {
                     }
                     1 if self.merges => held(What::Require, loaded),
                     _ => {
-                        stamped(&mut *loaded, &stamp);
+                        if self.stamped(&mut *loaded, &stamp).await.is_err() {
+                            return Ok(());
+                        }
                         stamps.push(stamp);
                         held(What::Save, loaded)
                     }
@@ -44,7 +46,10 @@ impl<E: Subject> Client<E> {
                 // An insert that a layer sends twice may take effect twice: the layer says so.
                 _ if self.retries => return Ok(()),
                 _ => {
-                    let entity = E::of(number, &stamp, NOTHING);
+                    let mut entity = E::of(number, &stamp, NOTHING);
+                    if entity.upload(&self.migrating, self.version).await.is_err() {
+                        return Ok(());
+                    }
                     stamps.push(stamp);
                     Change::Insert(Box::new(entity))
                 }
@@ -86,11 +91,15 @@ impl<E: Subject> Client<E> {
                 let stamp = format!("{stamp}.{attempt}");
                 match held {
                     Some(mut held) => {
-                        stamped(&mut *held, &stamp);
+                        self.stamped(&mut *held, &stamp).await?;
                         scope.save(held);
                     }
                     None if self.retries => return Ok(()),
-                    None => scope.insert(&E::of(number, &stamp, NOTHING)),
+                    None => {
+                        let mut entity = E::of(number, &stamp, NOTHING);
+                        entity.upload(&self.migrating, self.version).await?;
+                        scope.insert(&entity);
+                    }
                 }
                 let (all, last) = &mut *tried.lock().unwrap();
                 all.push(stamp.clone());

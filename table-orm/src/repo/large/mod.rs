@@ -9,8 +9,8 @@
 //!   row is there after that: whoever deletes this row later deletes the blob, too. The second row outlives the first
 //!   for as long as an upload may be in progress, and names a blob that such an upload creates too late.
 //! - The first row is deleted in the transaction that makes its entity refer to another value; or in a version that
-//!   was read before its entity was seen not to refer to it. A transaction that made the entity refer to it since
-//!   then has changed that version.
+//!   was read before its entity was seen not to refer to it, and no parcel to that partition. A transaction that made the
+//!   entity or a parcel refer to it since then has changed that version.
 //! - What is returned as a value has the length and the hash that the entity states.
 
 mod chunk_row;
@@ -20,4 +20,6 @@ mod upload;
 
 pub use upload::Upload;
 
+pub(crate) use read::{Again, Next, Reading};
 pub(super) use unused::{Unused, judge, removal, remove};
+pub(crate) use unused::{remove_all_unused, remove_unused};

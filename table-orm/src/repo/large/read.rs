@@ -3,13 +3,15 @@
 use super::chunk_row::ChunkRow;
 use crate::blobs::PART_BYTES;
 use crate::entity::{TableEntity, canonical, partition_key, read_row, row_key};
-use crate::error::{Error, LargeValueError, Result};
+use crate::error::{LargeValueError, Result};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::property::{Digest, Large, Overflowing, Reference, chunk_key};
 use crate::repo::Repo;
 use crate::repo::pages::RowStream;
 use bytes::{Bytes, BytesMut};
+use futures_core::future::BoxFuture;
 use futures_util::stream;
+use std::fmt;
 use std::sync::Arc;
 
 impl<E: TableEntity> Repo<E> {
@@ -48,20 +50,7 @@ impl<E: TableEntity> Repo<E> {
         entity: &E,
         of: impl Fn(&E) -> &L + Send + Sync,
     ) -> Result<Option<Bytes>> {
-        let mut reading = Reading::of(self.client.clone(), entity, &of)?;
-        let mut bytes = BytesMut::new();
-        loop {
-            match reading.next().await {
-                Ok(Next::Bytes(more)) => bytes.extend_from_slice(&more),
-                Ok(Next::End) => return Ok(Some(bytes.freeze())),
-                Ok(Next::Absent) => return Ok(None),
-                Ok(Next::Missing(_)) => {
-                    bytes.clear();
-                    reading.start_again(&of).await?;
-                }
-                Err(error) => return Err(error),
-            }
-        }
+        self.reading(entity, of)?.all().await
     }
 
     /// The bytes of a large value, row by row, or part by part of a blob: the memory holds one, of 704 KiB or 4 MiB.
@@ -105,30 +94,36 @@ impl<E: TableEntity> Repo<E> {
     where
         E: 'static,
     {
-        let reading = Reading::of(self.client.clone(), entity, &of);
-        let of = Arc::new(of);
-        RowStream::new(stream::try_unfold(reading, move |reading| {
-            let of = Arc::clone(&of);
-            async move {
-                let mut reading = reading?;
-                loop {
-                    match reading.next().await? {
-                        Next::Bytes(bytes) => return Ok(Some((bytes, Ok(reading)))),
-                        Next::End | Next::Absent => return Ok(None),
-                        Next::Missing(row_key) => {
-                            let started = reading.chunk > 0;
-                            let partition_key = reading.key.partition_key.clone();
-                            reading.start_again(&*of).await?;
-                            if started {
-                                let replaced = LargeValueError::Replaced { partition_key, row_key };
-                                return Err(replaced.into());
-                            }
-                        }
-                    }
-                }
-            }
-        }))
+        RowStream::of_value(self.reading(entity, of))
     }
+
+    fn reading<'a, L: Overflowing>(
+        &self,
+        entity: &E,
+        of: impl Fn(&E) -> &L + Send + Sync + 'a,
+    ) -> Result<Reading<'a>>
+    where
+        E: 'a,
+    {
+        let (client, key) = (self.client.clone(), key_of(entity)?);
+        let large = of(entity).large().cloned();
+        let (place, of) = ((client.clone(), key.clone()), Arc::new(of));
+        let again = move || {
+            let (client, key, of) = (client.clone(), key.clone(), Arc::clone(&of));
+            let large = async move {
+                let loaded = client.load::<E>(&key).await?;
+                Ok(loaded.and_then(|entity| of(&entity).large().cloned()))
+            };
+            Box::pin(large) as BoxFuture<'a, _>
+        };
+        Ok(Reading::new(large, vec![place], Arc::new(again)))
+    }
+}
+
+/// The key of an entity's canonical row.
+fn key_of<E: TableEntity>(entity: &E) -> Result<CanonicalKey> {
+    let row_key = row_key(entity, canonical::<E>())?.unwrap_or_default();
+    Ok(CanonicalKey { partition_key: partition_key(entity)?, row_key })
 }
 
 /// In how many requests a value is read.
@@ -136,40 +131,84 @@ const fn parts(reference: &Reference) -> u64 {
     if reference.in_blob { reference.length.div_ceil(PART_BYTES as u64) } else { reference.rows() }
 }
 
+/// Reads the entity again, and returns its value.
+pub(crate) type Again<'a> =
+    Arc<dyn Fn() -> BoxFuture<'a, Result<Option<Large>>> + Send + Sync + 'a>;
+
 /// A large value that is read.
-struct Reading {
-    client: TableClient,
-    /// The key of its entity.
-    key: CanonicalKey,
+pub(crate) struct Reading<'a> {
     large: Option<Large>,
+    /// The keys that the entity may have, each with the client of its table. The value is of one of them.
+    places: Vec<(TableClient, CanonicalKey)>,
+    again: Again<'a>,
     /// The number of the row, or of the part of a blob, that is read next.
     chunk: u64,
     digest: Digest,
     length: u64,
 }
 
-enum Next {
+impl fmt::Debug for Reading<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reading").field("large", &self.large).finish_non_exhaustive()
+    }
+}
+
+pub(crate) enum Next {
     Bytes(Bytes),
     End,
     /// There is no value.
     Absent,
     /// The row does not exist.
-    Missing(String),
+    Missing {
+        partition_key: String,
+        row_key: String,
+    },
 }
 
-impl Reading {
-    fn of<E: TableEntity, L: Overflowing>(
-        client: TableClient,
-        entity: &E,
-        of: &impl Fn(&E) -> &L,
-    ) -> Result<Self> {
-        let row_key = row_key(entity, canonical::<E>())?.unwrap_or_default();
-        let key = CanonicalKey { partition_key: partition_key(entity)?, row_key };
-        let large = of(entity).large().cloned();
-        Ok(Self { client, key, large, chunk: 0, digest: Digest::default(), length: 0 })
+impl<'a> Reading<'a> {
+    pub fn new(
+        large: Option<Large>,
+        places: Vec<(TableClient, CanonicalKey)>,
+        again: Again<'a>,
+    ) -> Self {
+        Self { large, places, again, chunk: 0, digest: Digest::default(), length: 0 }
     }
 
-    async fn next(&mut self) -> Result<Next> {
+    /// All bytes. `None` where there is no value.
+    pub async fn all(mut self) -> Result<Option<Bytes>> {
+        let mut bytes = BytesMut::new();
+        loop {
+            match self.next().await? {
+                Next::Bytes(more) => bytes.extend_from_slice(&more),
+                Next::End => return Ok(Some(bytes.freeze())),
+                Next::Absent => return Ok(None),
+                Next::Missing { .. } => {
+                    bytes.clear();
+                    self.start_again().await?;
+                }
+            }
+        }
+    }
+
+    /// The bytes of a row or part. `None` at the end, and where there is no value.
+    async fn piece(&mut self) -> Result<Option<Bytes>> {
+        loop {
+            match self.next().await? {
+                Next::Bytes(bytes) => return Ok(Some(bytes)),
+                Next::End | Next::Absent => return Ok(None),
+                Next::Missing { partition_key, row_key } => {
+                    let started = self.chunk > 0;
+                    self.start_again().await?;
+                    if started {
+                        return Err(LargeValueError::Replaced { partition_key, row_key }.into());
+                    }
+                }
+            }
+        }
+    }
+
+    /// The bytes of the next row or part.
+    pub async fn next(&mut self) -> Result<Next> {
         let Some(large) = &self.large else { return Ok(Next::Absent) };
         let Some(reference) = large.reference() else {
             let bytes = large.inline().filter(|bytes| self.chunk == 0 && !bytes.is_empty());
@@ -181,28 +220,28 @@ impl Reading {
             return Ok(Next::End);
         }
         let reference = reference.clone();
-        let row_key = self.row_key(&reference);
+        let Some((client, key)) = self.place(&reference).cloned() else { return Ok(Next::Absent) };
+        let (partition_key, row_key) = (key.partition_key, self.row_key(&reference));
         let data = if reference.in_blob {
-            self.client.blob(&reference.id)?.read(self.length, PART_BYTES).await?
+            client.blob(&reference.id)?.read(self.length, PART_BYTES).await?
         } else {
-            self.row(&row_key).await?
+            row(&client, &partition_key, &row_key).await?
         };
-        let Some(data) = data else { return Ok(Next::Missing(row_key)) };
+        let Some(data) = data else { return Ok(Next::Missing { partition_key, row_key }) };
         self.chunk += 1;
         self.digest.add(&data);
         self.length += data.len() as u64;
         if self.chunk == parts && !self.is_whole(&reference) {
-            return Err(self.damaged(row_key));
+            return Err(LargeValueError::Damaged { partition_key, row_key }.into());
         }
         Ok(Next::Bytes(data))
     }
 
-    /// The bytes in a row, if it is there.
-    async fn row(&self, row_key: &str) -> Result<Option<Bytes>> {
-        let (partition_key, row_key) = (self.key.partition_key.clone(), row_key.to_owned());
-        let query = self.client.point(&CanonicalKey { partition_key, row_key });
-        let Some(row) = self.client.row(&query).await? else { return Ok(None) };
-        Ok(Some(read_row::<ChunkRow>(0, &row.body)?.data.unwrap_or_default()))
+    /// Where the rows of a value are.
+    fn place(&self, reference: &Reference) -> Option<&(TableClient, CanonicalKey)> {
+        let is_own =
+            |(_, key): &&(_, CanonicalKey)| reference.is_of(&key.partition_key, &key.row_key);
+        self.places.iter().find(is_own).or_else(|| self.places.first())
     }
 
     /// The RowKey of what is read next; of a blob, that of the first row.
@@ -214,25 +253,37 @@ impl Reading {
         self.length == reference.length && self.digest.clone().finish() == reference.sha256
     }
 
-    fn damaged(&self, row_key: String) -> Error {
-        let partition_key = self.key.partition_key.clone();
-        LargeValueError::Damaged { partition_key, row_key }.into()
-    }
-
     /// Reads the entity again, for a value that took the place of the one with a missing row.
-    async fn start_again<E: TableEntity, L: Overflowing>(
-        &mut self,
-        of: &impl Fn(&E) -> &L,
-    ) -> Result<()> {
-        let loaded = self.client.load::<E>(&self.key).await?;
-        let large = loaded.and_then(|entity| of(&entity).large().cloned());
+    async fn start_again(&mut self) -> Result<()> {
+        let large = (self.again)().await?;
         if large == self.large {
             let own = self.large.as_ref().and_then(Large::reference);
-            let row_key = own.map(|own| self.row_key(own)).unwrap_or_default();
-            return Err(self.damaged(row_key));
+            let at = own.and_then(|own| Some((self.place(own)?, self.row_key(own))));
+            let at = at.map(|((_, key), row_key)| (key.partition_key.clone(), row_key));
+            let (partition_key, row_key) = at.unwrap_or_default();
+            return Err(LargeValueError::Damaged { partition_key, row_key }.into());
         }
         (self.large, self.chunk, self.length) = (large, 0, 0);
         self.digest = Digest::default();
         Ok(())
     }
+}
+
+impl RowStream<Bytes> {
+    /// The bytes of a value, as they are read.
+    pub(crate) fn of_value(reading: Result<Reading<'static>>) -> Self {
+        Self::new(stream::try_unfold(reading, async |reading| {
+            let mut reading = reading?;
+            let piece = reading.piece().await?;
+            Ok(piece.map(|bytes| (bytes, Ok(reading))))
+        }))
+    }
+}
+
+/// The bytes in a row, if it is there.
+async fn row(client: &TableClient, partition_key: &str, row_key: &str) -> Result<Option<Bytes>> {
+    let (partition_key, row_key) = (partition_key.to_owned(), row_key.to_owned());
+    let query = client.point(&CanonicalKey { partition_key, row_key });
+    let Some(row) = client.row(&query).await? else { return Ok(None) };
+    Ok(Some(read_row::<ChunkRow>(0, &row.body)?.data.unwrap_or_default()))
 }

@@ -5,7 +5,7 @@ use crate::entity::{
     CanonicalKeyOf, CompleteKey, LargeType, RowHead, TableEntity, read_row, refers_to, split_page,
 };
 use crate::error::{Error, Result};
-use crate::model::{DateTime, ETag, Metadata, PARTITION_KEY, ROW_KEY, TIMESTAMP};
+use crate::model::{DateTime, ETag, Metadata, PARCEL_START, PARTITION_KEY, ROW_KEY, TIMESTAMP};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::property::{LARGE_START, Reference, chunk_key, chunk_of};
 use crate::query::{KeyRange, RowQuery, Span};
@@ -46,12 +46,34 @@ pub(crate) async fn judge<E: TableEntity>(
     if !large.is_canonical(&owner) {
         return Ok(Unused::No);
     }
-    let entity = client.annotated_row(partition_key, &owner).await?;
-    if entity.is_some_and(|row| refers_to(&row.body, id)) {
+    if is_used(client, partition_key, &owner, id).await? {
         return Ok(Unused::No);
     }
     let age = age(client, written);
     Ok(if age < GRACE { Unused::Young } else { Unused::Yes(Some(etag), age) })
+}
+
+/// Whether the entity refers to the value, or a parcel that lands under its key. The first row of the value was read before.
+async fn is_used(client: &TableClient, partition_key: &str, owner: &str, id: &str) -> Result<bool> {
+    let entity = async || -> Result<bool> {
+        let row = client.annotated_row(partition_key, owner).await?;
+        Ok(row.is_some_and(|row| refers_to(&row.body, id)))
+    };
+    // A parcel that has landed by now was there after the first row was read.
+    Ok(entity().await? || is_in_parcel(client, partition_key, id).await? || entity().await?)
+}
+
+/// Whether a parcel refers to the value, whose entity is on its way to this partition.
+async fn is_in_parcel(client: &TableClient, partition_key: &str, id: &str) -> Result<bool> {
+    let partition = Span::Exact(partition_key.to_owned());
+    let keys = KeyRange { partition, row: Span::prefix(PARCEL_START) };
+    let mut pages = client.pages(RowQuery { metadata: Metadata::Minimal, ..client.query(keys) });
+    while let Some(page) = pages.next().await? {
+        if split_page(&page)?.iter().any(|row| refers_to(row.get().as_bytes(), id)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn age(client: &TableClient, written: Option<DateTime>) -> Duration {
@@ -156,8 +178,8 @@ impl<E: TableEntity> Repo<E> {
     /// row, which [`repair`](Self::repair) deletes later. The row names a blob that an upload in progress may
     /// still create.
     ///
-    /// It sends one query, and two point queries for each value. Each value that it removes takes one more
-    /// query, a transaction for its first row, and a transaction for each 100 of its other rows.
+    /// It sends one query, and two point queries for each value. Each value that it removes takes two more
+    /// queries, another point query, a transaction for its first row, and one for each 100 of its other rows.
     ///
     /// ```
     /// # use table_orm::property::Large;
@@ -185,26 +207,39 @@ impl<E: TableEntity> Repo<E> {
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
         const { assert!(!E::OVERFLOW.is_empty(), "the type has no field with `#[table(overflow)]`") }
-        let CanonicalKey { partition_key, row_key } = CanonicalKey::of(key.into_keys()?);
-        let owner = Reference::owner(&partition_key, &row_key);
-        let rows = rows(&self.client, &partition_key, format!("{LARGE_START}{owner}")).await?;
-        let mut ids: Vec<_> =
-            rows.iter().filter_map(|(key, _)| chunk_of(key)).map(|(id, _)| id).collect();
-        ids.dedup();
-        let mut removed = 0;
-        for id in ids {
-            // The row of the entity is read after the first row of the value.
-            let head = row(&self.client, &partition_key, id, 0).await?;
-            let head = head.map(|row| row.etag()).transpose()?;
-            let entity = self.client.annotated_row(&partition_key, &row_key).await?;
-            if entity.is_some_and(|row| refers_to(&row.body, id)) {
-                continue;
-            }
-            let deleted = remove(&self.client, &partition_key, id, head).await?;
-            removed += usize::from(deleted.is_some_and(|rows| rows > 0));
-        }
-        Ok(removed)
+        remove_all_unused(&self.client, &CanonicalKey::of(key.into_keys()?)).await
     }
+}
+
+/// Removes the values of the entity under that key to which it does not refer. Returns how many it removed.
+pub(crate) async fn remove_all_unused(client: &TableClient, owner: &CanonicalKey) -> Result<usize> {
+    let CanonicalKey { partition_key, row_key } = owner;
+    let start = format!("{LARGE_START}{}", Reference::owner(partition_key, row_key));
+    let rows = rows(client, partition_key, start).await?;
+    let mut ids: Vec<_> =
+        rows.iter().filter_map(|(key, _)| chunk_of(key)).map(|(id, _)| id).collect();
+    ids.dedup();
+    let mut removed = 0;
+    for id in ids {
+        removed += usize::from(remove_unused(client, owner, id).await?);
+    }
+    Ok(removed)
+}
+
+/// Removes a value, unless the entity under that key refers to it. Returns whether it removed rows.
+pub(crate) async fn remove_unused(
+    client: &TableClient,
+    owner: &CanonicalKey,
+    id: &str,
+) -> Result<bool> {
+    let CanonicalKey { partition_key, row_key } = owner;
+    let head = row(client, partition_key, id, 0).await?;
+    let head = head.map(|row| row.etag()).transpose()?;
+    if is_used(client, partition_key, row_key, id).await? {
+        return Ok(false);
+    }
+    let deleted = remove(client, partition_key, id, head).await?;
+    Ok(deleted.is_some_and(|rows| rows > 0))
 }
 
 /// Sends the deletes. Returns how many rows were deleted; `None` where an entity was made to refer to the value.

@@ -72,22 +72,7 @@ impl<E: TableEntity> Repo<E> {
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
         const { assert!(!E::OVERFLOW.is_empty(), "the type has no field with `#[table(overflow)]`") }
-        let key = CanonicalKey::of(key.into_keys()?);
-        let id = Reference::fresh_id(&key.partition_key, &key.row_key);
-        let (client, buffer, digest) = (self.client.clone(), BytesMut::new(), Digest::default());
-        let part_bytes = if client.has_blobs() { PART_BYTES } else { CHUNK_BYTES };
-        Ok(Upload {
-            client,
-            key,
-            id,
-            part_bytes,
-            version: None,
-            buffer,
-            digest,
-            length: 0,
-            chunks: 0,
-            is_cut_off: false,
-        })
+        Ok(Upload::new(&self.client, CanonicalKey::of(key.into_keys()?)))
     }
 }
 
@@ -113,6 +98,23 @@ pub struct Upload {
 }
 
 impl Upload {
+    /// An upload for the entity under that key.
+    pub(crate) fn new(client: &TableClient, key: CanonicalKey) -> Self {
+        let id = Reference::fresh_id(&key.partition_key, &key.row_key);
+        Self {
+            client: client.clone(),
+            key,
+            id,
+            part_bytes: if client.has_blobs() { PART_BYTES } else { CHUNK_BYTES },
+            version: None,
+            buffer: BytesMut::new(),
+            digest: Digest::default(),
+            length: 0,
+            chunks: 0,
+            is_cut_off: false,
+        }
+    }
+
     /// Appends bytes. Sends a request for each 704 KiB, or for each 4 MiB of a blob.
     ///
     /// # Errors
