@@ -49,7 +49,7 @@ impl<E: Migrates> Migrating<E> {
         match self.form {
             StoredForm::Old => self.insert_old(entity, rows).await,
             StoredForm::New => {
-                let own = self.own_values(&rows).await?;
+                let own = self.own_values(&rows, None).await?;
                 let inserted = self.insert_new(entity, (*own.rows).clone()).await;
                 self.copied(&own, inserted).await
             }
@@ -173,7 +173,7 @@ impl<E: Migrates> Migrating<E> {
 
     /// Inserts the new rows, with copies of large values of the old key.
     async fn insert_rows(&self, rows: EntityRows) -> Result<()> {
-        let own = self.own_values(&rows).await?;
+        let own = self.own_values(&rows, None).await?;
         let due = inserted::<E>(&self.new.client, &own.rows)?;
         let inserts = insert_all((*own.rows).clone());
         let sent = send_and_settle(&self.new.client, inserts, None, due).await;

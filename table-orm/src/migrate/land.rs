@@ -64,7 +64,11 @@ impl<E: Migrates> Migrating<E> {
         match self.send_landing(&parcel.place, rows).await {
             Err(Error::NotFound(_)) => Err(self.changed(&parcel.new_key())),
             Err(Error::AlreadyExists(taken)) => Err(row_taken::<E>(rows, *taken)),
-            saved => saved.map(|landed| landed.etag),
+            saved => {
+                let landed = saved?;
+                self.remove_values_of(parcel).await;
+                Ok(landed.etag)
+            }
         }
     }
 
@@ -75,7 +79,11 @@ impl<E: Migrates> Migrating<E> {
     pub(super) async fn delete_waiting(&self, parcel: &Parcel<E>) -> Result<()> {
         match self.new.client.send(deletion(&parcel.place)).await {
             Err(Error::NotFound(_)) => Err(self.changed(&parcel.new_key())),
-            deleted => deleted.map(drop),
+            deleted => {
+                deleted?;
+                self.remove_values_of(parcel).await;
+                Ok(())
+            }
         }
     }
 

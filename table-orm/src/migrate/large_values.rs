@@ -6,14 +6,14 @@
 //! - No new row refers to a value of the old key. No old row refers to one of the new key.
 //! - The transaction that makes a parcel refer to a value touches the first row of the value, as one does that writes an
 //!   entity. Who removes unused values looks for parcels, too (`repo/large`).
-//! - The transaction that replaces the old row deletes the first row of each value of the old key.
-//! - A copy is removed by the call that made it, if its entity has not moved; else as any value is to which no entity
-//!   refers.
+//! - The transaction that replaces the old row deletes the first row of each value of the old key, as far as it has room.
+//! - A copy is removed by the call that made it, if that was refused; else as any value is to which no entity refers.
 
 use super::canonical::canonical_key;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::old_key::old_key;
+use super::parcel::Parcel;
 use super::stored_form::StoredForm;
 use crate::codec::{members_by_name, write_object};
 use crate::entity::{
@@ -22,8 +22,10 @@ use crate::entity::{
 };
 use crate::error::{Error, LargeValueError, Result};
 use crate::plan::{CanonicalKey, TableClient};
-use crate::property::{Large, Overflowing, Reference};
-use crate::repo::{Again, Next, Reading, RowStream, Upload, remove_all_unused, remove_unused};
+use crate::property::{Large, Overflowing, Reference, chunk_key, chunk_of};
+use crate::repo::{
+    Again, Next, Reading, RowStream, Upload, has_first_row, remove_all_unused, remove_unused,
+};
 use crate::store::Operation;
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
@@ -37,6 +39,14 @@ pub(super) type Copies = Vec<(Reference, Reference)>;
 pub(super) struct OwnValues<'r> {
     pub rows: Cow<'r, EntityRows>,
     pub copies: Copies,
+    /// The ids of those that this call made.
+    made: Vec<String>,
+}
+
+impl OwnValues<'_> {
+    pub fn into_owned(self) -> OwnValues<'static> {
+        OwnValues { rows: Cow::Owned(self.rows.into_owned()), ..self }
+    }
 }
 
 impl<E: Migrates> Migrating<E> {
@@ -173,16 +183,38 @@ impl<E: Migrates> Migrating<E> {
         Reading::new(large, places, again)
     }
 
-    /// The rows with values of the new key: those of the old key are copied.
+    /// The rows with values of the new key: those of the old key are copied, unless the stored row of the new key refers to
+    /// the same bytes.
     ///
     /// # Errors
     /// [`LargeValueError::Gone`] when a value is not there any more.
-    pub(super) async fn own_values<'r>(&self, rows: &'r EntityRows) -> Result<OwnValues<'r>> {
-        let mut own = OwnValues { rows: Cow::Borrowed(rows), copies: Vec::new() };
+    pub(super) async fn own_values<'r>(
+        &self,
+        rows: &'r EntityRows,
+        stored: Option<&EntityRows>,
+    ) -> Result<OwnValues<'r>> {
+        let (copies, made) = Default::default();
+        let mut own = OwnValues { rows: Cow::Borrowed(rows), copies, made };
         let new = canonical_key(rows);
+        let stored = stored.map(references::<E>).unwrap_or_default();
         for value in values_of_old_key::<E>(rows, &new) {
+            if let Some(same) = stored.iter().find(|stored| have_same_bytes(stored, &value)) {
+                if same.id != value.id {
+                    own.copies.push((value, same.clone()));
+                }
+                continue;
+            }
+            // Where both keys are one text, in two tables, the id does not tell.
+            let is_shared = value.is_of(&new.partition_key, &new.row_key);
+            let client = &self.new.client;
+            if is_shared && has_first_row(client, &new.partition_key, &value.id).await? {
+                continue;
+            }
             match self.copy(&value, &new).await {
-                Ok(copy) => own.copies.push((value, copy)),
+                Ok(copy) => {
+                    own.made.push(copy.id.clone());
+                    own.copies.push((value, copy));
+                }
                 Err(error) => {
                     self.remove_copies(&own).await;
                     return Err(error);
@@ -200,15 +232,22 @@ impl<E: Migrates> Migrating<E> {
         let never: Again<'_> = Arc::new(|| Box::pin(async { Ok(None) }));
         let mut reading = self.reading_of(Some(Large::from(value.clone())), new, never);
         let mut upload = Upload::new(&self.new.client, new.clone());
-        loop {
-            match reading.next().await? {
-                Next::Bytes(bytes) => upload.add(bytes).await?,
-                Next::End | Next::Absent => break,
-                Next::Missing { partition_key, row_key } => {
-                    return Err(LargeValueError::Gone { partition_key, row_key }.into());
+        let whole = async {
+            loop {
+                match reading.next().await? {
+                    Next::Bytes(bytes) => upload.add(bytes).await?,
+                    Next::End | Next::Absent => return Ok(()),
+                    Next::Missing { partition_key, row_key } => {
+                        return Err(LargeValueError::Gone { partition_key, row_key }.into());
+                    }
                 }
             }
+        };
+        let whole: Result<()> = whole.await;
+        if whole.is_err() {
+            let _removed = remove_unused(&self.new.client, new, upload.id()).await;
         }
+        whole?;
         let copy = upload.finish().await?.reference().cloned();
         // A value that is as short as that is in its entity: no upload has written such rows.
         copy.ok_or_else(|| {
@@ -226,7 +265,7 @@ impl<E: Migrates> Migrating<E> {
         }
         match error {
             Error::LargeValue(LargeValueError::Gone { row_key, .. })
-                if own.copies.iter().any(|(_, copy)| copy.head() == *row_key) =>
+                if own.made.iter().any(|id| chunk_key(id, 0) == *row_key) =>
             {
                 Err(self.changed(&canonical_key(&own.rows)))
             }
@@ -237,8 +276,17 @@ impl<E: Migrates> Migrating<E> {
     /// Removes copies to which no entity refers, as far as the store answers.
     async fn remove_copies(&self, own: &OwnValues<'_>) {
         let new = canonical_key(&own.rows);
-        for (_, copy) in &own.copies {
-            let _removed = remove_unused(&self.new.client, &new, &copy.id).await;
+        for id in &own.made {
+            let _removed = remove_unused(&self.new.client, &new, id).await;
+        }
+    }
+
+    /// Removes the large values of a parcel that was written or deleted, as far as the store answers. Those to which the
+    /// entity refers stay.
+    pub(super) async fn remove_values_of(&self, parcel: &Parcel<E>) {
+        let new = parcel.new_key();
+        for value in references::<E>(&parcel.rows) {
+            let _removed = remove_unused(&self.new.client, &new, &value.id).await;
         }
     }
 
@@ -300,11 +348,23 @@ pub(super) fn is_as_read<E: TableEntity>(read: &EntityRows, rows: &EntityRows) -
         return Ok(read == rows);
     }
     let both = references::<E>(read).into_iter().zip(references::<E>(rows));
-    let same_bytes = |(one, other): &(Reference, Reference)| {
-        (one.length, &one.sha256) == (other.length, &other.sha256)
-    };
-    let copies: Copies = both.filter(same_bytes).collect();
+    let copies: Copies = both.filter(|(one, other)| have_same_bytes(one, other)).collect();
     Ok(EntityRows::of(&with_copies::<E>(read, &copies)?)? == *rows)
+}
+
+fn have_same_bytes(one: &Reference, other: &Reference) -> bool {
+    (one.length, &one.sha256) == (other.length, &other.sha256)
+}
+
+/// Whether the entity with these old rows refers to the value with that row.
+pub(super) fn refers_to_row<E: TableEntity>(rows: &EntityRows, row_key: &str) -> bool {
+    let id = chunk_of(row_key).map(|(id, _)| id);
+    references::<E>(rows).iter().any(|value| Some(&*value.id) == id)
+}
+
+/// Whether the rows of a new key refer to values of the old one.
+pub(super) fn has_values_of_old_key<E: Migrates>(rows: &EntityRows) -> bool {
+    !values_of_old_key::<E>(rows, &canonical_key(rows)).is_empty()
 }
 
 /// The large values to which the rows refer.

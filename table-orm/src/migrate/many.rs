@@ -7,6 +7,7 @@
 
 use super::canonical::canonical_key;
 use super::follow::{deleted, inserted, send_and_settle};
+use super::large_values::has_values_of_old_key;
 use super::loaded::{MigratingLoaded, Stored};
 use super::migrates::Migrates;
 use super::migrating::Migrating;
@@ -153,7 +154,7 @@ impl<E: Migrates> Migrating<E> {
     }
 
     /// Deletes many loaded entities, each if nobody has written it since, in its own form; those of one form and
-    /// partition share transactions, one request each. The entities of a transaction that is rejected are deleted
+    /// partition share transactions, one request each, unless the type has `overflow`. The entities of a transaction that is rejected are deleted
     /// singly. Holds all entities in memory.
     ///
     /// The report has the error of each entity that was not deleted: those of [`delete`](Self::delete).
@@ -169,6 +170,11 @@ impl<E: Migrates> Migrating<E> {
     fn steps_of_insert(&self, entity: &E) -> Result<Steps> {
         let rows = EntityRows::of_in(entity, self.new.table())?;
         let new = canonical_key(&rows);
+        if self.form == StoredForm::New && has_values_of_old_key::<E>(&rows) {
+            // The insert of one entity copies them.
+            check_conversion(entity, &rows)?;
+            return Ok(Steps::new());
+        }
         if self.form == StoredForm::Old && !has_one_form::<E>(&new) {
             let (_, old_rows) = as_old(entity, &rows)?;
             let due = inserted::<E::Old>(&self.old.client, &old_rows)?;

@@ -8,13 +8,14 @@ use super::migrating::Migrating;
 use super::save::{is_lost, is_there};
 use crate::codec::overlay;
 use crate::entity::{CanonicalKeyOf, CompleteKey, EntityRows, canonical, keys_of, read_row};
-use crate::error::{Error, Result};
+use crate::error::{Error, LargeValueError, Result};
 use crate::key::KeyError;
 use crate::model::ETag;
 use crate::plan::CanonicalKey;
 use crate::query::KeyRange;
 use crate::repo::{EntityPatch, Merge, Patch};
 use futures_core::future::BoxFuture;
+use std::borrow::Cow;
 
 impl<E: Migrates> Migrating<E> {
     /// Sets the properties of a patch in the stored entity, and keeps the others.
@@ -125,17 +126,21 @@ impl<E: Migrates> MigratingMerge<E> {
         let mut attempts = client.attempts();
         loop {
             let error = match self.in_place(keys.clone()).await {
-                Err(error @ Error::NotFound(_)) => error,
+                Err(error) if matches!(error, Error::NotFound(_)) || is_of_old_key(&error) => error,
                 merged => return merged.map(drop),
             };
             let lost = match client.hold(&key).await? {
                 Some(mut held) => {
                     let rows = match &held.stored {
-                        Stored::Old(old) => Some(&old.rows),
-                        Stored::Parcel(parcel) => Some(&parcel.rows),
+                        Stored::Old(old) => Some(Cow::Borrowed(&old.rows)),
+                        Stored::Parcel(parcel) => Some(Cow::Borrowed(&parcel.rows)),
+                        // A save copies the value.
+                        Stored::New(loaded) if is_of_old_key(&error) => {
+                            Some(Cow::Owned(loaded.stored_rows()?))
+                        }
                         Stored::New(_) | Stored::Moved => None,
                     };
-                    if let Some(rows) = rows {
+                    if let Some(rows) = &rows {
                         if self.if_match.as_ref().is_some_and(|etag| Some(etag) != held.etag()) {
                             return Err(client.changed(&key));
                         }
@@ -150,6 +155,9 @@ impl<E: Migrates> MigratingMerge<E> {
                     }
                 }
                 None => match &absent {
+                    None if is_of_old_key(&error) => {
+                        return Err(client.new.client.not_found(&key.partition_key, &key.row_key));
+                    }
                     None => return Err(error),
                     Some(entity) => match client.insert(entity).await {
                         Err(lost) if is_there(&lost) => {
@@ -183,6 +191,11 @@ impl<E: Migrates> MigratingMerge<E> {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Whether the patch has a large value of another key, which may be the old one.
+const fn is_of_old_key(error: &Error) -> bool {
+    matches!(error, Error::LargeValue(LargeValueError::OfAnotherEntity { .. }))
 }
 
 impl<E: Migrates> IntoFuture for MigratingMerge<E> {

@@ -5,7 +5,7 @@
 
 use super::canonical::canonical_key;
 use super::follow::{Switched, intents};
-use super::large_values::{Copies, as_if_copied};
+use super::large_values::{Copies, as_if_copied, refers_to_row};
 use super::marker_row::marker_row;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
@@ -39,7 +39,7 @@ impl<E: Migrates> Migrating<E> {
         old: &OldEntity<E>,
         rows: &'r EntityRows,
     ) -> Result<Moved<'r>> {
-        let own = match self.own_values(rows).await {
+        let own = match self.own_values(rows, None).await {
             Err(error) => return Err(self.cannot_copy(old, error).await?),
             own => own?,
         };
@@ -61,7 +61,11 @@ impl<E: Migrates> Migrating<E> {
         };
         let now = AtOld::<E::Old>::read(&self.old.client, &old.key).await?;
         if now.is_version(old.etag.as_str()) {
-            return Ok(LargeValueError::Damaged { partition_key, row_key }.into());
+            return Ok(if refers_to_row::<E::Old>(&old.old_rows, &row_key) {
+                LargeValueError::Damaged { partition_key, row_key }.into()
+            } else {
+                LargeValueError::Gone { partition_key, row_key }.into()
+            });
         }
         Ok(self.old.client.changed(&old.key.partition_key, &old.key.row_key))
     }
@@ -147,6 +151,8 @@ impl<E: Migrates> Migrating<E> {
     pub(super) fn check_fits(&self, old: &OldEntity<E>, rows: &EntityRows) -> Result<()> {
         let (new, old_client) = (&self.new.client, &self.old.client);
         let mut landing = Parcel::<E>::landing(&canonical_key(rows), rows);
+        let values = new.value_operations(&landing)?;
+        landing.operations.extend(values);
         self.entered(rows)?.append_to(new, &mut landing)?;
         let mut switch = self.switch_of(old, rows, Some(PARCEL_START))?;
         self.left(old)?.append_to(old_client, &mut switch)?;

@@ -9,7 +9,7 @@ use super::migrates::Migrates;
 use super::old_place::OldEntity;
 use crate::codec::{members_by_name, write_object};
 use crate::entity::{DynamicEntity, EntityRow, EntityRows, canonical, read_row};
-use crate::error::{Error, MigrationError, Result};
+use crate::error::{Error, LargeValueError, MigrationError, Result};
 use crate::eventual::new_row_name;
 use crate::model::{MOVED_ETAG, MOVED_FROM, Metadata, PARCEL_START, ROW_KEY, TableName};
 use crate::plan::{Attempts, CanonicalKey, RetryLimits, TableClient};
@@ -67,9 +67,18 @@ pub(super) async fn send<E: Migrates>(
         match client.send(batch).await {
             Ok(_) => return Ok(row_key),
             Err(error) if error.is_unanswered() && attempts.next().await => {}
-            Err(error) => return Err(error),
+            Err(error) => return Err(without_value(error, &touches)),
         }
     }
+}
+
+/// The error of a parcel one of whose large values was removed.
+fn without_value(error: Error, touches: &[Operation]) -> Error {
+    let Error::NotFound(rejection) = &error else { return error };
+    let touched = rejection.operation.and_then(|(index, _)| touches.get(index.checked_sub(1)?));
+    let Some(Operation { row_key, .. }) = touched else { return error };
+    let (partition_key, row_key) = (rejection.partition_key.clone(), row_key.clone());
+    LargeValueError::Gone { partition_key, row_key }.into()
 }
 
 /// The insert of a parcel, under a fresh name.

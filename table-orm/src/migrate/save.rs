@@ -71,7 +71,7 @@ impl<E: Migrates> Migrating<E> {
                 held.moved(&moved.rows, moved.etag)?;
             }
             (Stored::Parcel(parcel), _) => {
-                let own = self.own_values(&rows).await?;
+                let own = self.own_values(&rows, Some(&parcel.rows)).await?;
                 let saved = self.save_waiting(parcel, &own.rows).await;
                 held.moved(&own.rows, self.copied(&own, saved).await?)?;
             }
@@ -87,7 +87,7 @@ impl<E: Migrates> Migrating<E> {
         entity: &E,
         rows: &EntityRows,
     ) -> Result<Loaded<E>> {
-        let own = self.own_values(rows).await?;
+        let own = self.own_values(rows, Some(&loaded.stored_rows()?)).await?;
         let mut loaded = loaded.clone();
         *loaded =
             if own.copies.is_empty() { entity.clone() } else { with_copies(rows, &own.copies)? };

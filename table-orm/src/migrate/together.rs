@@ -11,7 +11,7 @@
 use super::canonical::{canonical_key, shown};
 use super::follow::send_and_settle;
 use super::insert::{Next, stands_at};
-use super::large_values::{Copies, as_if_copied, entity_as_if_copied, with_copies};
+use super::large_values::{Copies, OwnValues, as_if_copied, entity_as_if_copied, with_copies};
 use super::loaded::{MigratingLoaded, Stored};
 use super::marker_row::marker_row;
 use super::migrates::Migrates;
@@ -281,21 +281,23 @@ impl<E: Migrates> Together<'_, E> {
             let as_read = self.client.move_held(held, &old).await?;
             moved.push((old.key, old.etag, as_read));
         }
-        for change in &mut self.changes {
-            match change {
-                Change::Insert(entity) => {
+        // The marker of an insert makes room, where an expired entity has the values.
+        let own = self.take_values().await?;
+        let committed = async {
+            for change in &self.changes {
+                if let Change::Insert(entity) = change {
                     self.client.fence(entity).await?;
-                    self.client.take_values(entity).await?;
                 }
-                Change::Held(What::Save, held) => {
-                    let held = BorrowMut::<MigratingLoaded<E>>::borrow_mut(&mut **held);
-                    self.client.take_values(&mut held.entity).await?;
-                }
-                Change::Held(..) => {}
             }
+            let mut steps = self.new_steps(|entity| Ok(entity.clone()))?;
+            writes(&self.client.new.client, &self.partition_key, &mut steps).commit().await?;
+            Ok(steps)
+        };
+        let mut committed: Result<_> = committed.await;
+        for own in &own {
+            committed = self.client.copied(own, committed).await;
         }
-        let mut steps = self.new_steps(|entity| Ok(entity.clone()))?;
-        writes(&self.client.new.client, &self.partition_key, &mut steps).commit().await?;
+        let steps = committed?;
         for (change, step) in self.changes.iter_mut().zip(steps) {
             if let (Some((what, held)), Step::Save(loaded) | Step::Require(loaded)) =
                 (change.held_mut(), step)
@@ -307,6 +309,46 @@ impl<E: Migrates> Together<'_, E> {
             }
         }
         Ok(())
+    }
+
+    /// Copies the large values of old keys that the changes write.
+    async fn take_values(&mut self) -> Result<Vec<OwnValues<'static>>> {
+        let mut all = Vec::new();
+        if const { !has_large::<E>() } {
+            return Ok(all);
+        }
+        for change in &mut self.changes {
+            let (entity, stored) = match change {
+                Change::Insert(entity) => (&mut **entity, None),
+                Change::Held(What::Save, held) => {
+                    let held = BorrowMut::<MigratingLoaded<E>>::borrow_mut(&mut **held);
+                    let stored = match &held.stored {
+                        Stored::New(loaded) => Some(loaded.stored_rows()?),
+                        _ => None,
+                    };
+                    (&mut held.entity, stored)
+                }
+                Change::Held(..) => continue,
+            };
+            let rows = EntityRows::of(entity)?;
+            let own = self.client.own_values(&rows, stored.as_ref()).await;
+            let own = match own {
+                Ok(own) => own.into_owned(),
+                Err(error) => {
+                    let mut failed: Result<()> = Err(error);
+                    for own in &all {
+                        failed = self.client.copied(own, failed).await;
+                    }
+                    failed?;
+                    continue;
+                }
+            };
+            if !own.copies.is_empty() {
+                *entity = with_copies(&rows, &own.copies)?;
+            }
+            all.push(own);
+        }
+        Ok(all)
     }
 
     /// The changes under the new keys. An entity in its old form has no version yet.
@@ -357,18 +399,6 @@ impl<E: Migrates> AsRead<E> {
 }
 
 impl<E: Migrates> Migrating<E> {
-    /// Copies the large values of the old key that the entity has.
-    async fn take_values(&self, entity: &mut E) -> Result<()> {
-        if const { has_large::<E>() } {
-            let rows = EntityRows::of(entity)?;
-            let own = self.own_values(&rows).await?;
-            if !own.copies.is_empty() {
-                *entity = with_copies(&rows, &own.copies)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Moves a loaded entity as it was read, which had this old form.
     ///
     /// # Errors

@@ -69,7 +69,7 @@ pub use explain::Explanation;
 pub use get::{Get, GetMany, MAX_PARALLEL_GETS};
 pub use insert_loaded::InsertLoaded;
 pub use large::Upload;
-pub(crate) use large::{Again, Next, Reading, remove_all_unused, remove_unused};
+pub(crate) use large::{Again, Next, Reading, has_first_row, remove_all_unused, remove_unused};
 pub(crate) use last_method::sent_by_last_method;
 #[doc(hidden)]
 pub use last_method::{Await, ReadsLists};

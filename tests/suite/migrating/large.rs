@@ -63,6 +63,79 @@ struct Song {
 
 both_ways!(Song, SongV1 { band, n, sound });
 
+/// With an index row that another entity may have.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "clips", partition = "{band:03}", row = "CLIP:{n:03}")]
+struct ClipV1 {
+    band: u32,
+    n: u32,
+    code: String,
+    #[table(overflow)]
+    sound: Large,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "clips", partition = "B{band:03}", migrate_from = ClipV1)]
+#[row(by_number, key = "CLIP:{n:03}")]
+#[row(by_code, key = "CODE:{code}", allow_key_conflict)]
+struct Clip {
+    band: u32,
+    n: u32,
+    code: String,
+    #[table(overflow)]
+    sound: Large,
+}
+
+both_ways!(Clip, ClipV1 { band, n, code, sound });
+
+/// To another table, with the same keys.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "tapes", partition = "{band:03}", row = "TAPE:{n:03}")]
+struct TapeV1 {
+    band: u32,
+    n: u32,
+    name: String,
+    #[table(overflow)]
+    sound: Large,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "tapesnew", partition = "{band:03}", row = "TAPE:{n:03}", migrate_from = TapeV1)]
+struct Tape {
+    band: u32,
+    n: u32,
+    name: String,
+    #[table(overflow)]
+    sound: Large,
+}
+
+both_ways!(Tape, TapeV1 { band, n, name, sound });
+
+/// With a row for each element.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "talks", partition = "{band:03}", row = "TALK:{n:03}")]
+#[row(by_word, key = "WORD:{word}__{n:03}", each(word in words))]
+struct TalkV1 {
+    band: u32,
+    n: u32,
+    words: Vec<String>,
+    #[table(overflow)]
+    sound: Large,
+}
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "talks", partition = "B{band:03}", row = "TALK:{n:03}", migrate_from = TalkV1)]
+#[row(by_word, key = "WORD:{word}__{n:03}", each(word in words))]
+struct Talk {
+    band: u32,
+    n: u32,
+    words: Vec<String>,
+    #[table(overflow)]
+    sound: Large,
+}
+
+both_ways!(Talk, TalkV1 { band, n, words, sound });
+
 const INLINE: usize = 64 * 1024;
 const CHUNK: usize = 704 * 1024;
 
@@ -299,6 +372,34 @@ async fn values_are_replaced_in_either_form() {
 }
 
 #[tokio::test]
+async fn a_merge_takes_a_value_of_either_key() {
+    let subject = Subject::new(false).await;
+    subject.insert_film(1, bytes(CHUNK, 1), None).await;
+    let (version1, films) = (subject.films().inserting(StoredForm::Old), subject.films());
+    let merge = async |client: &Migrating<Film>, seed: u8, uploads: &Migrating<Film>| {
+        let value = upload(uploads, 1, bytes(CHUNK, seed)).await;
+        client.merge(film(1), FilmPatch::default().trailer(value)).await
+    };
+    let form = async || films.load(film(1)).await.unwrap().unwrap().form();
+    // In the old form, in a merge that moves, and in the new form.
+    merge(&version1, 2, &version1).await.unwrap();
+    assert_eq!((trailer(&films, 1).await, form().await), (bytes(CHUNK, 2), StoredForm::Old));
+    merge(&films, 3, &films).await.unwrap();
+    assert_eq!((trailer(&films, 1).await, form().await), (bytes(CHUNK, 3), StoredForm::New));
+    merge(&version1, 4, &version1).await.unwrap();
+    assert_eq!(trailer(&films, 1).await, bytes(CHUNK, 4));
+    let absent = FilmPatch::default().trailer(upload(&version1, 2, bytes(CHUNK, 5)).await);
+    let refused = films.merge(film(2), absent).await;
+    assert!(matches!(refused, Err(Error::NotFound(_))), "{refused:?}");
+    let of_another = FilmPatch::default().trailer(upload(&version1, 2, bytes(CHUNK, 5)).await);
+    let refused = films.merge(film(1), of_another).await;
+    let is_other =
+        |error: &Error| matches!(error, Error::LargeValue(LargeValueError::OfAnotherEntity { .. }));
+    assert!(refused.as_ref().is_err_and(is_other), "{refused:?}");
+    assert_eq!(trailer(&films, 1).await, bytes(CHUNK, 4));
+}
+
+#[tokio::test]
 async fn inserts_take_values_of_either_key_and_deletes_remove_them() {
     let subject = Subject::new(false).await;
     let (version1, films) = (subject.films().inserting(StoredForm::Old), subject.films());
@@ -385,6 +486,155 @@ async fn a_value_is_left_while_its_entity_is_on_its_way() {
     assert_eq!(read(&held).await, Some(bytes(CHUNK + 1, 1)));
     assert_eq!(subject.values("songs", "007").await, (0, 0));
     assert_eq!(subject.values("songs", "B007").await, (1, 2));
+}
+
+#[tokio::test]
+async fn a_value_goes_with_the_entity_that_waits_in_its_parcel() {
+    for deletes in [false, true] {
+        let subject = Subject::new(false).await;
+        let old = subject.tables.repo::<ClipV1>();
+        old.create_table().await.unwrap();
+        let mut upload = old.upload(ClipV1::partition(7).row().n(2)).unwrap();
+        upload.add(bytes(CHUNK + 1, 1)).await.unwrap();
+        let sound = upload.finish().await.unwrap();
+        old.insert(&ClipV1 { band: 7, n: 2, code: "x".to_owned(), sound }).await.unwrap();
+        let clips = subject.tables.migrating::<Clip>().unwrap();
+        let key = Clip::partition(7).by_number().n(2);
+        let mut held = clips.load(&key).await.unwrap().unwrap();
+        subject.store.landings.store(true, Relaxed);
+        clips.save(&mut held).await.unwrap();
+        subject.store.landings.store(false, Relaxed);
+        // Another entity takes the index row.
+        let sound = Large::default();
+        clips.insert(&Clip { band: 7, n: 1, code: "x".to_owned(), sound }).await.unwrap();
+        let mut held = clips.load(&key).await.unwrap().unwrap();
+        assert_eq!((held.form(), held.etag()), (StoredForm::New, None));
+        let read = clips.read_large(&held, |clip| &clip.sound).await.unwrap();
+        assert_eq!(read, Some(bytes(CHUNK + 1, 1)));
+        if deletes {
+            clips.delete(held).await.unwrap();
+            assert_eq!(subject.values("clips", "B007").await, (0, 0));
+            continue;
+        }
+        let mut upload = clips.upload(&key).unwrap();
+        upload.add(bytes(INLINE + 1, 2)).await.unwrap();
+        (held.code, held.sound) = ("y".to_owned(), upload.finish().await.unwrap());
+        clips.save(&mut held).await.unwrap();
+        assert_eq!(subject.values("clips", "B007").await, (1, 1));
+        let read = clips.read_large(&held, |clip| &clip.sound).await.unwrap();
+        assert_eq!(read, Some(bytes(INLINE + 1, 2)));
+    }
+}
+
+#[tokio::test]
+async fn values_of_keys_that_stay_go_to_the_other_table() {
+    for has_blobs in [false, true] {
+        let subject = Subject::new(has_blobs).await;
+        let old = subject.tables.repo::<TapeV1>();
+        old.create_table().await.unwrap();
+        for n in 1..=2 {
+            let mut upload = old.upload(TapeV1::partition(7).row().n(n)).unwrap();
+            upload.add(bytes(CHUNK + 1, n as u8)).await.unwrap();
+            let (name, sound) = ("old".to_owned(), upload.finish().await.unwrap());
+            old.insert(&TapeV1 { band: 7, n, name, sound }).await.unwrap();
+        }
+        let tapes = subject.tables.migrating::<Tape>().unwrap();
+        tapes.create_table_if_not_exists().await.unwrap();
+        let key = |n: u32| Tape::partition(7).row().n(n);
+        let are_whole = async || {
+            for n in 1..=2 {
+                let tape = tapes.get(key(n)).await.unwrap().unwrap();
+                let read = tapes.read_large(&tape, |tape| &tape.sound).await.unwrap();
+                assert_eq!(read, Some(bytes(CHUNK + 1, n as u8)));
+            }
+        };
+        are_whole().await;
+        let version1 = tapes.clone().inserting(StoredForm::Old);
+        version1.update(key(1), |tape| tape.name = "new".to_owned()).await.unwrap();
+        are_whole().await;
+        tapes.update(key(1), |tape| tape.name = "newer".to_owned()).await.unwrap();
+        are_whole().await;
+        let of_one = subject.values("tapesnew", "007").await;
+        // A write of what has moved copies nothing.
+        tapes.update(key(1), |tape| tape.name = "newest".to_owned()).await.unwrap();
+        assert_eq!(subject.values("tapesnew", "007").await, of_one);
+        assert_eq!(tapes.migrate(&permit()).await.all().unwrap(), 1);
+        are_whole().await;
+        assert_eq!(subject.values("tapes", "007").await, (0, 0));
+        assert_eq!(subject.values("tapesnew", "007").await, (2, 4));
+    }
+}
+
+#[tokio::test]
+async fn an_entity_that_was_read_before_its_move_is_written_with_its_value() {
+    let subject = Subject::new(false).await;
+    subject.insert_film(1, bytes(CHUNK, 1), None).await;
+    let films = subject.films();
+    let mut read = films.get(film(1)).await.unwrap().unwrap();
+    assert_eq!(films.migrate(&permit()).await.all().unwrap(), 1);
+    read.title = "new".to_owned();
+    films.upsert(&read).await.unwrap();
+    assert_eq!(trailer(&films, 1).await, bytes(CHUNK, 1));
+    films
+        .update(film(1), |film| *film = Film { title: "newer".to_owned(), ..read.clone() })
+        .await
+        .unwrap();
+    let stored = films.load(film(1)).await.unwrap().unwrap();
+    assert_eq!((stored.title.as_str(), trailer(&films, 1).await), ("newer", bytes(CHUNK, 1)));
+    let mut held = stored;
+    held.trailer = read.trailer.clone();
+    films.transaction(Film::partition("s")).save(&mut held).commit().await.unwrap();
+    assert_eq!(trailer(&films, 1).await, bytes(CHUNK, 1));
+    assert_eq!(subject.values("films", "s").await, (1, 1));
+}
+
+#[tokio::test]
+async fn a_value_of_another_entity_moves_nothing() {
+    let subject = Subject::new(false).await;
+    for n in [1, 2] {
+        subject.insert_song(n, bytes(CHUNK, n as u8)).await;
+    }
+    let songs = subject.songs();
+    let mut two = songs.load(song(2)).await.unwrap().unwrap();
+    songs.save(&mut two).await.unwrap();
+    let mut one = songs.load(song(1)).await.unwrap().unwrap();
+    one.sound = two.sound.clone();
+    let refused = songs.save(&mut one).await;
+    let is_other =
+        |error: &Error| matches!(error, Error::LargeValue(LargeValueError::OfAnotherEntity { .. }));
+    assert!(refused.as_ref().is_err_and(is_other), "{refused:?}");
+    assert_eq!(songs.load(song(1)).await.unwrap().unwrap().form(), StoredForm::Old);
+    // One that was removed is told as such.
+    let uploaded = {
+        let mut upload = songs.upload(song(1)).unwrap();
+        upload.add(bytes(CHUNK, 3)).await.unwrap();
+        upload.finish().await.unwrap()
+    };
+    songs.remove_unused_values(song(1)).await.unwrap();
+    let refused = songs.update(song(1), |song| song.sound = uploaded.clone()).await.unwrap_err();
+    assert!(matches!(refused, Error::LargeValue(LargeValueError::Gone { .. })), "{refused}");
+    assert!(songs.migrate(&permit()).await.all().is_ok());
+}
+
+#[tokio::test]
+async fn an_entity_whose_rows_and_values_are_too_many_for_its_landing_stays() {
+    let subject = Subject::new(false).await;
+    let old = subject.tables.repo::<TalkV1>();
+    old.create_table().await.unwrap();
+    let mut upload = old.upload(TalkV1::partition(7).row().n(1)).unwrap();
+    upload.add(bytes(CHUNK, 1)).await.unwrap();
+    let sound = upload.finish().await.unwrap();
+    let words = (0..98).map(|word| format!("w{word:02}")).collect();
+    old.insert(&TalkV1 { band: 7, n: 1, words, sound }).await.unwrap();
+    let talks = subject.tables.migrating::<Talk>().unwrap();
+    let plan = talks.migrate(&permit()).plan().await.unwrap();
+    assert_eq!(plan.unmovable.len(), 1);
+    let report = talks.migrate(&permit()).await;
+    assert!(matches!(report.skipped[0].reason, Error::TooLarge(_)), "{:?}", report.skipped);
+    let key = Talk::partition(7).row().n(1);
+    talks.update(&key, |talk| drop(talk.words.pop())).await.unwrap();
+    assert_eq!(talks.load(&key).await.unwrap().unwrap().form(), StoredForm::New);
+    assert!(talks.verify_migrated(&permit()).await.unwrap().is_complete());
 }
 
 #[tokio::test]

@@ -63,8 +63,8 @@ fn values_over_several_properties_are_whole_in_either_form() {
 
 #[test]
 fn values_of_any_size_are_whole_in_either_form() {
-    all_hold(dose(6, 150), |seed| simulate::<OverflowingWithin>(seed, None));
-    all_hold(dose(6, 150), |seed| simulate::<OverflowingAway>(seed, None));
+    all_hold(dose(6, 1_000), |seed| simulate::<OverflowingWithin>(seed, None));
+    all_hold(dose(6, 1_000), |seed| simulate::<OverflowingAway>(seed, None));
 }
 
 /// Some seed finds that a value is not whole.

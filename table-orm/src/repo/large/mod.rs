@@ -22,4 +22,4 @@ pub use upload::Upload;
 
 pub(crate) use read::{Again, Next, Reading};
 pub(super) use unused::{Unused, judge, removal, remove};
-pub(crate) use unused::{remove_all_unused, remove_unused};
+pub(crate) use unused::{has_first_row, remove_all_unused, remove_unused};

@@ -141,6 +141,8 @@ pub(crate) struct Reading<'a> {
     /// The keys that the entity may have, each with the client of its table. The value is of one of them.
     places: Vec<(TableClient, CanonicalKey)>,
     again: Again<'a>,
+    /// How many of the places that may have the value have none.
+    tried: usize,
     /// The number of the row, or of the part of a blob, that is read next.
     chunk: u64,
     digest: Digest,
@@ -171,7 +173,7 @@ impl<'a> Reading<'a> {
         places: Vec<(TableClient, CanonicalKey)>,
         again: Again<'a>,
     ) -> Self {
-        Self { large, places, again, chunk: 0, digest: Digest::default(), length: 0 }
+        Self { large, places, again, tried: 0, chunk: 0, digest: Digest::default(), length: 0 }
     }
 
     /// All bytes. `None` where there is no value.
@@ -227,7 +229,14 @@ impl<'a> Reading<'a> {
         } else {
             row(&client, &partition_key, &row_key).await?
         };
-        let Some(data) = data else { return Ok(Next::Missing { partition_key, row_key }) };
+        let Some(data) = data else {
+            // Two keys of one text, in two tables: the value is of one of them.
+            self.tried += 1;
+            if self.chunk == 0 && self.tried < self.owners(&reference).count() {
+                return Box::pin(self.next()).await;
+            }
+            return Ok(Next::Missing { partition_key, row_key });
+        };
         self.chunk += 1;
         self.digest.add(&data);
         self.length += data.len() as u64;
@@ -239,9 +248,11 @@ impl<'a> Reading<'a> {
 
     /// Where the rows of a value are.
     fn place(&self, reference: &Reference) -> Option<&(TableClient, CanonicalKey)> {
-        let is_own =
-            |(_, key): &&(_, CanonicalKey)| reference.is_of(&key.partition_key, &key.row_key);
-        self.places.iter().find(is_own).or_else(|| self.places.first())
+        self.owners(reference).nth(self.tried).or_else(|| self.places.first())
+    }
+
+    fn owners(&self, reference: &Reference) -> impl Iterator<Item = &(TableClient, CanonicalKey)> {
+        self.places.iter().filter(|(_, key)| reference.is_of(&key.partition_key, &key.row_key))
     }
 
     /// The RowKey of what is read next; of a blob, that of the first row.
@@ -263,7 +274,7 @@ impl<'a> Reading<'a> {
             let (partition_key, row_key) = at.unwrap_or_default();
             return Err(LargeValueError::Damaged { partition_key, row_key }.into());
         }
-        (self.large, self.chunk, self.length) = (large, 0, 0);
+        (self.large, self.chunk, self.length, self.tried) = (large, 0, 0, 0);
         self.digest = Digest::default();
         Ok(())
     }

@@ -226,6 +226,15 @@ pub(crate) async fn remove_all_unused(client: &TableClient, owner: &CanonicalKey
     Ok(removed)
 }
 
+/// Whether the first row of a value is in that table.
+pub(crate) async fn has_first_row(
+    client: &TableClient,
+    partition_key: &str,
+    id: &str,
+) -> Result<bool> {
+    Ok(row(client, partition_key, id, 0).await?.is_some())
+}
+
 /// Removes a value, unless the entity under that key refers to it. Returns whether it removed rows.
 pub(crate) async fn remove_unused(
     client: &TableClient,

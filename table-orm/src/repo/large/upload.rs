@@ -115,6 +115,11 @@ impl Upload {
         }
     }
 
+    /// What the keys of its rows have.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
     /// Appends bytes. Sends a request for each 704 KiB, or for each 4 MiB of a blob.
     ///
     /// # Errors
