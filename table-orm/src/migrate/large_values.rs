@@ -274,7 +274,7 @@ impl<E: Migrates> Migrating<E> {
     }
 
     /// Removes copies to which no entity refers, as far as the store answers.
-    async fn remove_copies(&self, own: &OwnValues<'_>) {
+    pub(super) async fn remove_copies(&self, own: &OwnValues<'_>) {
         let new = canonical_key(&own.rows);
         for id in &own.made {
             let _removed = remove_unused(&self.new.client, &new, id).await;

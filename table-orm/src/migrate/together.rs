@@ -331,16 +331,13 @@ impl<E: Migrates> Together<'_, E> {
                 Change::Held(..) => continue,
             };
             let rows = EntityRows::of(entity)?;
-            let own = self.client.own_values(&rows, stored.as_ref()).await;
-            let own = match own {
+            let own = match self.client.own_values(&rows, stored.as_ref()).await {
                 Ok(own) => own.into_owned(),
                 Err(error) => {
-                    let mut failed: Result<()> = Err(error);
                     for own in &all {
-                        failed = self.client.copied(own, failed).await;
+                        self.client.remove_copies(own).await;
                     }
-                    failed?;
-                    continue;
+                    return Err(error);
                 }
             };
             if !own.copies.is_empty() {

@@ -118,6 +118,7 @@ both_ways!(Tape, TapeV1 { band, n, name, sound });
 struct TalkV1 {
     band: u32,
     n: u32,
+    #[table(json)]
     words: Vec<String>,
     #[table(overflow)]
     sound: Large,
@@ -129,6 +130,7 @@ struct TalkV1 {
 struct Talk {
     band: u32,
     n: u32,
+    #[table(json)]
     words: Vec<String>,
     #[table(overflow)]
     sound: Large,
