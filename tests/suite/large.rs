@@ -276,7 +276,7 @@ async fn a_value_that_another_version_of_the_type_refers_to_is_not_removed() {
 
 #[tokio::test]
 async fn a_value_that_an_entity_gets_in_between_is_not_removed() {
-    for at in 1..=6 {
+    for at in 1..=8 {
         let subject = Subject::new().await;
         let new = film(1, subject.upload(1, bytes(INLINE + 1, 1)).await);
         let (store, stops) = with_stops(subject.store.clone());

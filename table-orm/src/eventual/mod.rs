@@ -88,7 +88,8 @@ pub(crate) use unique_value::{UniqueValue, unique_values};
 pub(crate) use without_intent::{pending_keys, settle_keys};
 pub(crate) use write::{change_and_settle, run_and_settle};
 
-#[cfg(all(test, feature = "embedded"))]
+#[cfg(test)]
+#[cfg(feature = "embedded")]
 pub(crate) use self::{
     bulk_intents::{MAX_ENTITIES, MAX_WAITING},
     eventual_rows::EventualRows,

@@ -32,7 +32,8 @@ pub use filter::{Comparison, Filter};
 #[doc(hidden)]
 pub use generated::{debug_columns, debug_wrapper};
 pub use key_builder::KeyBuilder;
-#[cfg(all(test, feature = "embedded"))]
+#[cfg(test)]
+#[cfg(feature = "embedded")]
 pub(crate) use key_limits::tests as key_limits_tests;
 pub use key_limits::{KeyLimit, KeyLimits};
 pub use key_range::KeyRange;

@@ -43,7 +43,8 @@ mod export;
 mod format;
 mod import;
 mod lines;
-#[cfg(all(test, feature = "embedded"))]
+#[cfg(test)]
+#[cfg(feature = "embedded")]
 mod tests;
 
 pub use crate::error::TransferError;

@@ -99,7 +99,8 @@ fn parts(text: &str) -> Vec<&str> {
     parts
 }
 
-#[cfg(all(test, feature = "embedded"))]
+#[cfg(feature = "embedded")]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::TableName;
