@@ -128,7 +128,6 @@ impl Tables {
     /// `migrate_from`.
     ///
     /// ```
-    /// use table_orm::migrate::StoredForm;
     /// use table_orm::{ScanPermit, TableEntity, Tables};
     /// use time::{Duration, OffsetDateTime};
     ///
