@@ -60,7 +60,6 @@ impl<E: Migrates> Migrating<E> {
         let (mut full, mut open) = (Vec::new(), BTreeMap::<_, Group<E>>::new());
         for unmoved in entities {
             let OldEntity { key, rows, old_rows, .. } = &unmoved.old;
-            let has_values = has_values::<E>(old_rows);
             // One that fails here fails again where it moves alone, and says why.
             let rows = as_if_copied::<E>(rows).unwrap_or(Cow::Borrowed(rows));
             let together = self.moves_within(&unmoved.old, &rows).unwrap_or(true);
@@ -73,12 +72,17 @@ impl<E: Migrates> Migrating<E> {
             // A parcel and a marker are smaller than the rows that follow.
             let (bytes, room) = (landing.bytes, landing.room / 2);
             let place = (key.partition_key.clone(), rows.partition_key.clone(), together);
+            // Its large values are copied where it moves alone.
+            if has_values::<E>(old_rows) {
+                full.extend(open.remove(&place));
+                full.push(Group { entities: vec![unmoved], together, operations, bytes });
+                continue;
+            }
             let new = || Group { entities: Vec::new(), together, operations: [0; 2], bytes: 0 };
             let group = open.entry(place).or_insert_with(new);
-            // What shares an index key is found where an entity moves alone. There, large values are copied.
+            // What shares an index key is found where an entity moves alone.
             let may_meet = !together && const { may_share_index_rows::<E>() };
-            let fits =
-                in_bulk && !may_meet && !has_values && group.fits(operations, bytes, most, room);
+            let fits = in_bulk && !may_meet && group.fits(operations, bytes, most, room);
             if !group.entities.is_empty() && !fits {
                 full.push(std::mem::replace(group, new()));
             }
@@ -87,12 +91,7 @@ impl<E: Migrates> Migrating<E> {
             }
             group.bytes += bytes;
             group.entities.push(unmoved);
-            if has_values {
-                full.push(std::mem::replace(group, new()));
-            }
         }
-        // Those with such values leave none behind them.
-        open.retain(|_, group| !group.entities.is_empty());
         full.extend(open.into_values());
         full
     }
@@ -148,9 +147,7 @@ impl<E: Migrates> Migrating<E> {
             let partition_key = old.rows.partition_key.clone();
             let row_key = operation.row_key.clone();
             places.push(CanonicalKey { partition_key: partition_key.clone(), row_key });
-            let mut operations = vec![operation];
-            operations.extend(self.touches(&old.rows)?);
-            Ok(Batch { partition_key, operations })
+            Ok(Batch { partition_key, operations: vec![operation] })
         });
         if let Some(batch) = joined(batches)? {
             client.send(batch).await?;

@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::eventual::Intents;
 use crate::plan::{Attempts, CanonicalKey, RetryLimits, insert_all};
 use crate::store::{Action, Batch, Operation};
+use std::borrow::Cow;
 
 /// What an insert does next.
 pub(super) enum Next {
@@ -49,9 +50,9 @@ impl<E: Migrates> Migrating<E> {
         match self.form {
             StoredForm::Old => self.insert_old(entity, rows).await,
             StoredForm::New => {
-                let own = self.own_values(&rows, None).await?;
-                let inserted = self.insert_new(entity, (*own.rows).clone()).await;
-                self.copied(&own, inserted).await
+                let own = self.own_values(Cow::Owned(rows), None).await?;
+                let inserted = self.insert_new(entity, own.rows.into_owned()).await;
+                self.copied(&own.copied, inserted).await
             }
         }
     }
@@ -67,7 +68,7 @@ impl<E: Migrates> Migrating<E> {
                 Ok(_) => return Ok(()),
                 Err(error) if stands_at(&error, &key) || self.is_marked(&error, &key).await? => {
                     match self.look(&key, &rows, &mut attempts).await? {
-                        Next::Insert => return self.insert_rows(rows).await,
+                        Next::Insert => return self.insert_copied(rows).await,
                         Next::Again if attempts.next().await => {}
                         Next::Again => return Err(error),
                     }
@@ -172,12 +173,15 @@ impl<E: Migrates> Migrating<E> {
     }
 
     /// Inserts the new rows, with copies of large values of the old key.
+    async fn insert_copied(&self, rows: EntityRows) -> Result<()> {
+        let own = self.own_values(Cow::Owned(rows), None).await?;
+        let inserted = self.insert_rows(own.rows.into_owned()).await;
+        self.copied(&own.copied, inserted).await
+    }
+
     async fn insert_rows(&self, rows: EntityRows) -> Result<()> {
-        let own = self.own_values(&rows, None).await?;
-        let due = inserted::<E>(&self.new.client, &own.rows)?;
-        let inserts = insert_all((*own.rows).clone());
-        let sent = send_and_settle(&self.new.client, inserts, None, due).await;
-        self.copied(&own, sent).await.map(drop)
+        let due = inserted::<E>(&self.new.client, &rows)?;
+        send_and_settle(&self.new.client, insert_all(rows), None, due).await.map(drop)
     }
 
     pub(super) fn attempts(&self) -> Attempts {

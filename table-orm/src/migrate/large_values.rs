@@ -22,7 +22,7 @@ use crate::entity::{
 };
 use crate::error::{Error, LargeValueError, Result};
 use crate::plan::{CanonicalKey, TableClient};
-use crate::property::{Large, Overflowing, Reference, chunk_key, chunk_of};
+use crate::property::{Overflowing, Reference, chunk_key, chunk_of};
 use crate::repo::{
     Again, Next, Reading, RowStream, Upload, has_first_row, remove_all_unused, remove_unused,
 };
@@ -38,15 +38,15 @@ pub(super) type Copies = Vec<(Reference, Reference)>;
 /// An entity's rows with values of its own key, and those that were copied for it.
 pub(super) struct OwnValues<'r> {
     pub rows: Cow<'r, EntityRows>,
-    pub copies: Copies,
-    /// The ids of those that this call made.
-    made: Vec<String>,
+    pub copied: Copied,
 }
 
-impl OwnValues<'_> {
-    pub fn into_owned(self) -> OwnValues<'static> {
-        OwnValues { rows: Cow::Owned(self.rows.into_owned()), ..self }
-    }
+/// Copies of an entity's values, made or found.
+#[derive(Default)]
+pub(super) struct Copied {
+    pub copies: Copies,
+    /// The ids of those that this call made, each with the key of its entity.
+    made: Vec<(CanonicalKey, String)>,
 }
 
 impl<E: Migrates> Migrating<E> {
@@ -158,29 +158,20 @@ impl<E: Migrates> Migrating<E> {
         E: 'a,
     {
         let new = canonical_key(&EntityRows::of(entity)?);
-        let large = of(entity).large().cloned();
-        let (client, key, of) = (self.clone(), new.clone(), Arc::new(of));
-        let again = move || {
-            let (client, key, of) = (client.clone(), key.clone(), Arc::clone(&of));
-            let large = async move {
-                let entity = client.entity(&key).await?;
-                Ok(entity.and_then(|entity| of(&entity).large().cloned()))
-            };
-            Box::pin(large) as BoxFuture<'a, _>
+        let places = self.places(&new);
+        let client = self.clone();
+        let load = move || {
+            let (client, new) = (client.clone(), new.clone());
+            Box::pin(async move { client.entity(&new).await }) as BoxFuture<'a, _>
         };
-        Ok(self.reading_of(large, &new, Arc::new(again)))
+        Ok(Reading::of_entity(entity, of, places, load))
     }
 
-    /// A reading of a value of the entity with that new key.
-    fn reading_of<'a>(
-        &self,
-        large: Option<Large>,
-        new: &CanonicalKey,
-        again: Again<'a>,
-    ) -> Reading<'a> {
+    /// Where the entity with that new key may be.
+    fn places(&self, new: &CanonicalKey) -> Vec<(TableClient, CanonicalKey)> {
         let mut places = vec![(self.new.client.clone(), new.clone())];
         places.extend(old_key::<E>(new).map(|old| (self.old.client.clone(), old)));
-        Reading::new(large, places, again)
+        places
     }
 
     /// The rows with values of the new key: those of the old key are copied, unless the stored row of the new key refers to
@@ -190,17 +181,19 @@ impl<E: Migrates> Migrating<E> {
     /// [`LargeValueError::Gone`] when a value is not there any more.
     pub(super) async fn own_values<'r>(
         &self,
-        rows: &'r EntityRows,
+        rows: Cow<'r, EntityRows>,
         stored: Option<&EntityRows>,
     ) -> Result<OwnValues<'r>> {
-        let (copies, made) = Default::default();
-        let mut own = OwnValues { rows: Cow::Borrowed(rows), copies, made };
-        let new = canonical_key(rows);
+        let mut copied = Copied::default();
+        if const { !has_large::<E>() } {
+            return Ok(OwnValues { rows, copied });
+        }
+        let new = canonical_key(&rows);
         let stored = stored.map(references::<E>).unwrap_or_default();
-        for value in values_of_old_key::<E>(rows, &new) {
+        for value in values_of_old_key::<E>(&rows, &new) {
             if let Some(same) = stored.iter().find(|stored| have_same_bytes(stored, &value)) {
                 if same.id != value.id {
-                    own.copies.push((value, same.clone()));
+                    copied.copies.push((value, same.clone()));
                 }
                 continue;
             }
@@ -212,25 +205,26 @@ impl<E: Migrates> Migrating<E> {
             }
             match self.copy(&value, &new).await {
                 Ok(copy) => {
-                    own.made.push(copy.id.clone());
-                    own.copies.push((value, copy));
+                    copied.made.push((new.clone(), copy.id.clone()));
+                    copied.copies.push((value, copy));
                 }
                 Err(error) => {
-                    self.remove_copies(&own).await;
+                    self.remove_copies(&copied).await;
                     return Err(error);
                 }
             }
         }
-        if !own.copies.is_empty() {
-            own.rows = Cow::Owned(EntityRows::of(&with_copies::<E>(rows, &own.copies)?)?);
+        if copied.copies.is_empty() {
+            return Ok(OwnValues { rows, copied });
         }
-        Ok(own)
+        let rows = EntityRows::of(&with_copies::<E>(&rows, &copied.copies)?)?;
+        Ok(OwnValues { rows: Cow::Owned(rows), copied })
     }
 
     /// Copies a value of the old key to the new one.
     async fn copy(&self, value: &Reference, new: &CanonicalKey) -> Result<Reference> {
         let never: Again<'_> = Arc::new(|| Box::pin(async { Ok(None) }));
-        let mut reading = self.reading_of(Some(Large::from(value.clone())), new, never);
+        let mut reading = Reading::new(Some(value.clone().into()), self.places(new), never);
         let mut upload = Upload::new(&self.new.client, new.clone());
         let whole = async {
             loop {
@@ -256,28 +250,26 @@ impl<E: Migrates> Migrating<E> {
         })
     }
 
-    /// The answer to a write of these rows. Where it was rejected, the copies are removed; without an answer, the entity
-    /// may refer to them. One that somebody removed is a conflict: another attempt copies again.
-    pub(super) async fn copied<T>(&self, own: &OwnValues<'_>, written: Result<T>) -> Result<T> {
+    /// The answer to a write of an entity with these copies. Where it was rejected, they are removed; without an answer,
+    /// the entity may refer to them. One that somebody removed is a conflict: another attempt copies again.
+    pub(super) async fn copied<T>(&self, copied: &Copied, written: Result<T>) -> Result<T> {
         let Err(error) = &written else { return written };
         if !error.is_unanswered() {
-            self.remove_copies(own).await;
+            self.remove_copies(copied).await;
         }
-        match error {
-            Error::LargeValue(LargeValueError::Gone { row_key, .. })
-                if own.made.iter().any(|id| chunk_key(id, 0) == *row_key) =>
-            {
-                Err(self.changed(&canonical_key(&own.rows)))
-            }
-            _ => written,
+        let Error::LargeValue(LargeValueError::Gone { row_key, .. }) = error else {
+            return written;
+        };
+        match copied.made.iter().find(|(_, id)| chunk_key(id, 0) == *row_key) {
+            Some((new, _)) => Err(self.changed(new)),
+            None => written,
         }
     }
 
     /// Removes copies to which no entity refers, as far as the store answers.
-    pub(super) async fn remove_copies(&self, own: &OwnValues<'_>) {
-        let new = canonical_key(&own.rows);
-        for id in &own.made {
-            let _removed = remove_unused(&self.new.client, &new, id).await;
+    pub(super) async fn remove_copies(&self, copied: &Copied) {
+        for (new, id) in &copied.made {
+            let _removed = remove_unused(&self.new.client, new, id).await;
         }
     }
 

@@ -39,7 +39,7 @@ impl<E: Migrates> Migrating<E> {
         old: &OldEntity<E>,
         rows: &'r EntityRows,
     ) -> Result<Moved<'r>> {
-        let own = match self.own_values(rows, None).await {
+        let own = match self.own_values(Cow::Borrowed(rows), None).await {
             Err(error) => return Err(self.cannot_copy(old, error).await?),
             own => own?,
         };
@@ -50,8 +50,8 @@ impl<E: Migrates> Migrating<E> {
                 self.move_across(old, &own.rows).await
             }
         };
-        let etag = self.copied(&own, moved.await).await?;
-        Ok(Moved { rows: own.rows, copies: own.copies, etag })
+        let etag = self.copied(&own.copied, moved.await).await?;
+        Ok(Moved { rows: own.rows, copies: own.copied.copies, etag })
     }
 
     /// The error of a move whose copy failed: whoever replaces a value removes it.

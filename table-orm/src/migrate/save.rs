@@ -1,7 +1,7 @@
 //! Writes of loaded entities, in either form.
 
 use super::canonical::{canonical_key, shown};
-use super::large_values::with_copies;
+use super::large_values::{OwnValues, with_copies};
 use super::loaded::{MigratingLoaded, Stored};
 use super::migrates::Migrates;
 use super::migrating::Migrating;
@@ -15,6 +15,7 @@ use crate::error::{Error, MigrationError, Result};
 use crate::eventual::unique_values;
 use crate::model::ETag;
 use crate::plan::CanonicalKey;
+use std::borrow::Cow;
 
 impl<E: Migrates> Migrating<E> {
     /// Saves a loaded entity if nobody has written it since. An entity in its old form is written in place by a client
@@ -71,9 +72,9 @@ impl<E: Migrates> Migrating<E> {
                 held.moved(&moved.rows, moved.etag)?;
             }
             (Stored::Parcel(parcel), _) => {
-                let own = self.own_values(&rows, Some(&parcel.rows)).await?;
+                let own = self.own_values(Cow::Borrowed(&rows), Some(&parcel.rows)).await?;
                 let saved = self.save_waiting(parcel, &own.rows).await;
-                held.moved(&own.rows, self.copied(&own, saved).await?)?;
+                held.moved(&own.rows, self.copied(&own.copied, saved).await?)?;
             }
             (Stored::Moved, _) => return Err(self.changed(&held.key)),
         }
@@ -87,12 +88,15 @@ impl<E: Migrates> Migrating<E> {
         entity: &E,
         rows: &EntityRows,
     ) -> Result<Loaded<E>> {
-        let own = self.own_values(rows, Some(&loaded.stored_rows()?)).await?;
+        let stored = loaded.stored_rows()?;
+        let OwnValues { copied, .. } = self.own_values(Cow::Borrowed(rows), Some(&stored)).await?;
         let mut loaded = loaded.clone();
-        *loaded =
-            if own.copies.is_empty() { entity.clone() } else { with_copies(rows, &own.copies)? };
+        *loaded = match &copied.copies {
+            none if none.is_empty() => entity.clone(),
+            copies => with_copies(rows, copies)?,
+        };
         let saved = self.new.save(loaded).await;
-        self.copied(&own, saved).await
+        self.copied(&copied, saved).await
     }
 
     /// Deletes a loaded entity if nobody has written it since: one request, in its own form.

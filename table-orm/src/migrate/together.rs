@@ -11,7 +11,7 @@
 use super::canonical::{canonical_key, shown};
 use super::follow::send_and_settle;
 use super::insert::{Next, stands_at};
-use super::large_values::{Copies, OwnValues, as_if_copied, entity_as_if_copied, with_copies};
+use super::large_values::{Copied, Copies, as_if_copied, entity_as_if_copied, with_copies};
 use super::loaded::{MigratingLoaded, Stored};
 use super::marker_row::marker_row;
 use super::migrates::Migrates;
@@ -30,7 +30,7 @@ use crate::model::ETag;
 use crate::plan::{CanonicalKey, TableClient, insert_all};
 use crate::repo::Writes;
 use crate::store::{Action, Batch, Operation};
-use std::borrow::{Borrow, BorrowMut};
+use std::borrow::{Borrow, BorrowMut, Cow};
 
 /// What happens to a loaded entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -282,7 +282,7 @@ impl<E: Migrates> Together<'_, E> {
             moved.push((old.key, old.etag, as_read));
         }
         // The marker of an insert makes room, where an expired entity has the values.
-        let own = self.take_values().await?;
+        let values = self.take_values().await?;
         let committed = async {
             for change in &self.changes {
                 if let Change::Insert(entity) = change {
@@ -294,8 +294,8 @@ impl<E: Migrates> Together<'_, E> {
             Ok(steps)
         };
         let mut committed: Result<_> = committed.await;
-        for own in &own {
-            committed = self.client.copied(own, committed).await;
+        for copied in &values {
+            committed = self.client.copied(copied, committed).await;
         }
         let steps = committed?;
         for (change, step) in self.changes.iter_mut().zip(steps) {
@@ -312,7 +312,7 @@ impl<E: Migrates> Together<'_, E> {
     }
 
     /// Copies the large values of old keys that the changes write.
-    async fn take_values(&mut self) -> Result<Vec<OwnValues<'static>>> {
+    async fn take_values(&mut self) -> Result<Vec<Copied>> {
         let mut all = Vec::new();
         if const { !has_large::<E>() } {
             return Ok(all);
@@ -331,19 +331,20 @@ impl<E: Migrates> Together<'_, E> {
                 Change::Held(..) => continue,
             };
             let rows = EntityRows::of(entity)?;
-            let own = match self.client.own_values(&rows, stored.as_ref()).await {
-                Ok(own) => own.into_owned(),
+            let own = self.client.own_values(Cow::Borrowed(&rows), stored.as_ref()).await;
+            let copied = match own {
+                Ok(own) => own.copied,
                 Err(error) => {
-                    for own in &all {
-                        self.client.remove_copies(own).await;
+                    for copied in &all {
+                        self.client.remove_copies(copied).await;
                     }
                     return Err(error);
                 }
             };
-            if !own.copies.is_empty() {
-                *entity = with_copies(&rows, &own.copies)?;
+            if !copied.copies.is_empty() {
+                *entity = with_copies(&rows, &copied.copies)?;
             }
-            all.push(own);
+            all.push(copied);
         }
         Ok(all)
     }

@@ -32,7 +32,7 @@ each_part! {
     a_reading_before_the_ticket_brings_an_older_state_back: ReadAfterTicket, BUSY, 780..2000;
     a_writer_that_does_not_read_again_brings_an_older_state_back: ReadAgain, BUSY, 250..2000;
     tickets_behind_the_transaction_that_counts_as_the_reading_bring_an_older_state_back:
-        TicketsFirst, TICKETS_FIRST, 80..2000;
+        TicketsFirst, TICKETS_FIRST, 850..3000;
     a_row_that_looks_right_and_is_not_written_leaves_an_older_ticket: RightRows, BUSY, 190..3000;
     a_row_that_is_not_there_keeps_the_others_from_being_written: RestOfRows, BUSY, 0..50;
 }

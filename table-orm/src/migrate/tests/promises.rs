@@ -110,13 +110,14 @@ fn each_value_unique_over_all_partitions_has_one_holder_whatever_moves() {
     all_hold(dose(25, 1_000), |seed| simulate::<NamedApart>(seed, None));
 }
 
-/// Some seed finds that a value has two holders, or one without a guard that leads to it.
+/// Some seed finds that a value has two holders, or one without a guard that leads to it. The rare ones begin shortly
+/// before the first seed that is known to find it.
 #[track_caller]
-fn a_value_is_lost_without<E: Subject + std::fmt::Debug>(part: LeftOut) {
+fn a_value_is_lost_without<E: Subject + std::fmt::Debug>(part: LeftOut, first: u64) {
     let of_values = |wrong: &String| {
         ["have the code", "without its guard"].iter().any(|of_values| wrong.contains(of_values))
     };
-    is_needed(part, 0..3000, |seed| match simulate::<E>(seed, Some(part)) {
+    is_needed(part, first..3000, |seed| match simulate::<E>(seed, Some(part)) {
         Err(wrong) if !of_values(&wrong) => Ok(0),
         simulated => simulated,
     });
@@ -124,19 +125,19 @@ fn a_value_is_lost_without<E: Subject + std::fmt::Debug>(part: LeftOut) {
 
 #[test]
 fn without_tickets_a_value_is_lost_while_entities_move() {
-    a_value_is_lost_without::<NamedAway>(LeftOut::Ticket);
+    a_value_is_lost_without::<NamedAway>(LeftOut::Ticket, 0);
 }
 
 #[test]
 fn a_value_is_lost_where_a_marker_does_not_name_the_new_key() {
-    a_value_is_lost_without::<NamedAway>(LeftOut::MarkerNames);
-    a_value_is_lost_without::<NamedWithin>(LeftOut::MarkerNames);
+    a_value_is_lost_without::<NamedAway>(LeftOut::MarkerNames, 0);
+    a_value_is_lost_without::<NamedWithin>(LeftOut::MarkerNames, 0);
 }
 
 #[test]
 fn a_value_is_lost_where_its_guard_names_a_key_without_a_marker() {
-    a_value_is_lost_without::<NamedAway>(LeftOut::GuardRenamed);
-    a_value_is_lost_without::<NamedWithin>(LeftOut::GuardRenamed);
+    a_value_is_lost_without::<NamedAway>(LeftOut::GuardRenamed, 80);
+    a_value_is_lost_without::<NamedWithin>(LeftOut::GuardRenamed, 30);
 }
 
 #[test]
@@ -155,8 +156,10 @@ fn each_part_of_the_protocol_is_needed() {
     for part in [SwitchVersion, ParcelLook] {
         is_needed(part, 0..3000, |seed| simulate::<PassAway>(seed, Some(part)));
     }
-    for part in [GuardFollows, GuardTaken, GuardInserted, GuardReleased] {
-        is_needed(part, 0..3000, |seed| simulate::<Desk>(seed, Some(part)));
+    for (part, first) in
+        [(GuardFollows, 0), (GuardTaken, 0), (GuardInserted, 195), (GuardReleased, 0)]
+    {
+        is_needed(part, first..3000, |seed| simulate::<Desk>(seed, Some(part)));
     }
     for part in [SwitchIntent, LandingIntent, FollowFirst, PendingLook, Ticket] {
         is_needed(part, 0..3000, |seed| simulate::<FollowedAway>(seed, Some(part)));

@@ -2,7 +2,7 @@
 
 use super::chunk_row::ChunkRow;
 use crate::blobs::PART_BYTES;
-use crate::entity::{TableEntity, canonical, partition_key, read_row, row_key};
+use crate::entity::{Loaded, TableEntity, canonical, partition_key, read_row, row_key};
 use crate::error::{LargeValueError, Result};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::property::{Digest, Large, Overflowing, Reference, chunk_key};
@@ -106,17 +106,13 @@ impl<E: TableEntity> Repo<E> {
         E: 'a,
     {
         let (client, key) = (self.client.clone(), key_of(entity)?);
-        let large = of(entity).large().cloned();
-        let (place, of) = ((client.clone(), key.clone()), Arc::new(of));
-        let again = move || {
-            let (client, key, of) = (client.clone(), key.clone(), Arc::clone(&of));
-            let large = async move {
-                let loaded = client.load::<E>(&key).await?;
-                Ok(loaded.and_then(|entity| of(&entity).large().cloned()))
-            };
-            Box::pin(large) as BoxFuture<'a, _>
+        let places = vec![(client.clone(), key.clone())];
+        let load = move || {
+            let (client, key) = (client.clone(), key.clone());
+            let entity = async move { Ok(client.load::<E>(&key).await?.map(Loaded::into_inner)) };
+            Box::pin(entity) as BoxFuture<'a, _>
         };
-        Ok(Reading::new(large, vec![place], Arc::new(again)))
+        Ok(Reading::of_entity(entity, of, places, load))
     }
 }
 
@@ -174,6 +170,24 @@ impl<'a> Reading<'a> {
         again: Again<'a>,
     ) -> Self {
         Self { large, places, again, tried: 0, chunk: 0, digest: Digest::default(), length: 0 }
+    }
+
+    /// A value of an entity that is in one of these places, and that `load` reads again.
+    pub fn of_entity<E: 'a, L: Overflowing>(
+        entity: &E,
+        of: impl Fn(&E) -> &L + Send + Sync + 'a,
+        places: Vec<(TableClient, CanonicalKey)>,
+        load: impl Fn() -> BoxFuture<'a, Result<Option<E>>> + Send + Sync + 'a,
+    ) -> Self {
+        let large = of(entity).large().cloned();
+        let of = Arc::new(of);
+        let again = move || {
+            let (loaded, of) = (load(), Arc::clone(&of));
+            let large =
+                async move { Ok(loaded.await?.and_then(|entity| of(&entity).large().cloned())) };
+            Box::pin(large) as BoxFuture<'a, _>
+        };
+        Self::new(large, places, Arc::new(again))
     }
 
     /// All bytes. `None` where there is no value.
