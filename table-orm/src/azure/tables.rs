@@ -328,7 +328,7 @@ impl Store for AzureStore {
         table: &TableName,
         transaction: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
-        let request = self.service.commit(table, &transaction, Uuid::new_v4())?;
+        let request = self.service.commit(table, &transaction)?;
         let response = self.send(request).await?;
         response.committed(&transaction.operations).map_err(|error| self.with_help(error))
     }

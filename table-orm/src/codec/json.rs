@@ -89,8 +89,16 @@ impl<'de> Json<'de> {
 
     /// Reads the name of an object's next member, up to its value; `None` at the object's end.
     pub fn name(&mut self, is_first: bool) -> Result<Option<Cow<'de, str>>, RowFault> {
-        let plain = if is_first { self.plain("{\"", "\":") } else { self.plain(",\"", "\":") };
-        plain.map_or_else(|| self.other_name(is_first), |name| Ok(Some(Cow::Borrowed(name))))
+        match self.plain_name(is_first) {
+            Some(name) => Ok(Some(Cow::Borrowed(name))),
+            None => self.other_name(is_first),
+        }
+    }
+
+    /// Reads such a name, if it has neither spaces nor escapes.
+    #[inline]
+    pub fn plain_name(&mut self, is_first: bool) -> Option<&'de str> {
+        if is_first { self.plain("{\"", "\":") } else { self.plain(",\"", "\":") }
     }
 
     /// The same for a name with spaces or escapes, and for text that is not a name.

@@ -6,7 +6,7 @@ use super::pages::MigratingPages;
 use crate::entity::{FromRow, InvalidEntity, Query, Row, RowOf, keys_of};
 use crate::error::{Error, Result};
 use crate::query::{Filter, IntoCondition, KeyRange};
-use crate::repo::RowStream;
+use crate::repo::{RowStream, only};
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::fmt;
@@ -167,6 +167,30 @@ impl<E: Migrates, R: Row> MigratingList<E, R> {
             Ok::<_, Error>(page.map(|page| (stream::iter(page.items.into_iter().map(Ok)), pages)))
         });
         RowStream::new(pages.try_flatten().boxed())
+    }
+
+    /// Reads all entities, as the list does when it is awaited.
+    ///
+    /// # Errors
+    /// As [`list`](Migrating::list).
+    pub fn collect(self) -> BoxFuture<'static, Result<Vec<E>>>
+    where
+        R: RowOf<E> + 'static,
+        E: FromRow<R>,
+    {
+        self.into_future()
+    }
+
+    /// Reads the only entity.
+    ///
+    /// # Errors
+    /// [`Error::RowCount`] when nothing or more than one matches. Otherwise as [`list`](Migrating::list).
+    pub async fn one(self) -> Result<E>
+    where
+        R: RowOf<E> + 'static,
+        E: FromRow<R>,
+    {
+        only(E::NAME, self.take(2).await?)
     }
 
     /// Reads the first entity in key order. Returns `None` when nothing matches.

@@ -87,6 +87,18 @@ impl<E: Migrates, R: Row> MigratingListMany<E, R> {
         RowStream::new(until_error(stream::iter(self.0).flat_map(MigratingList::stream)))
     }
 
+    /// Reads the entities of all queries, query by query, as the lists do when they are awaited.
+    ///
+    /// # Errors
+    /// As [`list`](Migrating::list).
+    pub fn collect(self) -> BoxFuture<'static, Result<Vec<E>>>
+    where
+        R: RowOf<E> + 'static,
+        E: FromRow<R>,
+    {
+        self.into_future()
+    }
+
     /// Returns the entities of all queries in the order of `key`, in which each query must give its own. Equal ones come
     /// in the order of the queries. Holds a page of each query in memory.
     pub fn merge_by<K>(self, key: impl Fn(&E) -> K + Clone + Send + Sync + 'static) -> RowStream<E>

@@ -12,8 +12,9 @@ use crate::plan::CanonicalKey;
 use crate::repo::CanonicalPages;
 use crate::sync::Pace;
 use futures_util::{StreamExt as _, stream};
+use std::fmt;
 
-/// What a mover would do, found by a dry run.
+/// What a mover would do, found by a dry run. It can be printed.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct MigrationPlan {
@@ -32,6 +33,21 @@ pub struct MigrationPlan {
     pub value_bytes: u64,
     /// Entities that could not move. Correct them before clients insert the new form: a save of them fails then.
     pub unmovable: Vec<Unmovable>,
+}
+
+impl fmt::Display for MigrationPlan {
+    /// What moves and what it costs, and a line for each entity that could not move.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { entities, rows, requests, parcels, values, value_bytes, unmovable } = self;
+        write!(f, "entities {entities}, rows {rows}, requests {requests}, parcels {parcels}")?;
+        if *values > 0 {
+            write!(f, ", large values {values} of {value_bytes} bytes")?;
+        }
+        for Unmovable { partition_key, row_key, reason } in unmovable {
+            write!(f, "\ncannot move {partition_key:?}, {row_key:?}: {reason}")?;
+        }
+        Ok(())
+    }
 }
 
 impl<E: Migrates> Migrate<'_, E> {

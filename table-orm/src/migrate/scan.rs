@@ -99,6 +99,17 @@ impl<E: Migrates> MigratingScan<E> {
         RowStream::new(self.found().map_ok(|(_, entity)| entity))
     }
 
+    /// Reads all entities, as the scan does when it is awaited.
+    ///
+    /// # Errors
+    /// As [`Migrating::scan`].
+    pub fn collect(self) -> BoxFuture<'static, Result<Vec<E>>>
+    where
+        E: 'static,
+    {
+        self.into_future()
+    }
+
     /// Counts the entities, as [`stream`](Self::stream) reads them.
     ///
     /// # Errors

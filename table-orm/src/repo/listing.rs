@@ -130,7 +130,7 @@ macro_rules! last_methods {
             $($send)*
         {
             let rows = self.take(2).collect();
-            Box::pin(async { $crate::repo::listing::only($name, rows.await?) })
+            Box::pin(async { $crate::repo::only($name, rows.await?) })
         }
     };
 }
@@ -138,7 +138,7 @@ macro_rules! last_methods {
 pub(super) use last_methods;
 
 /// The only one of the rows.
-pub(super) fn only<T>(entity: &'static str, rows: Vec<T>) -> Result<T, Error> {
+pub(crate) fn only<T>(entity: &'static str, rows: Vec<T>) -> Result<T, Error> {
     let found = rows.len();
     let mut rows = rows.into_iter();
     match (rows.next(), rows.next()) {

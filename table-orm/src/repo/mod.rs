@@ -76,6 +76,7 @@ pub use last_method::{Await, ReadsLists};
 pub use list::List;
 pub(crate) use list::ListParts;
 pub use list_many::ListMany;
+pub(crate) use listing::only;
 pub use load::Load;
 pub use load_many::{LoadMany, Reload};
 pub use load_unique::LoadUnique;

@@ -197,6 +197,22 @@ async fn a_list_of_a_range_reads_its_old_rows_alone_where_the_keys_sort_alike() 
 }
 
 #[tokio::test]
+async fn what_is_read_is_collected_as_from_a_repo() {
+    let Clients { orders_2, .. } = mixed(0..4).await;
+    let year = Order::partition("oslo", 2000_u32);
+    let all = orders_2.list(&year).collect().await.unwrap();
+    assert_eq!(all.len(), 4);
+    assert_eq!(orders_2.list(&year).await.unwrap(), all);
+    assert_eq!(orders_2.list_many([&year]).collect().await.unwrap(), all);
+    assert_eq!(orders_2.scan(&permit()).collect().await.unwrap(), all);
+    let error = orders_2.list(&year).one().await.unwrap_err();
+    assert!(matches!(error, Error::RowCount(_)), "{error}");
+    let cents = all[1].cents;
+    let one = orders_2.list(&year).filter(|order| order.cents.eq(cents)).one().await;
+    assert_eq!(one.unwrap(), all[1]);
+}
+
+#[tokio::test]
 async fn a_limit_of_nothing_sends_nothing() {
     let Clients { orders_2, store, .. } = mixed(0..4).await;
     let year = Order::partition("oslo", 2000_u32);

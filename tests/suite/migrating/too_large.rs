@@ -53,6 +53,7 @@ async fn an_entity_whose_new_rows_do_not_fit_stays_in_its_old_form() {
     let [unmovable] = &plan.unmovable[..] else { panic!("{plan:?}") };
     assert_eq!((plan.entities, &*unmovable.row_key), (1, "S:00001"));
     assert!(matches!(unmovable.reason, Error::TooLarge(_)), "{}", unmovable.reason);
+    assert!(plan.to_string().contains("\ncannot move \"oslo\", \"S:00001\": "), "{plan}");
     let report = scans.migrate(&permit()).await;
     assert_eq!(report.progress.moved, 1);
     let [skipped] = &report.skipped[..] else { panic!("{report:?}") };

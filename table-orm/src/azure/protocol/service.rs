@@ -1,7 +1,7 @@
 //! The request of each operation.
 
 use super::API_VERSION;
-use super::batch::BatchWriter;
+use super::batch::{BatchWriter, CONTENT_TYPE};
 use super::dialect::Dialect;
 use super::encode::percent_encode;
 use super::message::{MAX_ROW_ANSWER, Method, WireRequest};
@@ -15,7 +15,6 @@ use crate::query::RowQuery;
 use crate::store::{Batch, ErrorCode, Operation, StoreError, limits};
 use bytes::Bytes;
 use std::borrow::Cow;
-use uuid::Uuid;
 
 /// The most bytes of the answer to a transaction: its rows, their characters escaped as 6 bytes each,
 /// and as much again for the headers of the parts.
@@ -157,7 +156,7 @@ impl TableService {
         Ok(request)
     }
 
-    /// Builds an entity group transaction. The boundary, any UUID, separates its parts.
+    /// Builds an entity group transaction.
     ///
     /// # Errors
     /// Fails as [`write`](Self::write), with the operation's index; and when there is no operation
@@ -166,7 +165,6 @@ impl TableService {
         &self,
         table: &TableName,
         transaction: &Batch,
-        boundary: Uuid,
     ) -> Result<WireRequest, StoreError> {
         let Batch { partition_key, operations } = transaction;
         limits::check_count(operations)?;
@@ -175,13 +173,11 @@ impl TableService {
         let bytes = operations.iter().filter_map(|operation| operation.action.body());
         let bytes: usize = bytes.map(Bytes::len).sum();
         let room = bytes + (operations.len() + 1) * (PART + self.endpoint.len());
-        let body = self.batch(table, partition_key, operations, boundary, Vec::with_capacity(room));
-        let body = body?;
-        let content_type = body.content_type();
+        let body = self.batch(table, partition_key, operations, Vec::with_capacity(room))?;
         let body: Bytes = body.finish().into();
         limits::check_bytes(body.len())?;
         let mut request = self.request(Method::Post, "/$batch".to_owned(), Metadata::None);
-        request.headers.push(("content-type", Cow::Owned(content_type)));
+        request.headers.push(("content-type", Cow::Borrowed(CONTENT_TYPE)));
         // Each part may repeat the row that was written.
         request.answer_bytes = MAX_COMMIT_ANSWER;
         request.body = body;
@@ -200,7 +196,7 @@ impl TableService {
         operations: &[Operation],
     ) -> Result<usize, StoreError> {
         let count = ByteCount::default();
-        let body = self.batch(table, partition_key, operations, Uuid::nil(), count)?;
+        let body = self.batch(table, partition_key, operations, count)?;
         Ok(body.finish().0)
     }
 
@@ -210,11 +206,10 @@ impl TableService {
         table: &TableName,
         partition_key: &str,
         operations: &[Operation],
-        boundary: Uuid,
         body: S,
     ) -> Result<BatchWriter<'_, S>, StoreError> {
         let accept = self.accept(Metadata::None);
-        let mut body = BatchWriter::new(&self.endpoint, accept, boundary, body);
+        let mut body = BatchWriter::new(&self.endpoint, accept, body);
         for (index, operation) in operations.iter().enumerate() {
             let write = Write::new(self.dialect, table, partition_key, operation);
             body.push(&write.map_err(|error| error.at(index))?);
@@ -371,27 +366,21 @@ mod tests {
                 operation("b", Action::Delete(IfMatch::Any)),
             ],
         };
-        let request = service().commit(&people(), &transaction, Uuid::nil()).unwrap();
-        let id = "0000000000000000";
+        let request = service().commit(&people(), &transaction).unwrap();
         assert_eq!(request.target, "/$batch");
-        assert_eq!(
-            header(&request, "content-type"),
-            Some(&*format!("multipart/mixed; boundary=batch_{id}"))
-        );
-        let part = format!(
-            "--changeset_{id}\r\nContent-Type: application/http\r\n\
-             Content-Transfer-Encoding: binary\r\n\r\n"
-        );
+        assert_eq!(header(&request, "content-type"), Some("multipart/mixed; boundary=batch_1"));
+        let part = "--changeset_1\r\nContent-Type: application/http\r\n\
+                    Content-Transfer-Encoding: binary\r\n\r\n";
         let common = "HTTP/1.1\r\nAccept: application/json;odata=nometadata\r\n\
                       DataServiceVersion: 3.0\r\n";
         let expected = format!(
-            "--batch_{id}\r\nContent-Type: multipart/mixed; boundary=changeset_{id}\r\n\r\n\
+            "--batch_1\r\nContent-Type: multipart/mixed; boundary=changeset_1\r\n\r\n\
              {part}POST https://acc.table.core.windows.net/People {common}\
              Prefer: return-no-content\r\nContent-Type: application/json\r\n\r\n\
              {{\"PartitionKey\":\"p\",\"RowKey\":\"a\",\"A\":1}}\r\n\
              {part}DELETE https://acc.table.core.windows.net/People(PartitionKey='p',RowKey='b') \
              {common}If-Match: *\r\n\r\n\r\n\
-             --changeset_{id}--\r\n--batch_{id}--\r\n"
+             --changeset_1--\r\n--batch_1--\r\n"
         );
         assert_eq!(std::str::from_utf8(&request.body).unwrap(), expected);
     }
@@ -402,7 +391,7 @@ mod tests {
             |row: usize, body: Vec<u8>| operation(&row.to_string(), Action::Insert(body.into()));
         let rejected = |operations: Vec<Operation>| {
             let transaction = Batch { partition_key: "p".into(), operations };
-            service().commit(&people(), &transaction, Uuid::nil()).unwrap_err()
+            service().commit(&people(), &transaction).unwrap_err()
         };
         let error = rejected((0..101).map(|row| insert(row, b"{}".to_vec())).collect());
         assert_eq!((error.code, error.operation), (ErrorCode::INVALID_INPUT, Some(99)));
@@ -459,7 +448,7 @@ mod tests {
             prop_assert_eq!(frame + each.sum::<usize>(), all, "they add up");
             prop_assert!(all <= crate::store::estimated_bytes(&partition_key, &operations));
             let batch = Batch { partition_key: partition_key.clone(), operations };
-            let request = service.commit(&people(), &batch, Uuid::new_v4()).unwrap();
+            let request = service.commit(&people(), &batch).unwrap();
             prop_assert_eq!(request.body.len(), all);
         }
 

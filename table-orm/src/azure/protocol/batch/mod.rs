@@ -4,4 +4,4 @@ mod parts;
 mod writer;
 
 pub(super) use parts::parts;
-pub(super) use writer::BatchWriter;
+pub(super) use writer::{BatchWriter, CONTENT_TYPE};

@@ -2,50 +2,38 @@
 
 use crate::azure::protocol::sink::BodySink;
 use crate::azure::protocol::write::Write;
-use uuid::Uuid;
+
+/// The media type of the body.
+pub(in crate::azure::protocol) const CONTENT_TYPE: &str = "multipart/mixed; boundary=batch_1";
+/// What stands before the change set.
+const START: &str = "--batch_1\r\nContent-Type: multipart/mixed; boundary=changeset_1\r\n\r\n";
+/// The text before the method of each operation.
+const BEFORE: &str = "--changeset_1\r\nContent-Type: application/http\r\n\
+                      Content-Transfer-Encoding: binary\r\n\r\n";
+const END: &str = "--changeset_1--\r\n--batch_1--\r\n";
 
 /// The body of a `$batch` request under construction: one change set.
+///
+/// The boundaries are in each part, and always the same: no line of JSON, and none of a part's head, starts as they do.
 pub(in crate::azure::protocol) struct BatchWriter<'e, S> {
     endpoint: &'e str,
-    boundary: String,
-    /// The text before the method of each operation.
-    before: String,
-    /// The text after its URL.
+    /// The text after the URL of each operation.
     after: String,
     body: S,
 }
 
 impl<'e, S: BodySink> BatchWriter<'e, S> {
     /// Starts a change set in an empty body.
-    pub(in crate::azure::protocol) fn new(
-        endpoint: &'e str,
-        accept: &str,
-        boundary: Uuid,
-        body: S,
-    ) -> Self {
-        let (high, low) = boundary.as_u64_pair();
-        // It is in each part. No line of JSON starts as a boundary does, so half of the bits are enough.
-        let boundary = format!("{:016x}", high ^ low);
-        let before = format!(
-            "--changeset_{boundary}\r\nContent-Type: application/http\r\n\
-             Content-Transfer-Encoding: binary\r\n\r\n"
-        );
+    pub(in crate::azure::protocol) fn new(endpoint: &'e str, accept: &str, mut body: S) -> Self {
         let after = format!(" HTTP/1.1\r\nAccept: {accept}\r\nDataServiceVersion: 3.0\r\n");
-        let mut writer = Self { endpoint, boundary, before, after, body };
-        writer.mark("--batch_", "\r\nContent-Type: multipart/mixed; boundary=changeset_");
-        writer.mark("", "\r\n\r\n");
-        writer
-    }
-
-    /// Returns the `Content-Type` of the body.
-    pub(in crate::azure::protocol) fn content_type(&self) -> String {
-        format!("multipart/mixed; boundary=batch_{}", self.boundary)
+        body.put(START);
+        Self { endpoint, after, body }
     }
 
     /// Adds one operation. Its URL is absolute: Azurite answers relative ones with a 500.
     pub(in crate::azure::protocol) fn push(&mut self, write: &Write<'_>) {
-        let Self { endpoint, before, after, body, .. } = self;
-        push(body, &[before, write.method.name(), " ", endpoint]);
+        let Self { endpoint, after, body } = self;
+        push(body, &[BEFORE, write.method.name(), " ", endpoint]);
         write.push_target(body);
         push(body, &[after]);
         for (name, value) in write.headers.iter().flatten() {
@@ -58,14 +46,8 @@ impl<'e, S: BodySink> BatchWriter<'e, S> {
 
     /// Returns the whole body.
     pub(in crate::azure::protocol) fn finish(mut self) -> S {
-        self.mark("--changeset_", "--\r\n");
-        self.mark("--batch_", "--\r\n");
+        self.body.put(END);
         self.body
-    }
-
-    /// Appends the boundary between two texts.
-    fn mark(&mut self, before: &str, after: &str) {
-        push(&mut self.body, &[before, &self.boundary, after]);
     }
 }
 
