@@ -45,7 +45,7 @@ async fn main() -> table_orm::Result<()> {
     }
     let year = Order::partition("oslo", 2024_u32);
     version2.update(year.row().n(24_001_u32), |order| order.cents = 200).await?;
-    println!("{} orders of 2024", version1.count(&year).await?);
+    println!("{} orders of 2024", version1.list(&year).count().await?);
     let permit = ScanPermit::because("a partition for each year");
     println!("{} more moved", version2.migrate(&permit).await.all()?);
     println!("complete: {}", version2.verify_migrated(&permit).await?.is_complete());

@@ -29,13 +29,13 @@ impl<E: Migrates> Migrating<E> {
     /// let links = tables.migrating::<Link>()?;
     /// # links.create_table_if_not_exists().await?;
     /// let ann = Link::partition("ann");
-    /// assert_eq!(links.count(&ann).await?, 0);
+    /// assert_eq!(links.list(&ann).count().await?, 0);
     /// let all = links.clone().including_expired();
-    /// assert_eq!(all.count(&ann).await?, 1);
+    /// assert_eq!(all.list(&ann).count().await?, 1);
     /// if let Some(expired) = all.load(ann.row().n(1_u32)).await? {
     ///     all.delete(expired).await?;
     /// }
-    /// # assert_eq!(all.count(&ann).await?, 0);
+    /// # assert_eq!(all.list(&ann).count().await?, 0);
     /// # Ok(())
     /// # }
     /// ```

@@ -103,19 +103,6 @@ impl<E: Migrates> Migrating<E> {
         let query = keys_of(query).map(|keys| (keys, None)).map_err(InvalidEntity::from);
         MigratingList { client: self.clone(), query, limit: None, row: PhantomData }
     }
-
-    /// Counts the entities of a query of one partition, of both forms. Reads them as [`list`](Self::list) does.
-    ///
-    /// # Errors
-    /// As [`list`](Self::list).
-    pub async fn count<Q>(&self, query: Q) -> Result<u64>
-    where
-        Q: Query,
-        Q::Row: RowOf<E> + 'static,
-        E: FromRow<Q::Row>,
-    {
-        Ok(self.list(query).await?.len() as u64)
-    }
 }
 
 impl<E: Migrates, R: Row> MigratingList<E, R> {
@@ -191,6 +178,30 @@ impl<E: Migrates, R: Row> MigratingList<E, R> {
         E: FromRow<R>,
     {
         only(E::NAME, self.take(2).await?)
+    }
+
+    /// Returns the number of entities. Reads them as [`collect`](Self::collect) does.
+    ///
+    /// # Errors
+    /// As [`list`](Migrating::list).
+    pub async fn count(self) -> Result<usize>
+    where
+        R: RowOf<E> + 'static,
+        E: FromRow<R>,
+    {
+        Ok(self.await?.len())
+    }
+
+    /// Returns whether an entity matches. Reads one, as [`first`](Self::first) does.
+    ///
+    /// # Errors
+    /// As [`list`](Migrating::list).
+    pub async fn exists(self) -> Result<bool>
+    where
+        R: RowOf<E> + 'static,
+        E: FromRow<R>,
+    {
+        Ok(self.first().await?.is_some())
     }
 
     /// Reads the first entity in key order. Returns `None` when nothing matches.

@@ -99,6 +99,39 @@ impl<E: Migrates, R: Row> MigratingListMany<E, R> {
         self.into_future()
     }
 
+    /// Reads the first entity of the first query that has one, one query after the other.
+    ///
+    /// # Errors
+    /// As [`list`](Migrating::list).
+    pub async fn first(self) -> Result<Option<E>>
+    where
+        R: RowOf<E> + 'static,
+        E: FromRow<R>,
+    {
+        for list in self.0 {
+            if let Some(first) = list.first().await? {
+                return Ok(Some(first));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the number of entities. Reads them as [`collect`](Self::collect) does.
+    ///
+    /// # Errors
+    /// As [`list`](Migrating::list).
+    pub async fn count(self) -> Result<usize>
+    where
+        R: RowOf<E> + 'static,
+        E: FromRow<R>,
+    {
+        let counts = stream::iter(self.0.into_iter().map(MigratingList::count));
+        counts
+            .buffered(MAX_PARALLEL_GETS)
+            .try_fold(0, |sum, count| async move { Ok(sum + count) })
+            .await
+    }
+
     /// Returns the entities of all queries in the order of `key`, in which each query must give its own. Equal ones come
     /// in the order of the queries. Holds a page of each query in memory.
     pub fn merge_by<K>(self, key: impl Fn(&E) -> K + Clone + Send + Sync + 'static) -> RowStream<E>

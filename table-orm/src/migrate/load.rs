@@ -7,6 +7,8 @@ use super::migrating::Migrating;
 use crate::entity::{CanonicalKeyOf, CompleteKey, has_across, keys_of};
 use crate::error::{Error, MigrationError, Result};
 use crate::plan::CanonicalKey;
+use crate::repo::MAX_PARALLEL_GETS;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 impl<E: Migrates> Migrating<E> {
     /// Reads the entity under a new key, whatever its form. One request for an entity that has moved, two for one that
@@ -19,6 +21,21 @@ impl<E: Migrates> Migrating<E> {
         Q: CompleteKey + CanonicalKeyOf<E>,
     {
         self.entity(&CanonicalKey::of(keys_of(key)?)).await
+    }
+
+    /// Reads the entities of many new keys, at most 16 at a time, each as [`get`](Self::get) does. Returns the answers in
+    /// the order of the keys, `None` where there is no entity.
+    ///
+    /// # Errors
+    /// When a key cannot hold one of the values; nothing is sent then. As [`get`](Self::get).
+    pub async fn get_many<Q>(&self, keys: impl IntoIterator<Item = Q>) -> Result<Vec<Option<E>>>
+    where
+        Q: CompleteKey + CanonicalKeyOf<E>,
+    {
+        let keys = keys.into_iter().map(|key| Ok(CanonicalKey::of(keys_of(key)?)));
+        let keys = keys.collect::<Result<Vec<_>>>()?;
+        let entities = stream::iter(keys).map(async |key| self.entity(&key).await);
+        entities.buffered(MAX_PARALLEL_GETS).try_collect().await
     }
 
     /// The entity of a new key.

@@ -111,7 +111,7 @@ async fn an_element_finds_its_entities_in_either_form() {
             for expected in [[1, 1], [2, 3]] {
                 assert_eq!(numbers(&pages.next().await.unwrap().unwrap()), expected);
             }
-            assert_eq!(client.count(rows()).await.unwrap(), 5);
+            assert_eq!(client.list(rows()).count().await.unwrap(), 5);
         }
         let moved = blog.version_2.migrate(&permit()).await.all().unwrap();
         assert!(moved == 2 || moved == 0, "{moved}");

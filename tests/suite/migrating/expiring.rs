@@ -126,7 +126,7 @@ async fn an_expired_entity_is_gone_in_either_form_and_on_its_way() {
     app.three().await;
     let ann = Link::partition("ann");
     for client in &app.versions {
-        assert_eq!(client.count(&ann).await.unwrap(), 3);
+        assert_eq!(client.list(&ann).count().await.unwrap(), 3);
         assert_eq!(client.scan(&permit()).await.unwrap().len(), 3);
         assert!(client.get(link_key!(3_u32)).await.unwrap().is_some());
     }
@@ -142,7 +142,7 @@ async fn an_expired_entity_is_gone_in_either_form_and_on_its_way() {
             let merged = client.merge(link_key!(n), LinkPatch::default().token("new")).await;
             assert!(matches!(merged, Err(Error::NotFound(_))), "{merged:?}");
         }
-        assert_eq!(client.count(&ann).await.unwrap(), 0);
+        assert_eq!(client.list(&ann).count().await.unwrap(), 0);
         assert!(client.list(&ann).pages(2).next().await.unwrap().unwrap().is_empty());
         assert!(client.scan(&permit()).await.unwrap().is_empty());
         let all = client.clone().including_expired();
@@ -212,7 +212,7 @@ async fn inserts_of_a_transaction_take_the_places_of_expired_entities() {
             Ok(())
         });
         one.await.unwrap();
-        assert_eq!(client.count(&ann).await.unwrap(), 1);
+        assert_eq!(client.list(&ann).count().await.unwrap(), 1);
         let verified = app.versions[1].verify_migrated(&permit()).await.unwrap();
         assert!(verified.twice.is_empty(), "{verified:?}");
     }
@@ -253,7 +253,7 @@ async fn a_mover_keeps_what_has_expired_and_it_stays_expired() {
     app.pass();
     let version_2 = &app.versions[1];
     assert_eq!(version_2.migrate(&permit()).in_bulk().await.all().unwrap(), 4);
-    assert_eq!(version_2.count(Link::partition("ann")).await.unwrap(), 0);
+    assert_eq!(version_2.list(Link::partition("ann")).count().await.unwrap(), 0);
     // They are deleted in either form.
     app.links.insert(&app.link(5).into()).await.unwrap();
     app.pass();

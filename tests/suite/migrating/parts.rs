@@ -207,6 +207,13 @@ async fn what_is_read_is_collected_as_from_a_repo() {
     assert_eq!(orders_2.scan(&permit()).collect().await.unwrap(), all);
     let error = orders_2.list(&year).one().await.unwrap_err();
     assert!(matches!(error, Error::RowCount(_)), "{error}");
+    assert_eq!(orders_2.list_many([&year]).first().await.unwrap().as_ref(), Some(&all[0]));
+    assert_eq!(orders_2.list_many([&year, &year]).count().await.unwrap(), 8);
+    let row = year.by_number();
+    let many = orders_2.get_many([3_u32, 9, 0].map(|n| row.n(n))).await.unwrap();
+    assert_eq!(many, [Some(all[3].clone()), None, Some(all[0].clone())]);
+    assert!(orders_2.list(&year).exists().await.unwrap());
+    assert!(!orders_2.list(Order::partition("rome", 2000_u32)).exists().await.unwrap());
     let cents = all[1].cents;
     let one = orders_2.list(&year).filter(|order| order.cents.eq(cents)).one().await;
     assert_eq!(one.unwrap(), all[1]);
@@ -347,7 +354,7 @@ async fn no_list_reads_a_copy_in_another_region_where_an_entity_may_not_have_mov
     assert_eq!(orders_2.list(&year).await.unwrap().len(), 2);
     assert_eq!(orders_2.list(&year).pages(1).next().await.unwrap().unwrap().len(), 1);
     assert_eq!(orders_2.list(&year).first().await.unwrap().unwrap().n, 1);
-    assert_eq!(orders_2.count(&year).await.unwrap(), 2);
+    assert_eq!(orders_2.list(&year).count().await.unwrap(), 2);
     assert_eq!(orders_2.scan(&permit()).await.unwrap().len(), 2);
     assert!(!regions.may_be_old.load(Relaxed));
     // A list of one form may read it.
