@@ -9,7 +9,6 @@ use table_orm::layer::{Retry, RetryStrategy as Retries};
 use table_orm::model::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS};
 use table_orm::store::{Batch, Middleware, Operation, Store, StoreError};
 use table_orm::{ETag, TableEntity, TableName, Tables};
-use uuid::Uuid;
 
 #[derive(Debug, Clone, TableEntity)]
 #[table(name = "notes", partition = "{owner}")]
@@ -62,7 +61,7 @@ impl Middleware for Wire {
         table: &TableName,
         batch: Batch,
     ) -> Result<Vec<Option<ETag>>, StoreError> {
-        let request = self.service.commit(table, &batch, Uuid::new_v4())?;
+        let request = self.service.commit(table, &batch)?;
         assert!(request.body.len() <= MAX_TRANSACTION_BYTES);
         let etags = vec![None; batch.operations.len()];
         self.sent.lock().unwrap().push(batch);

@@ -146,7 +146,7 @@ async fn an_expired_entity_is_gone_in_either_form_and_on_its_way() {
         assert!(client.list(&ann).pages(2).next().await.unwrap().unwrap().is_empty());
         assert!(client.scan(&permit()).await.unwrap().is_empty());
         let all = client.clone().including_expired();
-        assert_eq!(all.count(&ann).await.unwrap(), 3);
+        assert_eq!(all.list(&ann).count().await.unwrap(), 3);
         assert_eq!(all.scan(&permit()).await.unwrap().len(), 3);
     }
 }
@@ -165,7 +165,7 @@ async fn an_expired_entity_makes_room_in_either_form_and_on_its_way() {
             client.insert(&new).await.unwrap();
             for reader in &app.versions {
                 assert_eq!(reader.get(link_key!(n)).await.unwrap(), Some(new.clone()));
-                assert_eq!(reader.count(Link::partition("ann")).await.unwrap(), 1);
+                assert_eq!(reader.list(Link::partition("ann")).count().await.unwrap(), 1);
             }
             assert!(matches!(client.insert(&new).await, Err(Error::AlreadyExists(_))));
             client.upsert(&Link { token: "newer".into(), ..new }).await.unwrap();
@@ -187,9 +187,9 @@ async fn many_inserts_take_the_places_of_expired_entities() {
         app.pass();
         let report = app.versions[version].insert_many((1..6).map(|n| app.link(n))).await;
         assert_eq!(report.all().unwrap(), 5);
-        assert_eq!(app.versions[0].count(Link::partition("ann")).await.unwrap(), 5);
+        assert_eq!(app.versions[0].list(Link::partition("ann")).count().await.unwrap(), 5);
         let all = app.versions[1].clone().including_expired();
-        assert_eq!(all.count(Link::partition("ann")).await.unwrap(), 5);
+        assert_eq!(all.list(Link::partition("ann")).count().await.unwrap(), 5);
     }
 }
 
@@ -203,7 +203,7 @@ async fn inserts_of_a_transaction_take_the_places_of_expired_entities() {
         let ann = Link::partition("ann");
         let all = (1..5).fold(client.transaction(&ann), |all, n| all.insert(&app.link(n)));
         all.commit().await.unwrap();
-        assert_eq!(app.versions[0].count(&ann).await.unwrap(), 4);
+        assert_eq!(app.versions[0].list(&ann).count().await.unwrap(), 4);
         app.pass();
         // Nothing was read, so it is inserted.
         let one = client.transaction_with(&ann, async |tx| {
@@ -229,7 +229,7 @@ async fn the_unique_value_of_an_expired_entity_is_free_in_either_form() {
         app.pass();
         taker.insert(&app.session(2, "secret")).await.unwrap();
         let all = taker.clone().including_expired();
-        assert_eq!(all.count(Session::partition("ann")).await.unwrap(), 1);
+        assert_eq!(all.list(Session::partition("ann")).count().await.unwrap(), 1);
         // Its own key is free, too.
         taker.insert(&app.session(1, "other")).await.unwrap();
         // So is the value that a save asks for while it moves the entity.

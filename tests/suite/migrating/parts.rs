@@ -209,8 +209,7 @@ async fn what_is_read_is_collected_as_from_a_repo() {
     assert!(matches!(error, Error::RowCount(_)), "{error}");
     assert_eq!(orders_2.list_many([&year]).first().await.unwrap().as_ref(), Some(&all[0]));
     assert_eq!(orders_2.list_many([&year, &year]).count().await.unwrap(), 8);
-    let row = year.by_number();
-    let many = orders_2.get_many([3_u32, 9, 0].map(|n| row.n(n))).await.unwrap();
+    let many = orders_2.get_many([3_u32, 9, 0].map(|n| year.by_number().n(n))).await.unwrap();
     assert_eq!(many, [Some(all[3].clone()), None, Some(all[0].clone())]);
     assert!(orders_2.list(&year).exists().await.unwrap());
     assert!(!orders_2.list(Order::partition("rome", 2000_u32)).exists().await.unwrap());

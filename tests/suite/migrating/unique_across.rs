@@ -434,7 +434,7 @@ async fn an_expired_entity_makes_room_for_its_value_in_either_form() {
             assert!(matches!(taken, Err(Error::UniqueViolation { .. })), "{taken:?}");
         }
     }
-    assert_eq!(all.count(Link::partition("ann")).await.unwrap(), 4);
+    assert_eq!(all.list(Link::partition("ann")).count().await.unwrap(), 4);
 }
 
 #[tokio::test(start_paused = true)]
