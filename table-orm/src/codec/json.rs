@@ -32,7 +32,11 @@ impl<'de> Json<'de> {
     }
 
     /// Skips a value.
+    #[inline]
     pub fn ignore(&mut self) -> Result<(), RowFault> {
+        if self.skip_plain() {
+            return Ok(());
+        }
         self.own_value(PhantomData::<IgnoredAny>).map(drop)
     }
 

@@ -121,10 +121,7 @@ impl<'c, 'de> Members<'c, 'de> {
     pub fn next_name(&mut self) -> Result<Option<Cow<'de, str>>, RowFault> {
         match self.expected_name() {
             Some((name, _)) => Ok(Some(Cow::Borrowed(name))),
-            None => match self.plain_name() {
-                Some(name) => Ok(Some(Cow::Borrowed(name))),
-                None => self.any_name(),
-            },
+            None => self.any_name(),
         }
     }
 
@@ -133,13 +130,10 @@ impl<'c, 'de> Members<'c, 'de> {
     pub(crate) fn next_member(&mut self) -> Result<Option<(Cow<'de, str>, MemberRole)>, RowFault> {
         match self.expected_name() {
             Some((name, role)) => Ok(Some((Cow::Borrowed(name), role))),
-            None => match self.plain_name() {
-                Some(name) => Ok(Some((Cow::Borrowed(name), MemberRole::of(name)))),
-                None => Ok(self.any_name()?.map(|name| {
-                    let role = MemberRole::of(&name);
-                    (name, role)
-                })),
-            },
+            None => Ok(self.any_name()?.map(|name| {
+                let role = MemberRole::of(&name);
+                (name, role)
+            })),
         }
     }
 
@@ -183,7 +177,6 @@ impl<'c, 'de> Members<'c, 'de> {
         };
         match rest {
             Some(rest) => self.json.rest = rest,
-            None if self.names.is_none() && self.json.plain_text().is_some() => {}
             None => self.skip_new_type()?,
         }
         Ok(())
@@ -199,25 +192,22 @@ impl<'c, 'de> Members<'c, 'de> {
         Ok(())
     }
 
-    /// The next member's name, if it is the one that comes here in the rows before, and what the member holds.
+    /// The next member's name, and what the member holds: if it is the name that comes here in the rows before; in a row
+    /// that is read alone, if it has neither spaces nor escapes.
     #[inline]
     fn expected_name(&mut self) -> Option<(&'de str, MemberRole)> {
-        let names = self.names.as_ref().filter(|_| self.is_plain)?;
+        if !self.is_plain {
+            return None;
+        }
+        let Some(names) = &*self.names else {
+            let name = self.json.plain_name(self.is_first)?;
+            self.is_first = false;
+            return Some((name, MemberRole::of(name)));
+        };
         let (cached, rest) = names.expected(self.place, self.is_first, self.json.rest)?;
         let expected = (cached.name(), cached.role());
         (self.place, self.is_first, self.json.rest) = (self.place + 1, false, rest);
         Some(expected)
-    }
-
-    /// The next member's name in a row that is read alone, if it has neither spaces nor escapes.
-    #[inline]
-    fn plain_name(&mut self) -> Option<&'de str> {
-        if self.names.is_some() || !self.is_plain {
-            return None;
-        }
-        let name = self.json.plain_name(self.is_first)?;
-        self.is_first = false;
-        Some(name)
     }
 
     #[inline(never)]

@@ -58,7 +58,7 @@ impl<'de> Json<'de> {
 
     /// Skips a text without escapes, a number, a boolean or `null`. Returns whether it was one.
     #[inline]
-    fn skip_plain(&mut self) -> bool {
+    pub fn skip_plain(&mut self) -> bool {
         if self.plain_text().is_some() {
             return true;
         }
@@ -246,15 +246,6 @@ impl<'de> Deserializer<'de> for Value<'_, 'de> {
         self.other(|reader| reader.deserialize_bool(visitor))
     }
 
-    /// A value that nobody wants is only passed over.
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        if self.0.skip_plain() {
-            visitor.visit_unit()
-        } else {
-            self.other(|reader| reader.deserialize_ignored_any(visitor))
-        }
-    }
-
     numbers!(
         deserialize_i8,
         deserialize_i16,
@@ -273,6 +264,7 @@ impl<'de> Deserializer<'de> for Value<'_, 'de> {
         deserialize_u128(),
         deserialize_bytes(),
         deserialize_byte_buf(),
+        deserialize_ignored_any(),
         deserialize_unit(),
         deserialize_unit_struct(name: &'static str),
         deserialize_newtype_struct(name: &'static str),
@@ -334,6 +326,21 @@ mod tests {
         }
     }
 
+    /// Checks that a value is passed over as far as `serde_json` reads it.
+    fn check_skipped(text: &str) {
+        let mut json = Json { rest: text };
+        let skipped = json.ignore();
+        let mut reader = serde_json::Deserializer::from_str(text);
+        match IgnoredAny::deserialize(&mut reader) {
+            Ok(_) => {
+                assert!(skipped.is_ok(), "{text}: {skipped:?}");
+                let end = reader.into_iter::<IgnoredAny>().byte_offset();
+                assert_eq!(json.rest, &text[end..], "{text}");
+            }
+            Err(_) => assert!(skipped.is_err(), "{text}"),
+        }
+    }
+
     fn check_all(text: &str) {
         // A value is never the last of a row.
         for text in [text.to_owned(), format!(" \n{text},\"B\":1}}"), format!("{text}}}")] {
@@ -355,6 +362,7 @@ mod tests {
             check::<Untyped>(&text);
             check::<std::collections::BTreeMap<String, i32>>(&text);
             check::<IgnoredAny>(&text);
+            check_skipped(&text);
         }
     }
 

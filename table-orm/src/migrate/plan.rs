@@ -41,7 +41,7 @@ impl fmt::Display for MigrationPlan {
         let Self { entities, rows, requests, parcels, values, value_bytes, unmovable } = self;
         write!(f, "entities {entities}, rows {rows}, requests {requests}, parcels {parcels}")?;
         if *values > 0 {
-            write!(f, ", large values {values} of {value_bytes} bytes")?;
+            write!(f, ", large values {values}, their bytes {value_bytes}")?;
         }
         for Unmovable { partition_key, row_key, reason } in unmovable {
             write!(f, "\ncannot move {partition_key:?}, {row_key:?}: {reason}")?;
