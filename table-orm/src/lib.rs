@@ -238,3 +238,22 @@ pub use tables::{Tables, TablesBuilder};
 #[cfg(all(doctest, feature = "embedded"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The pages of the derives, whose crate cannot depend on this one.
+#[cfg(doctest)]
+mod derives {
+    #[doc = include_str!("../../table-derive/src/key_part.md")]
+    struct KeyPart;
+
+    #[doc = include_str!("../../table-derive/src/projection.md")]
+    struct Projection;
+
+    #[doc = include_str!("../../table-derive/src/properties.md")]
+    struct Properties;
+
+    #[doc = include_str!("../../table-derive/src/table_entity.md")]
+    struct TableEntity;
+
+    #[doc = include_str!("../../table-derive/src/table_union.md")]
+    struct TableUnion;
+}

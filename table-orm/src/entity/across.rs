@@ -10,7 +10,7 @@ pub(crate) fn across_keys<E: TableEntity>(
     entity: &E,
 ) -> Result<Vec<(&'static GuardTemplate, String)>, KeyError> {
     let mut keys = Vec::new();
-    for index in guards::<E>(|guard| guard.across) {
+    for index in guards(E::ROWS, E::GUARDS, true) {
         if let Some(key) = row_key(entity, index)? {
             keys.push((&E::GUARDS[index - E::ROWS.len()], key));
         }

@@ -6,7 +6,7 @@
 
 use super::marker::Marker;
 use super::template::{template_at, templates};
-use super::{Row, RowTemplate, TableEntity};
+use super::{GuardTemplate, Row, RowTemplate, TableEntity};
 use crate::codec::{Alias, RowContext};
 use crate::key::Escape;
 use crate::model::{DateTime, KIND, MOVED_TO, PARTITION_KEY, ROW_KEY};
@@ -208,12 +208,30 @@ fn judge(
 
 /// The index of the template of an entity type that takes a RowKey.
 pub(crate) fn index_of<E: TableEntity>(row_key: &str) -> Option<usize> {
-    templates::<E>().position(|template| template.takes(row_key, E::ESCAPE))
+    taken_by(E::ROWS, E::GUARDS, E::ESCAPE, row_key)
+}
+
+fn taken_by(
+    rows: &'static [RowTemplate],
+    guards: &'static [GuardTemplate],
+    escape: Escape,
+    row_key: &str,
+) -> Option<usize> {
+    templates(rows, guards).position(|template| template.takes(row_key, escape))
 }
 
 /// The index of the template of an entity type that a row was written from, and whose row it is;
 /// `None` for a row of another type in the same partition.
 pub(crate) fn template_of<E: TableEntity>(row: &RowContext<'_>) -> Option<(usize, Ownership)> {
-    let judged = templates::<E>().map(|template| judge(&template, E::ESCAPE, E::KIND, row));
+    judge_all((E::ROWS, E::GUARDS), E::ESCAPE, E::KIND, row)
+}
+
+fn judge_all(
+    (rows, guards): (&'static [RowTemplate], &'static [GuardTemplate]),
+    escape: Escape,
+    kind: Option<&str>,
+    row: &RowContext<'_>,
+) -> Option<(usize, Ownership)> {
+    let judged = templates(rows, guards).map(|template| judge(&template, escape, kind, row));
     judged.enumerate().find(|(_, ownership)| *ownership != Ownership::OtherType)
 }

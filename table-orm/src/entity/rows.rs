@@ -5,7 +5,9 @@ use super::elements::{
 };
 use super::template::template_at;
 use crate::codec::{KEYS_FRAME, write_keys};
-use crate::entity::{CopyKind, GuardTemplate, PeriodMismatch, Row, TableEntity, check_period};
+use crate::entity::{
+    CopyKind, GuardTemplate, PeriodMismatch, Row, RowTemplate, TableEntity, check_period,
+};
 use crate::key::{KeyError, KeyFault, KeyText};
 use crate::model::{KIND, MAX_TRANSACTION_OPERATIONS, TableName, order, reserved_start};
 use crate::property::{PropertiesWriter, PropertyError, PropertyFault};
@@ -139,7 +141,7 @@ impl EntityRows {
         if const { E::GUARDS.is_empty() } {
             return Ok(());
         }
-        for index in guards::<E>(|guard| !guard.across) {
+        for index in guards(E::ROWS, E::GUARDS, false) {
             let Some(row_key) = row_key(entity, index)? else { continue };
             let mut rows = self.rows.iter();
             let canonical = rows.find(|row| row.index == <E::Canonical as Row>::INDEX);
@@ -172,12 +174,14 @@ impl EntityRows {
     }
 }
 
-/// The indices of those guards.
-pub(super) fn guards<E: TableEntity>(
-    which: impl Fn(&GuardTemplate) -> bool,
+/// The indices of the guards of values that are unique over all partitions, or of the others.
+pub(super) fn guards(
+    rows: &'static [RowTemplate],
+    guards: &'static [GuardTemplate],
+    across: bool,
 ) -> impl Iterator<Item = usize> {
-    let guards = E::GUARDS.iter().enumerate().filter(move |(_, guard)| which(guard));
-    guards.map(|(at, _)| E::ROWS.len() + at)
+    let guards = guards.iter().enumerate().filter(move |(_, guard)| guard.across == across);
+    guards.map(|(at, _)| rows.len() + at)
 }
 
 /// The properties of that row.
@@ -196,7 +200,11 @@ pub(super) fn encode<E: TableEntity>(
 pub(crate) fn check_references<E: TableEntity>(
     properties: &PropertiesWriter,
 ) -> Result<(), PropertyError> {
-    match properties.references().find(|name| !E::OVERFLOW.contains(name)) {
+    only_references(properties, E::OVERFLOW)
+}
+
+fn only_references(properties: &PropertiesWriter, overflow: &[&str]) -> Result<(), PropertyError> {
+    match properties.references().find(|name| !overflow.contains(name)) {
         Some(name) => Err(properties.error(name, PropertyFault::NotOverflowing)),
         None => Ok(()),
     }

@@ -7,6 +7,7 @@ use super::query::canonical;
 use super::{
     CopyKind, EventValues, EventualTemplate, GuardTemplate, RowTemplate, SumSchema, TableEntity,
 };
+use crate::codec::Alias;
 use crate::key::{Escape, KeyTemplate, Shape};
 use crate::model::{Bucket, EdmType, MAX_ENTITY_BYTES, MAX_STRING_UNITS};
 use crate::property::{Declared, Limit, MAX_CHUNKS, ValueType};
@@ -179,30 +180,16 @@ impl Schema {
     /// The schema of a type. Sends nothing.
     #[must_use]
     pub fn of<E: TableEntity>() -> Self {
-        let mut properties = properties(E::PROPERTIES);
-        for property in &mut properties {
-            let own = E::ALIASES.iter().filter(|(_, present)| *present == property.name);
-            property.aliases = own.map(|(former, _)| *former).collect();
-        }
-        let own = E::ROWS.iter().enumerate().map(|(index, row)| {
-            RowSchema::of::<E>(row, None, index == canonical::<E>(), &properties)
-        });
-        let eventual = E::EVENTUAL.iter();
-        let eventual =
-            eventual.map(|own| RowSchema::of::<E>(&own.row, Some(own), false, &properties));
-        let guards = E::GUARDS.iter().map(|guard: &GuardTemplate| UniqueSchema {
-            name: guard.name,
-            key: guard.key,
-            table: guard.table.unwrap_or(E::TABLE),
-            across: guard.across,
-        });
+        let properties = properties(E::PROPERTIES, E::ALIASES);
+        let (place, escape) = ((E::TABLE, E::PARTITION), E::ESCAPE);
+        let rows = rows(place, escape, (E::ROWS, canonical::<E>()), E::EVENTUAL, &properties);
         Self {
             entity: E::NAME,
             table: E::TABLE,
             partition: E::PARTITION,
             kind: E::KIND,
-            rows: own.chain(eventual).collect(),
-            uniques: guards.collect(),
+            rows,
+            uniques: uniques(E::TABLE, E::GUARDS),
             open: is_open(E::PROPERTIES),
             properties,
             expires: E::EXPIRES,
@@ -230,10 +217,10 @@ impl RowSchema {
         }
     }
 
-    fn of<E: TableEntity>(
+    fn of(
         row: &RowTemplate,
-        eventual: Option<&EventualTemplate>,
-        canonical: bool,
+        (table, partition): (&'static str, &'static str),
+        escape: Escape,
         properties: &[PropertySchema],
     ) -> Self {
         let stored = properties.iter().filter(|property| match row.copy {
@@ -243,18 +230,48 @@ impl RowSchema {
         Self {
             name: row.name,
             key: row.key,
-            table: eventual.and_then(|row| row.table).unwrap_or(E::TABLE),
-            partition: eventual.map_or(E::PARTITION, |row| row.partition),
+            table,
+            partition,
             max_units: row.template().longest(),
-            canonical,
+            canonical: false,
             copy: row.copy,
             sparse: row.sparse,
             each: row.each,
-            eventual: eventual.is_some(),
+            eventual: false,
             properties: stored.map(|property| property.name).collect(),
-            methods: methods(&row.template(), E::ESCAPE).collect(),
+            methods: methods(&row.template(), escape).collect(),
         }
     }
+}
+
+/// The rows of a type, those of other partitions last.
+fn rows(
+    (table, partition): (&'static str, &'static str),
+    escape: Escape,
+    (own, canonical): (&[RowTemplate], usize),
+    eventual: &[EventualTemplate],
+    properties: &[PropertySchema],
+) -> Vec<RowSchema> {
+    let own = own.iter().enumerate().map(|(index, row)| {
+        let schema = RowSchema::of(row, (table, partition), escape, properties);
+        RowSchema { canonical: index == canonical, ..schema }
+    });
+    let eventual =
+        eventual.iter().map(|EventualTemplate { row, table: other, partition, .. }| {
+            let place = (other.unwrap_or(table), *partition);
+            RowSchema { eventual: true, ..RowSchema::of(row, place, escape, properties) }
+        });
+    own.chain(eventual).collect()
+}
+
+fn uniques(table: &'static str, guards: &[GuardTemplate]) -> Vec<UniqueSchema> {
+    let guards = guards.iter().map(|guard| UniqueSchema {
+        name: guard.name,
+        key: guard.key,
+        table: guard.table.unwrap_or(table),
+        across: guard.across,
+    });
+    guards.collect()
 }
 
 /// The methods of a row's key. A range of a component exists where text order is value order.
@@ -277,7 +294,16 @@ fn methods(
 }
 
 /// The properties of a type, those of its flattened structs among them.
-fn properties(declared: &'static [Declared]) -> Vec<PropertySchema> {
+fn properties(declared: &'static [Declared], aliases: &'static [Alias]) -> Vec<PropertySchema> {
+    let mut properties = of_fields(declared);
+    for property in &mut properties {
+        let own = aliases.iter().filter(|(_, present)| *present == property.name);
+        property.aliases = own.map(|(former, _)| *former).collect();
+    }
+    properties
+}
+
+fn of_fields(declared: &'static [Declared]) -> Vec<PropertySchema> {
     declared.iter().flat_map(of_field).collect()
 }
 
@@ -296,7 +322,7 @@ fn of_field(declared: &'static Declared) -> Vec<PropertySchema> {
         }
         Declared::Group(field, group) => {
             let of_group = |property| PropertySchema { field, ..property };
-            properties(group).into_iter().map(of_group).collect()
+            of_fields(group).into_iter().map(of_group).collect()
         }
         Declared::Open => Vec::new(),
     }

@@ -256,8 +256,11 @@ fn table_or(name: Option<&str>, home: &TableName) -> TableName {
 
 /// The templates of an entity type in its own partition, in the order of
 /// [`EntityRow::index`](crate::entity::EntityRow::index).
-pub(super) fn templates<E: TableEntity>() -> impl Iterator<Item = RowTemplate> {
-    E::ROWS.iter().copied().chain(E::GUARDS.iter().map(GuardTemplate::row))
+pub(super) fn templates(
+    rows: &'static [RowTemplate],
+    guards: &'static [GuardTemplate],
+) -> impl Iterator<Item = RowTemplate> {
+    rows.iter().copied().chain(guards.iter().map(GuardTemplate::row))
 }
 
 /// The template at an index.
@@ -305,8 +308,12 @@ pub(crate) fn name_of<E: TableEntity>(index: usize) -> &'static str {
 
 /// The smallest range of RowKeys that holds every row of the entity type in its own partition.
 pub(crate) fn rows_of<E: TableEntity>() -> Span {
-    let guards = E::GUARDS.iter().filter(|guard| !guard.across).map(GuardTemplate::row);
-    let own = E::ROWS.iter().copied().chain(guards);
+    span_of(E::ROWS, E::GUARDS)
+}
+
+fn span_of(rows: &[RowTemplate], guards: &[GuardTemplate]) -> Span {
+    let guards = guards.iter().filter(|guard| !guard.across).map(GuardTemplate::row);
+    let own = rows.iter().copied().chain(guards);
     own.map(|template| template.span()).reduce(Span::hull).unwrap_or(Span::All)
 }
 

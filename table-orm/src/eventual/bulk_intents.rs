@@ -12,6 +12,8 @@ use super::eventual_type::EventualType;
 use super::pending::Pending;
 use super::settled::{Aside, Group, Settled, Settling};
 use crate::plan::TableClient;
+use futures_core::future::BoxFuture;
+use futures_util::FutureExt as _;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::mem;
 
@@ -62,14 +64,14 @@ impl Gathered {
     }
 
     /// The settling of a group that is due, if there is one.
-    pub fn settle_next(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
+    pub fn settle_next(&mut self) -> Option<BoxFuture<'static, ()>> {
         let group = self.next()?;
         let settled = Settled::default();
         self.begun_settling.retain(|(settled, _)| !settled.get());
         self.begun_settling.push((settled.clone(), keys(&group)));
         let settling = Settling { report: Some(settled), ..self.settling.clone() };
         let client = self.client.clone();
-        Some(async move { settling.settle(&client, vec![group]).await })
+        Some(async move { settling.settle(&client, vec![group]).await }.boxed())
     }
 
     /// How many keys have still to follow.

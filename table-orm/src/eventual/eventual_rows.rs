@@ -1,6 +1,8 @@
 //! Rows in other partitions, by their keys.
 
-use crate::entity::{EventualRow, InvalidEntity, TableEntity, eventual_at, eventual_rows_from};
+use crate::entity::{
+    EventualRow, EventualTemplate, InvalidEntity, TableEntity, eventual_rows_from, first_eventual,
+};
 use crate::model::TableName;
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -29,13 +31,23 @@ pub(crate) struct EventualRows(pub BTreeMap<EventualKey, EventualContent>);
 impl EventualRows {
     /// The `eventual` rows of an entity in the table `home`.
     pub fn of<E: TableEntity>(home: &TableName, entity: &E) -> Result<Self, InvalidEntity> {
+        let rows = eventual_rows_from(home, entity)?;
+        Ok(Self::by_key(home, (first_eventual::<E>(), E::EVENTUAL), rows))
+    }
+
+    /// Those rows. The templates have numbers from the first one's on.
+    fn by_key(
+        home: &TableName,
+        (first, templates): (usize, &[EventualTemplate]),
+        rows: Vec<EventualRow>,
+    ) -> Self {
         let row = |row: EventualRow| {
             let EventualRow { index, partition_key, row_key, body, .. } = row;
-            let template = eventual_at::<E>(index)?;
+            let template = templates.get(index.checked_sub(first)?)?;
             let key = EventualKey { table: template.table_of(home), partition_key, row_key };
             Some((key, EventualContent { row: template.row.name, body }))
         };
-        Ok(Self(eventual_rows_from(home, entity)?.into_iter().filter_map(row).collect()))
+        Self(rows.into_iter().filter_map(row).collect())
     }
 
     /// The body of the row with that key.

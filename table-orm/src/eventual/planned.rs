@@ -6,7 +6,7 @@ use super::intents::Intents;
 use super::settled::Settling;
 use super::ticket_rows::{Share, shares};
 use super::unique_value::UniqueValue;
-use crate::entity::{Sum, TableEntity, has_sum_copies, reaches_across};
+use crate::entity::{GuardTemplate, Sum, TableEntity, has_sum_copies, reaches_across};
 use crate::error::Result;
 use crate::model::TableName;
 use crate::plan::{Bounds, Cost, PlacedCost, Plan, Step, TableClient};
@@ -157,8 +157,8 @@ impl SettlingRequests {
 
 /// What a write of one entity sends to other partitions where the answer to a read decides that, and for them to its own
 /// partition.
-fn cost_elsewhere<E: TableEntity>(settling: PlacedCost, states: u64) -> PlacedCost {
-    let values = E::GUARDS.iter().filter(|guard| guard.across).count() as u64;
+fn cost_elsewhere(guards: &[GuardTemplate], settling: PlacedCost, states: u64) -> PlacedCost {
+    let values = guards.iter().filter(|guard| guard.across).count() as u64;
     let taken = (states - 1) * values;
     let reserved = PlacedCost::reserving(Bounds::exactly(taken), Bounds::up_to(taken.min(1)));
     (settling + reserved + PlacedCost::releasing(Bounds::exactly(values))).or_nothing()
@@ -166,7 +166,7 @@ fn cost_elsewhere<E: TableEntity>(settling: PlacedCost, states: u64) -> PlacedCo
 
 /// What the delete of an entity costs beside its transaction, which also inserts an intent.
 pub(crate) fn cost_after_delete<E: TableEntity>(client: &TableClient) -> PlacedCost {
-    cost_elsewhere::<E>(SettlingRequests::of_entity::<E>(client, 1).cost(), 1)
+    cost_elsewhere(E::GUARDS, SettlingRequests::of_entity::<E>(client, 1).cost(), 1)
 }
 
 /// The most rows of one transaction beside a ticket.
@@ -243,10 +243,10 @@ fn with_settling<E: TableEntity>(
     plan.steps.extend(client.delete_values());
     let partitions = Vec::new();
     if first {
-        let cost = cost_elsewhere::<E>(requests.cost_with_tickets(), states);
+        let cost = cost_elsewhere(E::GUARDS, requests.cost_with_tickets(), states);
         plan.steps.push(Step::SettleWithTickets { partitions, cost });
     } else if reaches_across::<E>() {
-        let cost = cost_elsewhere::<E>(requests.cost(), states);
+        let cost = cost_elsewhere(E::GUARDS, requests.cost(), states);
         plan.steps.push(Step::Settle { partitions, cost });
     }
     plan

@@ -27,6 +27,10 @@ impl UniqueValue {
 
 /// The values of an entity that are unique over all partitions.
 pub(crate) fn unique_values<E: TableEntity>(entity: &E) -> Result<Vec<UniqueValue>, KeyError> {
-    let value = |(guard, key): (&GuardTemplate, String)| UniqueValue::of_key(guard, &key);
-    Ok(across_keys(entity)?.into_iter().map(value).collect())
+    across_keys(entity).map(values_of)
+}
+
+/// The values of guards with these PartitionKeys.
+fn values_of(guards: Vec<(&'static GuardTemplate, String)>) -> Vec<UniqueValue> {
+    guards.into_iter().map(|(guard, key)| UniqueValue::of_key(guard, &key)).collect()
 }

@@ -12,7 +12,7 @@ pub(crate) async fn run_and_settle<E: TableEntity, X: From<Error>>(
     write: &OptimisticWrite,
     client: &TableClient,
     settling: &Settling,
-    mut decide: impl FnMut(Option<&mut Loaded<E>>) -> Result<Decision, X>,
+    decide: &mut (dyn FnMut(Option<&mut Loaded<E>>) -> Result<Decision, X> + Send),
 ) -> Result<Outcome<E>, X> {
     let mut attempt = write.begin(client).await;
     let (intents, outcome) = loop {
@@ -50,11 +50,11 @@ pub(crate) async fn change_and_settle<E: TableEntity>(
     write: &OptimisticWrite,
     client: &TableClient,
     settling: &Settling,
-    mut decide: impl FnMut(&Loaded<E>) -> Result<Decision>,
+    decide: &mut (dyn FnMut(&Loaded<E>) -> Result<Decision> + Send),
 ) -> Result<Outcome<E>> {
-    let decide = |loaded: Option<&mut Loaded<E>>| match loaded {
+    let mut decide = |loaded: Option<&mut Loaded<E>>| match loaded {
         Some(loaded) => decide(loaded),
         None => write.when_absent(client),
     };
-    run_and_settle(write, client, settling, decide).await
+    run_and_settle(write, client, settling, &mut decide).await
 }

@@ -23,7 +23,7 @@ use crate::plan::{CanonicalKey, TableClient};
 use crate::query::{Filter, KeyRange, RowQuery, Span};
 use crate::repo::MAX_PARALLEL_GETS;
 use bytes::Bytes;
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use std::collections::BTreeSet;
 
 /// An entity as it counts now, with the rows of its new form, and the row that was read.
@@ -77,8 +77,9 @@ impl<E: Migrates> Migrating<E> {
         let mut taken = 0;
         while let Some(body) = pages.next().await? {
             let found = homes::<E::Old>(&client.table, kinds.old_index, &body)?;
-            let read = found.into_iter().map(|(head, home)| async move {
-                Ok::<_, Error>((head, self.current_of(home).await?))
+            let read = found.into_iter().map(|(head, home)| {
+                let read = async move { Ok::<_, Error>((head, self.current_of(home).await?)) };
+                read.boxed()
             });
             let read = stream::iter(read.collect::<Vec<_>>()).buffered(MAX_PARALLEL_GETS);
             let mut last = None;
@@ -127,7 +128,7 @@ impl<E: Migrates> Migrating<E> {
             count += found.len();
             let homes = found.into_iter().map(|(_, home)| home);
             let new: Vec<_> = homes.filter(|home| asked.insert(home.clone())).collect();
-            let read = stream::iter(new.into_iter().map(|home| self.current_at(home)));
+            let read = stream::iter(new.into_iter().map(|home| self.current_at(home).boxed()));
             let read = read.buffered(MAX_PARALLEL_GETS);
             for (entity, rows, stored) in read.try_collect::<Vec<_>>().await?.into_iter().flatten()
             {

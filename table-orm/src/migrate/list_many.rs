@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::query::IntoCondition;
 use crate::repo::{MAX_PARALLEL_GETS, RowStream, merged, until_error};
 use futures_core::future::BoxFuture;
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use std::fmt;
 
 impl<E: Migrates> Migrating<E> {
@@ -125,7 +125,7 @@ impl<E: Migrates, R: Row> MigratingListMany<E, R> {
         R: RowOf<E> + 'static,
         E: FromRow<R>,
     {
-        let counts = stream::iter(self.0.into_iter().map(MigratingList::count));
+        let counts = stream::iter(self.0.into_iter().map(|list| list.count().boxed()));
         counts
             .buffered(MAX_PARALLEL_GETS)
             .try_fold(0, |sum, count| async move { Ok(sum + count) })

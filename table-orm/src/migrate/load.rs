@@ -8,7 +8,7 @@ use crate::entity::{CanonicalKeyOf, CompleteKey, has_across, keys_of};
 use crate::error::{Error, MigrationError, Result};
 use crate::plan::CanonicalKey;
 use crate::repo::MAX_PARALLEL_GETS;
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 
 impl<E: Migrates> Migrating<E> {
     /// Reads the entity under a new key, whatever its form. One request for an entity that has moved, two for one that
@@ -34,7 +34,7 @@ impl<E: Migrates> Migrating<E> {
     {
         let keys = keys.into_iter().map(|key| Ok(CanonicalKey::of(keys_of(key)?)));
         let keys = keys.collect::<Result<Vec<_>>>()?;
-        let entities = stream::iter(keys).map(async |key| self.entity(&key).await);
+        let entities = stream::iter(keys).map(|key| async move { self.entity(&key).await }.boxed());
         entities.buffered(MAX_PARALLEL_GETS).try_collect().await
     }
 

@@ -21,7 +21,7 @@ use crate::eventual::Intents;
 use crate::plan::{MeasuredBatch, delete_all, insert_all};
 use crate::store::{Batch, IfMatch};
 use futures_core::future::BoxFuture;
-use futures_util::{StreamExt as _, stream};
+use futures_util::{FutureExt as _, StreamExt as _, stream};
 use std::collections::BTreeMap;
 
 /// How many transactions, or single entities, are sent at once.
@@ -147,9 +147,9 @@ impl<E: Migrates> Migrating<E> {
         }
         let upserts = of_key.into_values();
         let upserts = upserts.map(|entities| {
-            self.send_singly(entities, |client, entity| Box::pin(client.upsert(entity)))
+            self.send_singly(entities, |client, entity| Box::pin(client.upsert(entity))).boxed()
         });
-        report.add_all(upserts).await;
+        report.add_all(upserts.collect()).await;
         report
     }
 
@@ -233,7 +233,8 @@ impl<E: Migrates> Migrating<E> {
             }
         }
         let shared = self.share(prepared).into_iter();
-        report.add_all(shared.map(|shared| self.send_shared(shared, single))).await;
+        let sent = shared.map(|shared| self.send_shared(shared, single).boxed());
+        report.add_all(sent.collect()).await;
         report
     }
 
@@ -352,7 +353,7 @@ impl<T> ManyReport<T> {
     }
 
     /// Adds what others write at the same time.
-    async fn add_all(&mut self, others: impl Iterator<Item = impl Future<Output = Self>>) {
+    async fn add_all(&mut self, others: Vec<BoxFuture<'_, Self>>) {
         let mut others = stream::iter(others).buffer_unordered(PARALLELISM);
         while let Some(other) = others.next().await {
             self.written += other.written;

@@ -19,8 +19,7 @@ use crate::query::{PageToken, ScanPermit, Span};
 use crate::repo::CanonicalPages;
 use crate::sync::Pace;
 use futures_core::future::BoxFuture;
-use futures_util::StreamExt as _;
-use futures_util::stream;
+use futures_util::{FutureExt as _, StreamExt as _, stream};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::mem;
@@ -261,10 +260,11 @@ impl<'a, E: Migrates> Migrate<'a, E> {
         let moves = groups.into_iter().map(|group| {
             let due = pace.due(group.entities.len());
             let client = &self.client;
-            async move {
+            let moved = async move {
                 due.await;
                 client.move_group(group).await
-            }
+            };
+            moved.boxed()
         });
         let mut moves = stream::iter(moves).buffer_unordered(self.parallelism);
         while let Some(outcomes) = moves.next().await {

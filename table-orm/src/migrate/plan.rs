@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::plan::CanonicalKey;
 use crate::repo::CanonicalPages;
 use crate::sync::Pace;
-use futures_util::{StreamExt as _, stream};
+use futures_util::{FutureExt as _, StreamExt as _, stream};
 use std::fmt;
 
 /// What a mover would do, found by a dry run. It can be printed.
@@ -88,10 +88,11 @@ async fn plan<E: Migrates>(
                 Err(error) => Err(error),
             };
             let (due, client) = (pace.due(1), &client);
-            checks.push(async move {
+            let checked = async move {
                 due.await;
                 check(client, row.key, read).await
-            });
+            };
+            checks.push(checked.boxed());
         }
         let mut checks = stream::iter(checks).buffered(parallelism);
         while let Some(checked) = checks.next().await {

@@ -18,7 +18,7 @@ use crate::plan::TableClient;
 use crate::query::ScanPermit;
 use crate::repo::{CanonicalPages, Deletes};
 use futures_core::future::BoxFuture;
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use std::fmt;
 
 /// How much [`Migrating::retire`] did.
@@ -205,12 +205,15 @@ impl<'a, E: Migrates> RetireMarkers<'a, E> {
             return Err(not_moved::<E>(done.left, first).into());
         }
         let migrating = &self.client;
-        let landed = markers.into_iter().map(|(key, etag, marker)| async move {
-            if migrating.parcel(&marker, &key).await?.is_some() {
-                return Ok(None);
-            }
-            migrating.rename_guards(&marker, &key).await?;
-            Ok::<_, Error>(Some((key, etag)))
+        let landed = markers.into_iter().map(|(key, etag, marker)| {
+            let landed = async move {
+                if migrating.parcel(&marker, &key).await?.is_some() {
+                    return Ok(None);
+                }
+                migrating.rename_guards(&marker, &key).await?;
+                Ok::<_, Error>(Some((key, etag)))
+            };
+            landed.boxed()
         });
         // In their order, so that markers of one partition share transactions.
         let landed = stream::iter(landed.collect::<Vec<_>>()).buffered(self.parallelism);

@@ -16,7 +16,8 @@ use crate::plan::{Plan, Step, TableClient};
 use crate::query::Span;
 use crate::register;
 use futures_core::future::BoxFuture;
-use futures_util::stream::{self, Stream, StreamExt as _};
+use futures_core::stream::BoxStream;
+use futures_util::{FutureExt as _, StreamExt as _, stream};
 use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -166,26 +167,32 @@ impl<H: Handler> Dispatch<'_, H> {
                         return report;
                     }
                 };
-                let reports = stream::iter(named).map(|named| async {
-                    let partition_key = named.partition_key.clone();
-                    let mut report = one(partition_key.clone()).await;
-                    let may_be_empty = report.progress.busy == 0 && report.failures.is_empty();
-                    if let Err(error) = named.forget(&client, &register, may_be_empty).await {
-                        report.failed(partition_key, error);
-                    }
-                    Ok(report)
+                let reports = stream::iter(named).map(|named| {
+                    let report = async {
+                        let partition_key = named.partition_key.clone();
+                        let mut report = one(partition_key.clone()).await;
+                        let may_be_empty = report.progress.busy == 0 && report.failures.is_empty();
+                        if let Err(error) = named.forget(&client, &register, may_be_empty).await {
+                            report.failed(partition_key, error);
+                        }
+                        Ok(report)
+                    };
+                    report.boxed()
                 });
-                together(table, reports.buffer_unordered(settings.parallelism)).await
+                together(table, reports.buffer_unordered(settings.parallelism).boxed()).await
             }
             Scope::Table(permit) => {
                 let partitions = scan(&client, &permit).partition_keys();
-                let reports = partitions.map(|partition_key| async {
-                    match partition_key {
-                        Ok(partition_key) => Ok(one(partition_key).await),
-                        Err(error) => Err(error),
-                    }
+                let reports = partitions.map(|partition_key| {
+                    let report = async {
+                        match partition_key {
+                            Ok(partition_key) => Ok(one(partition_key).await),
+                            Err(error) => Err(error),
+                        }
+                    };
+                    report.boxed()
                 });
-                together(table, reports.buffer_unordered(settings.parallelism)).await
+                together(table, reports.buffer_unordered(settings.parallelism).boxed()).await
             }
         }
     }
@@ -195,9 +202,8 @@ impl<H: Handler> Dispatch<'_, H> {
 /// of what was done.
 async fn together(
     table: &str,
-    reports: impl Stream<Item = Result<DispatchReport>> + Send,
+    mut reports: BoxStream<'_, Result<DispatchReport>>,
 ) -> DispatchReport {
-    let mut reports = std::pin::pin!(reports);
     let mut report = DispatchReport::default();
     while let Some(partition) = reports.next().await {
         let partition = partition.unwrap_or_else(DispatchReport::ended_by);

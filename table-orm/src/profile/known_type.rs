@@ -51,23 +51,14 @@ pub(crate) enum RowPlace {
 
 impl KnownType {
     pub fn of<E: TableEntity>() -> Self {
-        let role = |index| if index == canonical::<E>() { RowRole::Entity } else { RowRole::Copy };
-        let rows = E::ROWS.iter().enumerate().map(|(index, row)| KnownRow::home(row, role(index)));
-        let all = rows.chain(E::GUARDS.iter().map(KnownRow::guard));
-        let all = all.chain(E::EVENTUAL.iter().map(KnownRow::eventual));
-        let properties = Schema::of::<E>().properties.into_iter().flat_map(|own| {
-            let is_series = own.slots.is_some();
-            let names = [own.name].into_iter().chain(own.aliases);
-            names.map(move |name| KnownProperty { name: name.to_owned(), is_series })
-        });
         Self {
             name: E::NAME.to_owned(),
             home: E::TABLE.to_owned(),
             kind: E::KIND.map(str::to_owned),
             escape: E::ESCAPE,
             partition: E::PARTITION_KEY.into(),
-            rows: all.map(|row| row.of(E::TABLE)).collect(),
-            properties: properties.collect(),
+            rows: known_rows(E::TABLE, (E::ROWS, canonical::<E>()), E::GUARDS, E::EVENTUAL),
+            properties: known_properties(Schema::of::<E>()),
         }
     }
 
@@ -126,6 +117,28 @@ impl KnownType {
             }
         }
     }
+}
+
+fn known_rows(
+    table: &str,
+    (rows, canonical): (&[RowTemplate], usize),
+    guards: &[GuardTemplate],
+    eventual: &[EventualTemplate],
+) -> Vec<KnownRow> {
+    let role = |index| if index == canonical { RowRole::Entity } else { RowRole::Copy };
+    let rows = rows.iter().enumerate().map(|(index, row)| KnownRow::home(row, role(index)));
+    let all = rows.chain(guards.iter().map(KnownRow::guard));
+    let all = all.chain(eventual.iter().map(KnownRow::eventual));
+    all.map(|row| row.of(table)).collect()
+}
+
+fn known_properties(schema: Schema) -> Vec<KnownProperty> {
+    let properties = schema.properties.into_iter().flat_map(|own| {
+        let is_series = own.slots.is_some();
+        let names = [own.name].into_iter().chain(own.aliases);
+        names.map(move |name| KnownProperty { name: name.to_owned(), is_series })
+    });
+    properties.collect()
 }
 
 impl KnownRow {

@@ -120,8 +120,8 @@ impl<E: TableEntity> DeleteIf<E> {
                 Ok(())
             }
             Prepared::OverStored(write) => {
-                let decide = |loaded: &Loaded<E>| self.decide(write.key(), loaded);
-                change_and_settle(&write, &self.client, &self.settling, decide).await.map(drop)
+                let mut decide = |loaded: &Loaded<E>| self.decide(write.key(), loaded);
+                change_and_settle(&write, &self.client, &self.settling, &mut decide).await.map(drop)
             }
         }
     }

@@ -171,12 +171,26 @@ fn removal<E: TableEntity>(json: &[u8]) -> Result<Option<Removal>> {
         EntityRows::of_stored(&entity).ok().filter(|made| made.partition_key == partition_key);
     let is_own =
         made.as_ref().is_some_and(|made| made.stands_at(canonical, &partition_key, &row_key));
-    let copies = made.into_iter().flat_map(|made| made.rows).filter(|row| row.index != canonical);
     // Only `eventual` rows, unique values and large values follow from it.
     let is_needed = reaches_across::<E>() || !E::OVERFLOW.is_empty();
     let body = if is_needed { Bytes::copy_from_slice(json) } else { Bytes::new() };
     let own = EntityRow { index: canonical, row_key, body };
-    let rows = std::iter::once(own.clone()).chain(copies).collect();
-    let batch = delete_all(EntityRows { partition_key, rows }, canonical, &guard);
-    Ok(Some(Removal { batch, canonical: own, is_own }))
+    Ok(Some(Removal::of(partition_key, own, made, is_own, &guard)))
+}
+
+impl Removal {
+    /// Of a canonical row, and the copies among the rows that its entity makes.
+    fn of(
+        partition_key: String,
+        own: EntityRow,
+        made: Option<EntityRows>,
+        is_own: bool,
+        guard: &IfMatch,
+    ) -> Self {
+        let copies = made.into_iter().flat_map(|made| made.rows);
+        let copies = copies.filter(|row| row.index != own.index);
+        let rows = std::iter::once(own.clone()).chain(copies).collect();
+        let batch = delete_all(EntityRows { partition_key, rows }, own.index, guard);
+        Self { batch, canonical: own, is_own }
+    }
 }

@@ -1,7 +1,7 @@
 //! Deletes a table whose type may have rows in other tables.
 
 use super::Repo;
-use crate::entity::TableEntity;
+use crate::entity::{EventualTemplate, GuardTemplate, TableEntity};
 use crate::error::{Error, Result, rejected};
 use crate::model::TableName;
 use crate::plan::blobs_of;
@@ -104,8 +104,16 @@ pub(crate) fn is_gone(error: &Error) -> bool {
 
 /// The other tables that hold rows of entities of the table `home`.
 pub(super) fn other_tables<E: TableEntity>(home: &TableName) -> Vec<TableName> {
-    let rows = E::EVENTUAL.iter().map(|row| row.table_of(home));
-    let guards = E::GUARDS.iter().map(|guard| guard.table_of(home));
+    tables_beside(home, E::EVENTUAL, E::GUARDS)
+}
+
+fn tables_beside(
+    home: &TableName,
+    rows: &[EventualTemplate],
+    guards: &[GuardTemplate],
+) -> Vec<TableName> {
+    let rows = rows.iter().map(|row| row.table_of(home));
+    let guards = guards.iter().map(|guard| guard.table_of(home));
     // The names of tables have no case.
     let key = |table: TableName| (table.as_str().to_ascii_lowercase(), table);
     let mut tables: BTreeMap<_, _> = rows.chain(guards).map(key).collect();

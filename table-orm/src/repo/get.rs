@@ -11,7 +11,7 @@ use crate::model::Metadata;
 use crate::plan::{Plan, Step, TableClient};
 use crate::query::{KeyRange, RowQuery};
 use futures_core::future::BoxFuture;
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
@@ -304,7 +304,7 @@ impl<R: Row + 'static, T: FromRow<R> + Send + 'static> Future for GetMany<R, T> 
                 // All keys first: an invalid key fails the call before anything is sent.
                 let keys = keys.into_iter().collect::<Result<Vec<_>, _>>()?;
                 stream::iter(keys)
-                    .map(|keys| read_point::<R, T>(&client, keys))
+                    .map(|keys| read_point::<R, T>(&client, keys).boxed())
                     .buffered(MAX_PARALLEL_GETS)
                     .try_collect()
                     .await

@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::property::PropertyError;
 use crate::query::IntoCondition;
 use futures_core::future::BoxFuture;
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 
 impl<E: TableEntity> Repo<E> {
     /// Reads the rows of several queries of one kind, such as one for each shard. At most 16 queries
@@ -253,7 +253,7 @@ impl<R: Row, C, T> ListMany<R, C, T> {
         C: 'static,
         T: 'static,
     {
-        let lists = stream::iter(self.0.into_iter().map(List::count));
+        let lists = stream::iter(self.0.into_iter().map(|list| list.count().boxed()));
         lists
             .buffer_unordered(MAX_PARALLEL_GETS)
             .try_fold(0, |sum, rows| async move { Ok(sum + rows) })

@@ -8,7 +8,7 @@ use crate::key::KeyError;
 use crate::plan::{CanonicalKey, Plan, Step, TableClient};
 use crate::query::KeyRange;
 use futures_core::future::BoxFuture;
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use std::marker::PhantomData;
 
 impl<E: TableEntity> Repo<E> {
@@ -128,7 +128,7 @@ impl<E: TableEntity> LoadMany<E> {
         let keys = self.keys.into_iter().collect::<Result<Vec<_>, _>>()?;
         let client = &self.client;
         stream::iter(keys)
-            .map(|keys| async move { client.load_alive(&CanonicalKey::of(keys)).await })
+            .map(|keys| async move { client.load_alive(&CanonicalKey::of(keys)).await }.boxed())
             .buffered(MAX_PARALLEL_GETS)
             .try_collect()
             .await

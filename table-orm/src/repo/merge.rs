@@ -308,7 +308,7 @@ impl<E: TableEntity> Merge<E> {
                 self.client.version(&key, etags.into_iter().next().flatten())
             }
             Prepared::OverStored { patch, write } => {
-                let decide = |loaded: &Loaded<E>| match &self.if_match {
+                let mut decide = |loaded: &Loaded<E>| match &self.if_match {
                     Some(etag) if etag != loaded.etag() => {
                         let CanonicalKey { partition_key, row_key } = write.key();
                         Err(self.client.changed(partition_key, row_key))
@@ -319,7 +319,7 @@ impl<E: TableEntity> Merge<E> {
                     _ => merge_into(loaded, &patch),
                 };
                 let outcome =
-                    change_and_settle(&write, &self.client, &self.settling, decide).await?;
+                    change_and_settle(&write, &self.client, &self.settling, &mut decide).await?;
                 self.client.version(write.key(), outcome.etag)
             }
         }

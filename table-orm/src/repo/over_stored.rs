@@ -82,8 +82,8 @@ pub(super) fn send_upsert<E: TableEntity + 'static>(
         let written = async {
             let rows = EntityRows::of_in(&entity, &client.table)?;
             let write = over_stored::<E>(&client, &rows, true, RetryLimits::default())?;
-            let decide = |loaded: &Loaded<E>| OnExisting::Upsert.decide(&client, loaded, &rows);
-            change_and_settle(&write, &client, &settling, decide).await.map(drop)
+            let mut decide = |loaded: &Loaded<E>| OnExisting::Upsert.decide(&client, loaded, &rows);
+            change_and_settle(&write, &client, &settling, &mut decide).await.map(drop)
         };
         let written = written.await;
         (entity, written)

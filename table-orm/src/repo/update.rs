@@ -260,7 +260,7 @@ impl<'a, E: TableEntity, X: From<Error>> Update<'a, E, X> {
                 None => Decision::insert(rows),
             })
         };
-        let decide = |loaded: Option<&mut Loaded<E>>| match loaded {
+        let mut decide = |loaded: Option<&mut Loaded<E>>| match loaded {
             Some(loaded) if client.is_alive(loaded) => {
                 updated = true;
                 decide(loaded)
@@ -270,7 +270,7 @@ impl<'a, E: TableEntity, X: From<Error>> Update<'a, E, X> {
                 insert(expired.as_deref())
             }
         };
-        let outcome = run_and_settle::<E, X>(&write, &client, &settling, decide).await?;
+        let outcome = run_and_settle::<E, X>(&write, &client, &settling, &mut decide).await?;
         let Outcome { loaded, canonical, etag, .. } = outcome;
         let (mut loaded, row) = loaded
             .filter(|_| updated)

@@ -379,13 +379,13 @@ impl<E: TableEntity, T> Write<E, T> {
             }
             Prepared::OverStored { rows, on_existing, write } => {
                 let client = &self.client;
-                let decide = |loaded: &Loaded<E>| match on_existing {
+                let mut decide = |loaded: &Loaded<E>| match on_existing {
                     OnExisting::Merge if !client.is_alive(loaded) => {
                         write.when_expired(client, loaded)
                     }
                     _ => on_existing.decide(client, loaded, &rows),
                 };
-                let outcome = change_and_settle(&write, client, &self.settling, decide);
+                let outcome = change_and_settle(&write, client, &self.settling, &mut decide);
                 let etag = outcome.await?.etag;
                 let deletes = on_existing == OnExisting::Delete;
                 Ok((write.key().clone(), etag.filter(|_| !deletes)))

@@ -190,18 +190,22 @@ fn optional<E: TableEntity>(schema: &Schema, samples: &[E]) -> Result<BTreeSet<S
         let Some(row) = rows.canonical() else { continue };
         let row: DynamicEntity =
             read_row(0, &row.body).map_err(|error| invalid::<E>(error.into()))?;
-        let names = schema.properties.iter().map(|property| property.name);
-        let reads_without = |name: &&str| {
-            let mut without = row.clone();
-            without.properties.remove(*name);
-            let read = without.body().map(|body| read_row::<E>(canonical::<E>(), &body).is_ok());
-            read.unwrap_or(false)
-        };
-        let own: BTreeSet<_> = names.filter(reads_without).map(str::to_owned).collect();
+        let own = unneeded(schema, &row, |body| read_row::<E>(canonical::<E>(), body).is_ok());
         optional = Some(match optional {
             Some(others) => &others & &own,
             None => own,
         });
     }
     optional.ok_or(LockError::NoSample(E::NAME))
+}
+
+/// The properties without each of which a row is still read.
+fn unneeded(schema: &Schema, row: &DynamicEntity, is_read: fn(&[u8]) -> bool) -> BTreeSet<String> {
+    let reads_without = |name: &&str| {
+        let mut without = row.clone();
+        without.properties.remove(*name);
+        without.body().is_ok_and(|body| is_read(&body))
+    };
+    let names = schema.properties.iter().map(|property| property.name);
+    names.filter(reads_without).map(str::to_owned).collect()
 }

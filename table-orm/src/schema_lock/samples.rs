@@ -6,8 +6,9 @@ use super::error::LockError;
 use super::text::Item;
 use crate::codec::rename;
 use crate::entity::{
-    DynamicEntity, EntityRows, InvalidEntity, OwnRows, Sum, TableEntity, Total, across_keys,
-    canonical, eventual_rows, first_eventual, index_of, name_of, read_own, read_row,
+    DynamicEntity, EntityRows, EventualRow, GuardTemplate, InvalidEntity, OwnRows, TableEntity,
+    Total, across_keys, canonical, eventual_rows, first_eventual, index_of, name_of, read_own,
+    read_row,
 };
 use crate::model::Edm;
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,19 +51,34 @@ pub(super) const TAKES: &str = "takes ";
 
 /// What an entity adds to each sum, and the values that it has of all partitions, as text.
 fn in_other_partitions<E: TableEntity>(entity: &E) -> Result<Vec<(String, String)>, InvalidEntity> {
-    let guards = across_keys(entity)?.into_iter();
-    let guards = guards.map(|(guard, key)| (format!("{TAKES}{}", guard.name), format!("{key:?}")));
-    Ok(additions(entity).into_iter().chain(guards).collect())
+    Ok(with_values(additions(entity), across_keys(entity)?))
+}
+
+/// What an entity adds to sums, then the values of these guards.
+fn with_values(
+    mut added: Vec<(String, String)>,
+    guards: Vec<(&GuardTemplate, String)>,
+) -> Vec<(String, String)> {
+    let guards = guards.into_iter();
+    added.extend(guards.map(|(guard, key)| (format!("{TAKES}{}", guard.name), format!("{key:?}"))));
+    added
 }
 
 fn additions<E: TableEntity>(entity: &E) -> Vec<(String, String)> {
-    let added = |sum: &Sum<E>| match sum.contribution(entity) {
-        (Total { name, group: Some(group), .. }, number) => {
-            (format!("{ADDS}{name}"), format!("{number} in {group:?}"))
-        }
-        (Total { name, group: None, .. }, number) => (format!("{ADDS}{name}"), number.to_string()),
+    let mut lines = Vec::new();
+    for sum in E::sums() {
+        let (total, number) = sum.contribution(entity);
+        lines.push(addition(total, number));
+    }
+    lines
+}
+
+fn addition(Total { name, group, .. }: Total, number: i64) -> (String, String) {
+    let added = match group {
+        Some(group) => format!("{number} in {group:?}"),
+        None => number.to_string(),
     };
-    E::sums().iter().map(added).collect()
+    (format!("{ADDS}{name}"), added)
 }
 
 /// The error of a sample that cannot be stored.
@@ -72,10 +88,16 @@ pub(super) fn invalid<E: TableEntity>(error: InvalidEntity) -> LockError {
 
 /// The rows of an entity, in its own and other partitions, with the indices of their templates.
 fn rows<E: TableEntity>(entity: &E) -> Result<Vec<(usize, DynamicEntity)>, InvalidEntity> {
-    let own = EntityRows::of(entity)?.rows.into_iter().map(|row| (row.index, row.body));
-    let others = eventual_rows(entity)?.into_iter().map(|row| (row.index, row.body));
-    let read = |(index, body): (usize, bytes::Bytes)| Ok((index, read_row(0, &body)?));
-    own.chain(others).map(read).collect()
+    read_all(EntityRows::of(entity)?, eventual_rows(entity)?)
+}
+
+fn read_all(
+    own: EntityRows,
+    others: Vec<EventualRow>,
+) -> Result<Vec<(usize, DynamicEntity)>, InvalidEntity> {
+    let own = own.rows.into_iter().map(|row| (row.index, row.body));
+    let others = others.into_iter().map(|row| (row.index, row.body));
+    own.chain(others).map(|(index, body)| Ok((index, read_row(0, &body)?))).collect()
 }
 
 type Sample = (Vec<(usize, DynamicEntity)>, Vec<(String, String)>);

@@ -75,14 +75,7 @@ impl<E> Chunk<E> {
     }
 
     fn takes_rows(&self, operations: &[Operation]) -> bool {
-        let here = &self.batch.operations;
-        // Rows mostly come in order, so one comparison is enough.
-        let is_last = |new: &Operation| {
-            here.get(self.greatest).is_none_or(|greatest| greatest.row_key < new.row_key)
-        };
-        !operations
-            .iter()
-            .any(|new| !is_last(new) && here.iter().any(|old| old.row_key == new.row_key))
+        are_other_rows(operations, &self.batch.operations, self.greatest)
     }
 
     /// Whether the operations fit beside those here, and write other rows.
@@ -130,9 +123,20 @@ impl<E> Chunk<E> {
     /// The entity that the operation of that index belongs to.
     pub fn owner(&self, operation: usize) -> Option<usize> {
         let mut end = 0;
-        self.sizes.iter().position(|size| {
+        for (at, size) in self.sizes.iter().enumerate() {
             end += size;
-            operation < end
-        })
+            if operation < end {
+                return Some(at);
+            }
+        }
+        None
     }
+}
+
+/// Whether none of the rows is among those here, of which that one has the greatest RowKey.
+fn are_other_rows(operations: &[Operation], here: &[Operation], greatest: usize) -> bool {
+    // Rows mostly come in order, so one comparison is enough.
+    let is_last =
+        |new: &Operation| here.get(greatest).is_none_or(|greatest| greatest.row_key < new.row_key);
+    !operations.iter().any(|new| !is_last(new) && here.iter().any(|old| old.row_key == new.row_key))
 }

@@ -11,6 +11,7 @@
 //!   groups that are being settled. Beside these, it holds the failed entities.
 
 mod builder;
+mod busy_rows;
 mod chunk;
 mod open;
 mod policy;

@@ -9,6 +9,7 @@
 use super::chunk::Chunk;
 use crate::model::{MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS};
 use crate::plan::MeasuredBatch;
+use slab::Slab;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
@@ -23,9 +24,10 @@ pub const OPEN_BYTES: usize = 16 * MAX_TRANSACTION_BYTES;
 pub(super) struct Open<E> {
     /// The chunk of the entity before, which is in no map: an entity of the same partition costs no search.
     latest: Option<(Age, Chunk<E>)>,
-    /// The fullest chunk is last; of equally full ones, the oldest.
-    chunks: BTreeMap<(usize, Age), Chunk<E>>,
-    /// The place of each partition's chunk in `chunks`.
+    chunks: Slab<Chunk<E>>,
+    /// The numbers of the chunks. The fullest is last; of equally full ones, the oldest.
+    order: BTreeMap<(usize, Age), usize>,
+    /// The place of each partition's chunk in `order`.
     places: HashMap<String, (usize, Age)>,
     begun: u64,
     operations: usize,
@@ -37,8 +39,15 @@ type Age = Reverse<u64>;
 
 impl<E> Open<E> {
     pub fn new() -> Self {
-        let (chunks, places) = (BTreeMap::new(), HashMap::new());
-        Self { latest: None, chunks, places, begun: 0, operations: 0, bytes: 0 }
+        Self {
+            latest: None,
+            chunks: Slab::new(),
+            order: BTreeMap::new(),
+            places: HashMap::new(),
+            begun: 0,
+            operations: 0,
+            bytes: 0,
+        }
     }
 
     /// Adds an entity to the chunk of its partition. If that chunk has no room, returns it and starts a
@@ -78,7 +87,8 @@ impl<E> Open<E> {
     /// Removes the fullest chunk; of equally full ones, the oldest.
     pub fn fullest(&mut self) -> Option<Chunk<E>> {
         self.store_latest();
-        let (_, chunk) = self.chunks.pop_last()?;
+        let (_, at) = self.order.pop_last()?;
+        let chunk = self.chunks.try_remove(at)?;
         self.places.remove(chunk.partition_key());
         self.operations -= chunk.operations();
         self.bytes -= chunk.bytes();
@@ -88,9 +98,8 @@ impl<E> Open<E> {
     /// All chunks, oldest first.
     pub fn into_chunks(mut self) -> impl Iterator<Item = Chunk<E>> {
         self.store_latest();
-        let mut chunks: Vec<_> = self.chunks.into_iter().collect();
-        chunks.sort_unstable_by_key(|&((_, age), _)| Reverse(age));
-        chunks.into_iter().map(|(_, chunk)| chunk)
+        let chunks = by_age(&self.order).into_iter();
+        chunks.filter_map(move |at| self.chunks.try_remove(at))
     }
 
     /// Puts the chunk of the entity before into the maps.
@@ -98,15 +107,23 @@ impl<E> Open<E> {
         if let Some((age, chunk)) = self.latest.take() {
             let place = (chunk.fullness(), age);
             self.places.insert(chunk.partition_key().to_owned(), place);
-            self.chunks.insert(place, chunk);
+            self.order.insert(place, self.chunks.insert(chunk));
         }
     }
 
     /// Takes the chunk of a partition out of the maps.
     fn remove(&mut self, partition_key: &str) -> Option<(Age, Chunk<E>)> {
         let place = self.places.remove(partition_key)?;
-        Some((place.1, self.chunks.remove(&place)?))
+        let at = self.order.remove(&place)?;
+        Some((place.1, self.chunks.try_remove(at)?))
     }
+}
+
+/// The chunks with these numbers, the oldest first.
+fn by_age(order: &BTreeMap<(usize, Age), usize>) -> Vec<usize> {
+    let mut ages: Vec<_> = order.iter().map(|(&(_, age), &at)| (age, at)).collect();
+    ages.sort_unstable_by_key(|&(age, _)| Reverse(age));
+    ages.into_iter().map(|(_, at)| at).collect()
 }
 
 #[cfg(test)]

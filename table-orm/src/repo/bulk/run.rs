@@ -1,6 +1,7 @@
 //! A bulk write in progress.
 
 use super::builder::Bulk;
+use super::busy_rows::BusyRows;
 use super::chunk::Chunk;
 use super::open::Open;
 use super::report::{BulkFailure, BulkProgress, BulkReport, Remainder};
@@ -8,11 +9,10 @@ use super::source::Source;
 use crate::error::{Error, Result};
 use crate::eventual::{Gathered, Settling};
 use crate::plan::Plan;
-use crate::store::Operation;
 use futures_core::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, StreamExt as _};
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::task::{Context, Poll, Waker, ready};
 
@@ -52,7 +52,7 @@ struct BulkRun<'a, E, I> {
     /// Chunks to be sent, oldest first.
     ready: VecDeque<Chunk<E>>,
     /// The RowKeys of the requests in flight, by partition.
-    busy: HashMap<String, HashSet<String>>,
+    busy: BusyRows,
     /// What the chunks that were written leave to be settled.
     gathered: Gathered,
     written: BulkProgress,
@@ -70,7 +70,7 @@ impl<'a, E: Send + 'static, I: Source<Item = E>> BulkRun<'a, E, I> {
             gathered,
             open: Open::new(),
             ready: VecDeque::new(),
-            busy: HashMap::new(),
+            busy: BusyRows::default(),
             written: BulkProgress::default(),
             failures: Vec::new(),
             unsent: Vec::new(),
@@ -179,10 +179,7 @@ impl<'a, E: Send + 'static, I: Source<Item = E>> BulkRun<'a, E, I> {
     fn sendable(&self) -> Option<usize> {
         (0..self.ready.len()).find(|&position| {
             let chunk = &self.ready[position];
-            let busy = self.busy.get(chunk.partition_key());
-            let waits =
-                |operation: &Operation| busy.is_some_and(|rows| rows.contains(&operation.row_key));
-            !chunk.batch.operations.iter().any(waits)
+            !self.busy.delays(&chunk.batch)
                 && !self.ready.range(..position).any(|earlier| chunk.overlaps(earlier))
         })
     }
@@ -220,10 +217,7 @@ impl<'a, E: Send + 'static, I: Source<Item = E>> BulkRun<'a, E, I> {
     }
 
     fn send(&mut self, mut chunk: Chunk<E>) -> BoxFuture<'static, Ended<E>> {
-        let operations = &chunk.batch.operations;
-        chunk.keys = operations.iter().map(|operation| operation.row_key.clone()).collect();
-        let busy = self.busy.entry(chunk.partition_key().to_owned()).or_default();
-        busy.extend(chunk.keys.iter().cloned());
+        chunk.keys = self.busy.begin(&chunk.batch);
         let client = self.bulk.client.clone();
         let sent = self.bulk.policy.send(client, chunk, self.gathered.settling());
         Box::pin(sent.map(Some))
@@ -231,14 +225,7 @@ impl<'a, E: Send + 'static, I: Source<Item = E>> BulkRun<'a, E, I> {
 
     fn answered(&mut self, mut chunk: Chunk<E>, result: Result<()>) {
         self.written.requests += 1;
-        if let Some(busy) = self.busy.get_mut(chunk.partition_key()) {
-            for key in &chunk.keys {
-                busy.remove(key);
-            }
-            if busy.is_empty() {
-                self.busy.remove(chunk.partition_key());
-            }
-        }
+        self.busy.end(chunk.partition_key(), &chunk.keys);
         match result {
             Ok(()) => {
                 self.written.entities += chunk.entities.len() as u64;

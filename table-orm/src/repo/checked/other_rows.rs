@@ -10,8 +10,8 @@ use crate::query::{PageToken, RowQuery};
 use crate::repo::get::MAX_PARALLEL_GETS;
 use crate::repo::listing::Listing;
 use crate::repo::pages::{PageReader, Pages, RowPage};
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use std::collections::{BTreeMap, BTreeSet};
+use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
+use std::collections::BTreeSet;
 use std::marker::PhantomData;
 
 /// The pages of a query of rows that are not canonical.
@@ -107,18 +107,23 @@ where
         let (check, most) = (&self.check, self.left.unwrap_or(usize::MAX));
         let places: Vec<_> = candidates.iter().map(Candidate::first_place).collect();
         let mut answers = stream::iter(candidates)
-            .map(|candidate| async move { check.confirm(candidate).await })
+            .map(|candidate| async move { check.confirm(candidate).await }.boxed())
             .buffered(most.min(MAX_PARALLEL_GETS));
-        let (mut confirmed, mut answered) = (BTreeMap::new(), 0);
+        // In the order of their places.
+        let mut confirmed = Vec::new();
+        let mut answered = 0;
         while let Some(answer) = answers.try_next().await? {
-            confirmed.extend(answer);
+            if let Some((place, found)) = answer {
+                let at = confirmed.partition_point(|(earlier, _)| *earlier < place);
+                confirmed.insert(at, (place, found));
+            }
             answered += 1;
             // An entity whose first row was stale stands after others.
             let next = places.get(answered).copied().unwrap_or(usize::MAX);
-            if confirmed.len() >= most && confirmed.range(..next).count() >= most {
+            if confirmed.partition_point(|(place, _)| *place < next) >= most {
                 break;
             }
         }
-        Ok(confirmed.into_values().take(most).collect())
+        Ok(confirmed.into_iter().map(|(_, found)| found).take(most).collect())
     }
 }

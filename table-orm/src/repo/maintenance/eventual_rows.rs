@@ -47,12 +47,24 @@ pub(crate) async fn settle<E: TableEntity>(
     home: &str,
     rows: &[EventualRowKeys],
 ) -> Result<bool, Error> {
+    settle_due(client, EventualType::of::<E>(), home, due(rows, name_of::<E>)).await
+}
+
+fn due(rows: &[EventualRowKeys], name: fn(usize) -> &'static str) -> Vec<DueEntry> {
     let entry = |row: &EventualRowKeys| {
-        let keys = vec![(name_of::<E>(row.index).to_owned(), row.key.clone())];
+        let keys = vec![(name(row.index).to_owned(), row.key.clone())];
         DueEntry { canonical: row.home.row_key.clone(), keys, values: Vec::new() }
     };
-    let due: Vec<_> = rows.iter().map(entry).collect();
-    match settle_keys(client, EventualType::of::<E>(), home, &due).await {
+    rows.iter().map(entry).collect()
+}
+
+async fn settle_due(
+    client: &TableClient,
+    of: EventualType,
+    home: &str,
+    due: Vec<DueEntry>,
+) -> Result<bool, Error> {
+    match settle_keys(client, of, home, &due).await {
         Ok(()) => Ok(true),
         Err(SettleError::Store(error)) => Err(error),
         Err(SettleError::Row { source, .. }) => Err(*source),

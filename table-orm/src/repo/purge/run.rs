@@ -16,7 +16,7 @@ use crate::repo::maintenance::{EventualRowKeys, settle};
 use crate::repo::{BulkReport, Repo};
 use crate::sync::Pace;
 use futures_core::future::BoxFuture;
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -104,7 +104,8 @@ impl<E: TableEntity + 'static> PurgeRun<E> {
         });
         let rows: Vec<_> = rows.collect();
         let keys: Vec<_> = rows.iter().map(|row| row.home.clone()).collect();
-        let read = stream::iter(keys).map(|key| async move { client.load::<E>(&key).await });
+        let read =
+            stream::iter(keys).map(|key| async move { client.load::<E>(&key).await }.boxed());
         // An entity that cannot be read is a failure of its own.
         let read: Vec<_> = read.buffered(MAX_PARALLEL_GETS).collect().await;
         let (mut expired, mut stale) =
@@ -151,12 +152,15 @@ impl<E: TableEntity + 'static> PurgeRun<E> {
         client: &TableClient,
         stale: BTreeMap<String, Vec<EventualRowKeys>>,
     ) -> Result<()> {
-        let mut settled = stream::iter(stale)
-            .map(|(home, rows)| async move {
+        let settling = stale.into_iter().map(|(home, rows)| {
+            let settling = async move {
                 let settled = settle::<E>(client, &home, &rows).await?;
                 Ok::<_, Error>(if settled { rows.len() as u64 } else { 0 })
-            })
-            .buffer_unordered(MAX_PARALLEL_GETS);
+            };
+            settling.boxed()
+        });
+        let settling = stream::iter(settling.collect::<Vec<_>>());
+        let mut settled = settling.buffer_unordered(MAX_PARALLEL_GETS);
         while let Some(rows) = settled.try_next().await? {
             self.report.progress.settled += rows;
         }

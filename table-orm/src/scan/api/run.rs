@@ -5,6 +5,7 @@ use crate::error::{Result, ScanError};
 use crate::layer::in_this_call;
 use crate::scan::checkpoint::Saver;
 use crate::scan::engine::{Position, QueuedPage, Shared, work};
+use futures_util::FutureExt as _;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -96,7 +97,8 @@ impl<T: Send + 'static> ScanRun<T> {
         }
         self.phase = RunPhase::Started;
         for _ in 0..self.shared.rules.workers {
-            self.workers.spawn_on(in_this_call(work(Arc::clone(&self.shared))), &runtime);
+            let worker = work(Arc::clone(&self.shared)).boxed();
+            self.workers.spawn_on(in_this_call(worker), &runtime);
         }
         Ok(())
     }

@@ -18,8 +18,8 @@ use crate::repo::maintenance::verify::{
 use crate::repo::{Repo, SumProblem, WrongSum};
 use crate::store::{Action, Batch, Operation, Page};
 use futures_core::future::BoxFuture;
-use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ impl<E: TableEntity> Backfill<'_, E> {
         loop {
             while ended.is_ok() && in_flight.len() < self.parallelism {
                 let Some(chunk) = chunks.next() else { break };
-                in_flight.push(send::<E>(&self.pages.client, chunk));
+                in_flight.push(send::<E>(&self.pages.client, chunk).boxed());
             }
             let Some(written) = in_flight.next().await else { break };
             entities += written.entities;
@@ -197,16 +197,23 @@ struct Written {
     ended: Result<()>,
 }
 
+impl Written {
+    /// All rows of these entities.
+    fn all(entities: &[Entity]) -> Self {
+        Self {
+            entities: entities.len() as u64,
+            rows: entities.iter().map(|entity| entity.findings.len() as u64).sum(),
+            skipped: Vec::new(),
+            failures: Vec::new(),
+            ended: Ok(()),
+        }
+    }
+}
+
 /// Sends a chunk of entities.
 async fn send<E: TableEntity>(client: &TableClient, chunk: Chunk<Entity>) -> Written {
     let (entities, batch) = chunk.split();
-    let mut written = Written {
-        entities: entities.len() as u64,
-        rows: entities.iter().map(|entity| entity.findings.len() as u64).sum(),
-        skipped: Vec::new(),
-        failures: Vec::new(),
-        ended: Ok(()),
-    };
+    let mut written = Written::all(&entities);
     if batch.operations.is_empty() {
         return written;
     }

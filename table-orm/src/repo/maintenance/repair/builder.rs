@@ -9,8 +9,8 @@ use crate::repo::Repo;
 use crate::repo::bulk::DEFAULT_PARALLELISM;
 use crate::repo::maintenance::verify::Finding;
 use futures_core::future::BoxFuture;
-use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -134,7 +134,7 @@ impl<E: TableEntity, I: Iterator<Item = Finding>> Repair<E, I> {
             while going && in_flight.len() < self.parallelism {
                 let Some(job) = jobs.next::<E>(&self.client) else { break };
                 let client = self.client.clone();
-                in_flight.push(async move { job.run::<E>(&client).await });
+                in_flight.push(async move { job.run::<E>(&client).await }.boxed());
             }
             let Some(outcome) = in_flight.next().await else { break };
             repaired.extend(outcome.repaired);

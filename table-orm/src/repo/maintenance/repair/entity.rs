@@ -107,12 +107,15 @@ pub(crate) async fn prepare<E: TableEntity>(
     let mut batch = Batch { partition_key: partition_key.to_owned(), operations: Vec::new() };
     if !operations.is_empty() {
         batch.operations.push(guard(partition_key, canonical, row.etag()?)?);
-        let operations = operations.into_iter();
-        batch
-            .operations
-            .extend(operations.map(|((_, row_key), action)| Operation { row_key, action }));
+        add(&mut batch.operations, operations);
     }
     Ok(PreparedRepair { batch, verdicts })
+}
+
+/// Adds the writes of rows of these places.
+fn add(operations: &mut Vec<Operation>, added: BTreeMap<(usize, String), Action>) {
+    let added = added.into_iter();
+    operations.extend(added.map(|((_, row_key), action)| Operation { row_key, action }));
 }
 
 /// The write that brings one row in step, or the reason to skip it.

@@ -7,7 +7,8 @@
 use super::report::SkipReason;
 use super::verdict::{RepairOutcome, Verdict};
 use crate::entity::{
-    OwnRows, Ownership, TableEntity, canonical, canonical_rows, index_of, split_page, template_of,
+    EntityRows, OwnRows, Ownership, TableEntity, canonical, canonical_rows, index_of, split_page,
+    template_of,
 };
 use crate::error::{Error, Result};
 use crate::model::{ETag, Metadata};
@@ -198,13 +199,25 @@ struct ExpectedKeys {
     complete: bool,
 }
 
+impl ExpectedKeys {
+    /// Adds those of an entity's rows that are wanted.
+    fn add(&mut self, rows: EntityRows, wanted: &HashSet<&str>) {
+        let keys = rows.rows.into_iter().map(|row| row.row_key);
+        self.rows.extend(keys.filter(|key| wanted.contains(key.as_str())));
+    }
+}
+
+fn keys_of<'f>(findings: &'f [Finding], open: &[usize]) -> HashSet<&'f str> {
+    open.iter().map(|&at| findings[at].row_key.as_str()).collect()
+}
+
 async fn expected_keys<E: TableEntity>(
     client: &TableClient,
     partition_key: &str,
     findings: &[Finding],
     open: &[usize],
 ) -> Result<ExpectedKeys> {
-    let wanted: HashSet<_> = open.iter().map(|&at| findings[at].row_key.as_str()).collect();
+    let wanted = keys_of(findings, open);
     let mut expected = ExpectedKeys { rows: HashSet::new(), complete: true };
     let partition = Span::Exact(partition_key.to_owned());
     let query = client.query(KeyRange { partition, row: canonical_rows::<E>() });
@@ -216,10 +229,7 @@ async fn expected_keys<E: TableEntity>(
                 continue;
             }
             match expected_rows::<E>(partition_key, &row.row_key, row.body) {
-                Ok(rows) => {
-                    let keys = rows.rows.into_iter().map(|row| row.row_key);
-                    expected.rows.extend(keys.filter(|key| wanted.contains(key.as_str())));
-                }
+                Ok(rows) => expected.add(rows, &wanted),
                 Err(_) => expected.complete = false,
             }
         }

@@ -9,7 +9,7 @@ use crate::repo::maintenance::EventualRowKeys;
 use crate::repo::maintenance::backfill::fill;
 use crate::repo::maintenance::repair::Skipped;
 use crate::repo::maintenance::verify::{Problem, expected_eventual_rows};
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use std::collections::BTreeMap;
 
 /// Settles those of the entities with these canonical rows: from then on they have the present names. Returns
@@ -27,7 +27,7 @@ pub(super) async fn rename<E: TableEntity>(
             EventualRowKeys::of::<E>(client, row.index, (&partition_key, &row.row_key))
         })
     });
-    let reading: Vec<_> = expected.map(|row| with_former_names::<E>(client, row)).collect();
+    let reading: Vec<_> = expected.map(|row| with_former_names::<E>(client, row).boxed()).collect();
     let read: Vec<_> = stream::iter(reading).buffered(parallelism).try_collect().await?;
     let mut rows = BTreeMap::<_, Vec<_>>::new();
     for row in read.into_iter().flatten() {

@@ -12,7 +12,7 @@ use crate::repo::maintenance::repair::{Skipped, is_write_conflict};
 use crate::repo::maintenance::verify::VersionedRow;
 use crate::store::{Batch, Page};
 use futures_core::future::BoxFuture;
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 
 impl<'a, E: TableEntity + 'a> IntoFuture for Rewrite<'a, E> {
     type Output = RewriteReport;
@@ -63,14 +63,14 @@ async fn write_page<E: TableEntity>(
             if !E::ALIASES.is_empty() && !E::EVENTUAL.is_empty() {
                 renaming.push(row.body);
             }
-            preparing.push(prepare::<E>(client, row));
+            preparing.push(prepare::<E>(client, row).boxed());
         }
     }
     let prepared: Vec<_> = stream::iter(preparing).buffered(parallelism).try_collect().await?;
     let mut written = Written::default();
     let sending: Vec<_> = chunks(client, prepared, &mut written)
         .into_iter()
-        .map(|chunk| send::<E>(client, chunk))
+        .map(|chunk| send::<E>(client, chunk).boxed())
         .collect();
     let sent = stream::iter(sending).buffer_unordered(parallelism);
     // An unfinished page does not count: a resumed rewrite reads it again.

@@ -14,7 +14,7 @@ use crate::entity::{
     row_span, split_page,
 };
 use crate::error::Result;
-use crate::eventual::LeftTicket;
+use crate::eventual::{EventualType, LeftTicket};
 use crate::key::KeyError;
 use crate::model::Metadata;
 use crate::plan::{Plan, Step, TableClient};
@@ -196,7 +196,7 @@ impl<R: Row> VerifyEventual<R> {
                     Compared::Differs(finding) => findings.push(*finding),
                 }
             }
-            mark_pending::<R::Entity>(&client, &mut findings).await?;
+            mark_pending(&client, EventualType::of::<R::Entity>(), &mut findings).await?;
             report.findings.append(&mut findings);
             report.findings.append(&mut left);
         }

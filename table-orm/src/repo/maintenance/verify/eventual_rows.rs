@@ -25,33 +25,42 @@ pub(super) fn findings<E: TableEntity + 'static>(
     canonical: Vec<(CanonicalKey, Bytes)>,
     joined: &Joined,
 ) -> BoxFuture<'static, Result<Vec<Finding>>> {
-    let of = client.clone();
-    let rows = canonical.into_iter().flat_map(move |(home, body)| {
-        let rows = expected_eventual_rows::<E>(&of.table, &body).unwrap_or_default().into_iter();
-        rows.map(move |row| (home.clone(), row))
-    });
-    let home = client.clone();
-    let compared = rows.filter_map(move |(home, (table, partition_key, row))| {
-        let table = table.and_then(|table| TableName::new(table).ok());
-        let place = client.in_table(table.as_ref().unwrap_or(&client.table));
-        let stored = joined.row(&place.table, &partition_key, &row.row_key);
-        let hidden = place.store().hidden_property();
-        let differs = |stored: &Bytes| !matches!(differences::<E>(&row, stored, hidden), Ok(None));
-        stored.is_none_or(differs).then(|| compare::<E>(place, home, partition_key, row))
-    });
-    let compared = stream::iter(compared.collect::<Vec<_>>()).buffered(MAX_PARALLEL_GETS);
-    async move {
-        let found = compared.try_filter_map(|finding| async { Ok(finding) });
-        let mut findings: Vec<Finding> = found.try_collect().await?;
-        mark_pending::<E>(&home, &mut findings).await?;
-        Ok(findings)
+    let mut compared = Vec::new();
+    for (home, body) in canonical {
+        let rows = expected_eventual_rows::<E>(&client.table, &body).unwrap_or_default();
+        for (table, partition_key, row) in rows {
+            let table = table.and_then(|table| TableName::new(table).ok());
+            let place = client.in_table(table.as_ref().unwrap_or(&client.table));
+            let stored = joined.row(&place.table, &partition_key, &row.row_key);
+            let hidden = place.store().hidden_property();
+            if let Some(stored) = stored
+                && matches!(differences::<E>(&row, stored, hidden), Ok(None))
+            {
+                continue;
+            }
+            compared.push(compare::<E>(place, home.clone(), partition_key, row).boxed());
+        }
     }
-    .boxed()
+    all(client, EventualType::of::<E>(), compared).boxed()
+}
+
+/// What these comparisons find in a partition.
+async fn all(
+    home: TableClient,
+    of: EventualType,
+    compared: Vec<BoxFuture<'static, Result<Option<Finding>>>>,
+) -> Result<Vec<Finding>> {
+    let compared = stream::iter(compared).buffered(MAX_PARALLEL_GETS);
+    let found = compared.try_filter_map(|finding| async { Ok(finding) });
+    let mut findings: Vec<Finding> = found.try_collect().await?;
+    mark_pending(&home, of, &mut findings).await?;
+    Ok(findings)
 }
 
 /// Says of what intents list that it is pending.
-pub(super) async fn mark_pending<E: TableEntity>(
+pub(super) async fn mark_pending(
     client: &TableClient,
+    of: EventualType,
     findings: &mut [Finding],
 ) -> Result<()> {
     let mut pending = BTreeMap::new();
@@ -59,9 +68,7 @@ pub(super) async fn mark_pending<E: TableEntity>(
         let Some(RowLocation { table, home }) = &finding.location else { continue };
         let keys = match pending.entry(home.clone()) {
             Entry::Occupied(keys) => keys.into_mut(),
-            Entry::Vacant(keys) => {
-                keys.insert(pending_keys(client, EventualType::of::<E>(), home).await?)
-            }
+            Entry::Vacant(keys) => keys.insert(pending_keys(client, of, home).await?),
         };
         let Finding { partition_key, row_key, .. } = &*finding;
         let listed = keys.iter().any(|key| {

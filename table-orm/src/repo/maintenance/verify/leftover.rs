@@ -1,7 +1,7 @@
 //! Findings about tickets that nobody used.
 
 use super::finding::{Finding, Problem, RowLocation};
-use crate::entity::{Sum, TableEntity, copies_partition, read_row};
+use crate::entity::{TableEntity, copies_partition, read_row};
 use crate::error::Result;
 use crate::eventual::{EventualType, LeftTicket, SETTLE_GRACE};
 use crate::model::{Metadata, TableName};
@@ -11,13 +11,15 @@ use crate::query::{KeyRange, RowQuery, Span};
 /// The queries for the tickets of copies of totals in these partitions of the client's table. The partition of an
 /// entity has none.
 pub(super) fn queries<E: TableEntity>(client: &TableClient, partitions: &Span) -> Vec<RowQuery> {
-    let sums = E::sums().into_iter().filter(Sum::is_over_partitions);
-    let copies = sums.map(|sum| copies_partition(sum.name()));
-    let query = |partition| {
-        let keys = KeyRange { partition: Span::Exact(partition), row: LeftTicket::rows() };
-        RowQuery { metadata: Metadata::Minimal, ..client.query(keys) }
-    };
-    copies.filter(|partition| partitions.contains(partition)).map(query).collect()
+    let mut queries = Vec::new();
+    for sum in E::sums() {
+        let partition = copies_partition(sum.name());
+        if sum.is_over_partitions() && partitions.contains(&partition) {
+            let keys = KeyRange { partition: Span::Exact(partition), row: LeftTicket::rows() };
+            queries.push(RowQuery { metadata: Metadata::Minimal, ..client.query(keys) });
+        }
+    }
+    queries
 }
 
 /// The finding about a row of `table` that is a ticket of an entity of the type. A young one makes none: it may

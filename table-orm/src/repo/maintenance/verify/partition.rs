@@ -145,9 +145,7 @@ impl<E: TableEntity> Partition<E> {
         let orphans = orphans.into_iter().map(|(row_key, row)| {
             self.finding(row.index, row_key, None, Some(&row.etag), Problem::Orphan)
         });
-        let mut last: Vec<_> = missing.chain(orphans).collect();
-        last.sort_by(|left, right| order::compare(&left.row_key, &right.row_key));
-        findings.append(&mut last);
+        append_in_order(missing.chain(orphans).collect(), findings);
         undecided.len() as u64
     }
 
@@ -195,4 +193,10 @@ impl<E: TableEntity> Partition<E> {
             problem,
         }
     }
+}
+
+/// Appends findings in the order of their keys.
+fn append_in_order(mut last: Vec<Finding>, findings: &mut Vec<Finding>) {
+    last.sort_by(|left, right| order::compare(&left.row_key, &right.row_key));
+    findings.append(&mut last);
 }
