@@ -10,7 +10,9 @@ use crate::model::{DateTime, ETag, Metadata, TableName};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::store::{Batch, Middleware, Operation, Store, StoreError};
 use crate::sync::{Random, WallClock};
+use futures_util::FutureExt as _;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -38,11 +40,14 @@ pub(crate) fn network(seed: u64, faults: f64, late: f64, store: Arc<dyn Store>) 
 pub(crate) fn on_virtual_time<T>(simulation: impl Future<Output = T>) -> T {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    // Built once for all simulations.
+    let simulation: Pin<&mut dyn Future<Output = T>> = pin!(simulation);
     runtime.unwrap().block_on(simulation)
 }
 
 /// Runs clients at once. Polls those only that go on.
 pub(crate) async fn at_once(clients: impl Iterator<Item = impl Future<Output = ()>>) {
+    let clients = clients.map(|client| client.boxed_local());
     clients.collect::<FuturesUnordered<_>>().collect().await
 }
 
