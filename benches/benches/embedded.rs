@@ -5,74 +5,24 @@
 
 mod finisher;
 mod ratio;
+mod raw;
 
 use finisher::Finisher;
+use raw::{ROWS, finisher};
+use redb::Database;
 use redb::backends::InMemoryBackend;
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use std::cell::Cell;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
-use table_orm::entity::EntityRows;
 use table_orm::{Repo, Tables};
-use time::OffsetDateTime;
 use tokio::runtime::Runtime;
 
-const ROWS: u32 = 20_000;
 const WRITERS: usize = 64;
-const RAW: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("rows");
-
-fn finisher(bib: u32) -> Finisher {
-    Finisher {
-        event: "Marathon".to_owned(),
-        bib,
-        name: format!("Runner Number {bib}"),
-        city: Some("New York".to_owned()),
-        age: 55,
-        rank: 12,
-        seconds: 12_345.25,
-        official: true,
-        club: "Harriers of the Park".to_owned(),
-        registered_at: OffsetDateTime::UNIX_EPOCH,
-    }
-}
-
-/// The key and value that the store keeps for a row, made beforehand.
-fn raw_row(bib: u32) -> (Vec<u8>, Vec<u8>) {
-    let rows = EntityRows::of(&finisher(bib)).unwrap();
-    let key = format!("{}\0{}", rows.partition_key, rows.rows[0].row_key).into_bytes();
-    let mut value = br#"{"Timestamp":"2011-11-06T14:10:00.1234567Z","#.to_vec();
-    value.extend_from_slice(&rows.rows[0].body[1..]);
-    (key, value)
-}
-
-fn raw_insert(database: &Database, (key, value): &(Vec<u8>, Vec<u8>)) {
-    let write = database.begin_write().unwrap();
-    {
-        let mut table = write.open_table(RAW).unwrap();
-        // An insert has to know that the row is not there.
-        assert!(table.get(key.as_slice()).unwrap().is_none());
-        table.insert(key.as_slice(), value.as_slice()).unwrap();
-    }
-    write.commit().unwrap();
-}
 
 fn raw_memory() -> Database {
-    filled(Database::builder().create_with_backend(InMemoryBackend::new()).unwrap())
-}
-
-fn filled(database: Database) -> Database {
-    let write = database.begin_write().unwrap();
-    {
-        let mut table = write.open_table(RAW).unwrap();
-        for bib in 0..ROWS {
-            let (key, value) = raw_row(bib);
-            table.insert(key.as_slice(), value.as_slice()).unwrap();
-        }
-    }
-    write.commit().unwrap();
-    database
+    raw::filled(Database::builder().create_with_backend(InMemoryBackend::new()).unwrap())
 }
 
 fn repo(runtime: &Runtime, tables: &Tables, rows: u32) -> Repo<Finisher> {
@@ -103,7 +53,7 @@ fn memory(criterion: &mut criterion::Criterion, runtime: &Runtime) {
     point_get(criterion, runtime, "memory", &raw, &repo);
     {
         let folder = tempfile::tempdir().unwrap();
-        let raw = filled(Database::create(folder.path().join("raw.redb")).unwrap());
+        let raw = raw::filled(Database::create(folder.path().join("raw.redb")).unwrap());
         let tables = Tables::open(folder.path().join("tables.redb")).unwrap();
         let repo = self::repo(runtime, &tables, ROWS);
         point_get(criterion, runtime, "a file", &raw, &repo);
@@ -117,8 +67,8 @@ fn memory(criterion: &mut criterion::Criterion, runtime: &Runtime) {
     };
     group.bench_function("raw redb", |bench| {
         bench.iter_batched(
-            || raw_row(fresh()),
-            |row| raw_insert(&raw, &row),
+            || raw::row(fresh()),
+            |row| raw::insert(&raw, &row),
             criterion::BatchSize::SmallInput,
         );
     });
@@ -148,14 +98,8 @@ fn point_get(
 
     let mut group = criterion.benchmark_group(format!("point get in {place}"));
     group.bench_function("raw redb", |bench| {
-        let keys: Vec<_> = (0..ROWS).map(|bib| raw_row(bib).0).collect();
-        bench.iter(|| {
-            let read = raw.begin_read().unwrap();
-            let table = read.open_table(RAW).unwrap();
-            let value = table.get(keys[next() as usize].as_slice()).unwrap().unwrap();
-            // The same struct comes out of the same bytes, by the same codec.
-            black_box(value.value().to_vec())
-        });
+        let keys: Vec<_> = (0..ROWS).map(|bib| raw::row(bib).0).collect();
+        bench.iter(|| black_box(raw::get(raw, &keys[next() as usize])));
     });
     group.bench_function("table-orm", |bench| {
         bench.iter(|| runtime.block_on(repo.get(race.row().bib(next())).into_future()).unwrap());
@@ -175,12 +119,12 @@ fn group_commit(criterion: &mut criterion::Criterion, runtime: &Runtime) {
     group.bench_function("one transaction each", |bench| {
         bench.iter_custom(|writes| {
             let rows: Vec<_> =
-                (0..writes).map(|_| raw_row(bib.fetch_add(1, Ordering::Relaxed))).collect();
+                (0..writes).map(|_| raw::row(bib.fetch_add(1, Ordering::Relaxed))).collect();
             let write = raw.begin_write().unwrap();
-            drop(write.open_table(RAW).unwrap());
+            drop(write.open_table(raw::TABLE).unwrap());
             write.commit().unwrap();
             let start = Instant::now();
-            rows.iter().for_each(|row| raw_insert(&raw, row));
+            rows.iter().for_each(|row| raw::insert(&raw, row));
             start.elapsed()
         });
     });

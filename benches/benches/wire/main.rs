@@ -3,6 +3,7 @@
 //!
 //! `cargo bench -p benches --features wire --bench wire`; the clients alternate, so other load on
 //! the machine hits all of them alike. Each ratio is the median of the rounds' ratios.
+//! `counted CLIENT WORK TIMES` does one thing so many times, for `instructions.py`.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
@@ -46,6 +47,21 @@ fn main() {
     }
     let mut server = Server::start();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let arguments: Vec<_> = std::env::args().collect();
+    if let [_, counted, client, work, times] = &arguments[..]
+        && counted == "counted"
+    {
+        let client: Box<dyn Client> = match &**client {
+            "table-orm" => Box::new(TableOrm::new(&server.http, &server)),
+            _ => Box::new(ByHand::new(&server.http, &server)),
+        };
+        let work = Work::ALL.into_iter().find(|other| other.name() == work).unwrap();
+        return runtime.block_on(async {
+            for _ in 0..times.parse().unwrap() {
+                client.carry_out(work).await;
+            }
+        });
+    }
     println!(
         "| {ROUNDS} rounds | CPU an operation | one by one | 16 in flight | bytes | connections |"
     );

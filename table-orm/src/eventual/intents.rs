@@ -302,7 +302,7 @@ impl Intents {
             let partition_key = &intent.partition_key;
             let settler = Settler { home: client, kind: *kind, partition_key };
             self.prepared.push(match self.can_be_prepared(intent) {
-                true => settler.prepare(intent, &self.rows).await,
+                true => Box::pin(settler.prepare(intent, &self.rows)).await,
                 false => None,
             });
         }
@@ -310,7 +310,7 @@ impl Intents {
         // One that is not answered may take effect, and use them.
         if sent.as_ref().is_err_and(|error| !error.is_unanswered() || error.is_refused_as_busy()) {
             for prepared in self.prepared.drain(..).flatten() {
-                prepared.give_up(client).await;
+                Box::pin(prepared.give_up(client)).await;
             }
         }
         sent
@@ -337,7 +337,7 @@ impl Intents {
         let _events = cover_events(client, &batch).await?;
         if !self.tickets.is_empty() {
             self.cover(client, &batch.partition_key).await?;
-            return self.send_reserved(client, batch, canonical).await;
+            return Box::pin(self.send_reserved(client, batch, canonical)).await;
         }
         let mut batch = batch;
         self.append_inserts(client, &mut batch)?;
@@ -350,7 +350,7 @@ impl Intents {
         match &sent {
             Err(error) if error.is_unanswered() && !error.is_refused_as_busy() => {
                 if let Some(found) = error.stored_as_sent() {
-                    self.settle_found(client, found, settling).await;
+                    Box::pin(self.settle_found(client, found, settling)).await;
                 }
             }
             Err(_) => self.covers.iter().for_each(|(_, cover)| cover.end()),
@@ -363,7 +363,7 @@ impl Intents {
     async fn cover(&mut self, client: &TableClient, partition_key: &str) -> Result<()> {
         let kinds: BTreeSet<_> = self.rows().map(|(kind, _)| kind.entity).collect();
         for kind in kinds {
-            let cover = cover(client, kind, partition_key).await?;
+            let cover = Box::pin(cover(client, kind, partition_key)).await?;
             self.covers.extend(cover.map(|cover| (kind, Arc::new(cover))));
         }
         Ok(())

@@ -130,7 +130,7 @@ impl Settling {
         }
         let (settling, client) = (self.clone(), client.clone());
         let Ok(runtime) = Handle::try_current() else {
-            settle_all(&client, &mut groups).await;
+            Box::pin(settle_all(&client, &mut groups)).await;
             return settling.done_if(&groups);
         };
         let permit = if self.later { background(&client) } else { None };

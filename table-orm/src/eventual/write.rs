@@ -6,13 +6,18 @@ use crate::entity::{Loaded, TableEntity};
 use crate::error::{Error, Result};
 use crate::plan::{Decision, OptimisticWrite, Outcome, TableClient};
 
+/// What a write does with the entity that it read, or with none. A trait object, so that a write is built once for each
+/// type of entity.
+pub(crate) type Decide<'d, E, X> =
+    dyn FnMut(Option<&mut Loaded<E>>) -> Result<Decision, X> + Send + 'd;
+
 /// Runs a write of one entity: reads the canonical row, and sends what `decide` returns for the entity, or for
 /// none, under the ETag that was read. Settles the rows in other partitions that it makes due.
 pub(crate) async fn run_and_settle<E: TableEntity, X: From<Error>>(
     write: &OptimisticWrite,
     client: &TableClient,
     settling: &Settling,
-    decide: &mut (dyn FnMut(Option<&mut Loaded<E>>) -> Result<Decision, X> + Send),
+    decide: &mut Decide<'_, E, X>,
 ) -> Result<Outcome<E>, X> {
     let mut attempt = write.begin(client).await;
     let (intents, outcome) = loop {

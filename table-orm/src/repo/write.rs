@@ -385,7 +385,8 @@ impl<E: TableEntity, T> Write<E, T> {
                     }
                     _ => on_existing.decide(client, loaded, &rows),
                 };
-                let outcome = change_and_settle(&write, client, &self.settling, &mut decide);
+                let outcome =
+                    Box::pin(change_and_settle(&write, client, &self.settling, &mut decide));
                 let etag = outcome.await?.etag;
                 let deletes = on_existing == OnExisting::Delete;
                 Ok((write.key().clone(), etag.filter(|_| !deletes)))
