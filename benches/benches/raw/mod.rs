@@ -1,7 +1,7 @@
 //! Raw redb with the bytes that the embedded store keeps for its rows.
 
 use crate::finisher::Finisher;
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{Database, ReadableDatabase, TableDefinition};
 use table_orm::entity::EntityRows;
 use time::OffsetDateTime;
 
@@ -50,15 +50,4 @@ pub fn get(database: &Database, key: &[u8]) -> Vec<u8> {
     let read = database.begin_read().unwrap();
     let table = read.open_table(TABLE).unwrap();
     table.get(key).unwrap().unwrap().value().to_vec()
-}
-
-pub fn insert(database: &Database, (key, value): &(Vec<u8>, Vec<u8>)) {
-    let write = database.begin_write().unwrap();
-    {
-        let mut table = write.open_table(TABLE).unwrap();
-        // An insert has to know that the row is not there.
-        assert!(table.get(key.as_slice()).unwrap().is_none());
-        table.insert(key.as_slice(), value.as_slice()).unwrap();
-    }
-    write.commit().unwrap();
 }
