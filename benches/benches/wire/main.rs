@@ -53,7 +53,8 @@ fn main() {
     {
         let client: Box<dyn Client> = match &**client {
             "table-orm" => Box::new(TableOrm::new(&server.http, &server)),
-            _ => Box::new(ByHand::new(&server.http, &server)),
+            "by hand" => Box::new(ByHand::new(&server.http, &server)),
+            client => panic!("{client} is not known"),
         };
         let work = Work::ALL.into_iter().find(|other| other.name() == work).unwrap();
         return runtime.block_on(async {

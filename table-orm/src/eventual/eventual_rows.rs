@@ -1,7 +1,7 @@
 //! Rows in other partitions, by their keys.
 
 use crate::entity::{
-    EventualRow, EventualTemplate, InvalidEntity, TableEntity, eventual_rows_from, first_eventual,
+    EventualRow, EventualTemplate, InvalidEntity, TableEntity, eventual_at, eventual_rows_from,
 };
 use crate::model::TableName;
 use bytes::Bytes;
@@ -32,18 +32,18 @@ impl EventualRows {
     /// The `eventual` rows of an entity in the table `home`.
     pub fn of<E: TableEntity>(home: &TableName, entity: &E) -> Result<Self, InvalidEntity> {
         let rows = eventual_rows_from(home, entity)?;
-        Ok(Self::by_key(home, (first_eventual::<E>(), E::EVENTUAL), rows))
+        Ok(Self::by_key(home, rows, eventual_at::<E>))
     }
 
-    /// Those rows. The templates have numbers from the first one's on.
+    /// Those rows, whose templates have these numbers.
     fn by_key(
         home: &TableName,
-        (first, templates): (usize, &[EventualTemplate]),
         rows: Vec<EventualRow>,
+        template_at: fn(usize) -> Option<&'static EventualTemplate>,
     ) -> Self {
         let row = |row: EventualRow| {
             let EventualRow { index, partition_key, row_key, body, .. } = row;
-            let template = templates.get(index.checked_sub(first)?)?;
+            let template = template_at(index)?;
             let key = EventualKey { table: template.table_of(home), partition_key, row_key };
             Some((key, EventualContent { row: template.row.name, body }))
         };
