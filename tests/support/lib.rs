@@ -1,17 +1,25 @@
 //! Code that several tests share.
 
 pub mod azurite;
+#[cfg(feature = "library")]
 pub mod blobs;
+#[cfg(feature = "library")]
 pub mod clock;
+#[cfg(feature = "library")]
 pub mod distant;
 mod dose;
+#[cfg(feature = "library")]
 pub mod ending;
+#[cfg(feature = "library")]
 pub mod history;
 pub mod linear;
 pub mod polls;
 pub mod python;
+#[cfg(feature = "library")]
 pub mod recorder;
+#[cfg(feature = "library")]
 pub mod reference;
+#[cfg(feature = "library")]
 pub mod stops;
 pub mod worker;
 
