@@ -1,5 +1,13 @@
 //! Large values: what an entity refers to is whole, and what no entity refers to is removed.
 
+mod in_blobs;
+mod late;
+mod replaced;
+mod retained;
+mod room;
+mod simulation;
+mod tampering;
+
 use bytes::Bytes;
 use futures_util::stream;
 use std::sync::Arc;

@@ -3,6 +3,11 @@
 // Rows may include the same fields: https://github.com/rust-lang/rust-clippy/issues/13238.
 #![allow(clippy::duplicated_attributes)]
 
+mod expiry;
+mod migrating;
+mod pairs;
+mod unions;
+
 use std::fs;
 use std::path::Path;
 use table_orm::TableEntity;

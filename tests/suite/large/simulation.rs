@@ -1,7 +1,7 @@
 //! Large values among clients that meet faults, late writes and each other, and end anywhere: what an entity refers to is
 //! whole and its own, answers are true, and nothing stays.
 
-use super::large_tampering::{LeftOut, Tampering};
+use super::tampering::{LeftOut, Tampering};
 use bytes::Bytes;
 use futures_util::future::join_all;
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,6 +2,9 @@
 //!
 //! Time is virtual where there are faults.
 
+mod combined;
+mod over_partitions;
+
 use futures_util::future::join_all;
 use std::collections::BTreeMap;
 use std::sync::Arc;
