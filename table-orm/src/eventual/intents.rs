@@ -29,8 +29,10 @@ use crate::plan::{Cover, TableClient};
 use crate::register::cover;
 use crate::store::{Action, Batch, ErrorCode, IfMatch, Operation, StoreError, StoredRow};
 use crate::sync::Backoff;
+use futures_core::future::BoxFuture;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -288,41 +290,48 @@ impl Intents {
     /// Sends a transaction with its intents, after its values are reserved, and with `tickets_first` the tickets
     /// are made. Returns the versions that its operations returned, in order. `canonical` is as for
     /// [`send_changes`](TableClient::send_changes).
-    pub async fn send(
-        &mut self,
-        client: &TableClient,
+    pub fn send<'f>(
+        &'f mut self,
+        client: &'f TableClient,
         batch: Batch,
-        canonical: Option<&str>,
-        settling: &Settling,
-    ) -> Result<Vec<Option<ETag>>> {
-        if !settling.tickets_first {
-            return self.send_prepared(client, batch, canonical, settling, false).await;
-        }
-        for (kind, intent) in &self.intents {
-            let partition_key = &intent.partition_key;
-            let settler = Settler { home: client, kind: *kind, partition_key };
-            self.prepared.push(match self.can_be_prepared(intent) {
-                true => Box::pin(settler.prepare(intent, &self.rows)).await,
-                false => None,
-            });
-        }
-        let sent = self.send_prepared(client, batch, canonical, settling, false).await;
-        // One that is not answered may take effect, and use them.
-        if sent.as_ref().is_err_and(|error| !error.is_unanswered() || error.is_refused_as_busy()) {
-            for prepared in self.prepared.drain(..).flatten() {
-                Box::pin(prepared.give_up(client)).await;
+        canonical: Option<&'f str>,
+        settling: &'f Settling,
+    ) -> BoxFuture<'f, Result<Vec<Option<ETag>>>> {
+        Box::pin(async move {
+            if !settling.tickets_first {
+                return self.send_prepared(client, batch, canonical, settling, false).await;
             }
-        }
-        sent
+            for (kind, intent) in &self.intents {
+                let partition_key = &intent.partition_key;
+                let settler = Settler { home: client, kind: *kind, partition_key };
+                self.prepared.push(match self.can_be_prepared(intent) {
+                    true => Box::pin(settler.prepare(intent, &self.rows)).await,
+                    false => None,
+                });
+            }
+            let sent = self.send_prepared(client, batch, canonical, settling, false).await;
+            // One that is not answered may take effect, and use them.
+            if sent
+                .as_ref()
+                .is_err_and(|error| !error.is_unanswered() || error.is_refused_as_busy())
+            {
+                for prepared in self.prepared.drain(..).flatten() {
+                    Box::pin(prepared.give_up(client)).await;
+                }
+            }
+            sent
+        })
     }
 
     /// Sends a transaction that is rejected where a row that it deletes does not exist.
-    pub async fn send_deleting_all(
-        &mut self,
-        client: &TableClient,
+    pub fn send_deleting_all<'f>(
+        &'f mut self,
+        client: &'f TableClient,
         batch: Batch,
-    ) -> Result<Vec<Option<ETag>>> {
-        self.send_prepared(client, batch, None, &Settling::default(), true).await
+    ) -> BoxFuture<'f, Result<Vec<Option<ETag>>>> {
+        Box::pin(async move {
+            self.send_prepared(client, batch, None, &Settling::default(), true).await
+        })
     }
 
     async fn send_prepared(
@@ -429,14 +438,20 @@ impl Intents {
 
     /// Settles them after the transaction was found to have taken effect, although no answer stated their
     /// versions.
-    pub async fn settle_unanswered(self, client: &TableClient, settling: &Settling) {
-        let mut etags = Vec::with_capacity(self.intents.len());
-        for (_, Intent { partition_key, row_key, .. }) in &self.intents {
-            // One that is gone was settled by somebody else; one that cannot be read is left to a sweep.
-            let row = client.annotated_row(partition_key, row_key).await.ok().flatten();
-            etags.push(row.and_then(|row| row.etag().ok()));
-        }
-        self.settle(client, &etags, settling).await;
+    pub fn settle_unanswered<'f>(
+        self,
+        client: &'f TableClient,
+        settling: &'f Settling,
+    ) -> BoxFuture<'f, ()> {
+        Box::pin(async move {
+            let mut etags = Vec::with_capacity(self.intents.len());
+            for (_, Intent { partition_key, row_key, .. }) in &self.intents {
+                // One that is gone was settled by somebody else; one that cannot be read is left to a sweep.
+                let row = client.annotated_row(partition_key, row_key).await.ok().flatten();
+                etags.push(row.and_then(|row| row.etag().ok()));
+            }
+            self.settle(client, &etags, settling).await;
+        })
     }
 
     async fn reserve(&self, client: &TableClient, batch: &Batch) -> Result<Vec<Reservation>> {
@@ -457,27 +472,38 @@ impl Intents {
     }
 
     /// Settles them after the transaction took effect. `etags` are those of its operations.
-    pub async fn settle(self, client: &TableClient, etags: &[Option<ETag>], settling: &Settling) {
-        let first = etags.len().saturating_sub(self.intents.len());
-        let inserted = etags[first..].iter().cloned();
-        let covers = self.covers;
-        let mut prepared = self.prepared.into_iter();
-        let mut group = |((kind, intent), etag): ((EventualType, Intent), Option<ETag>)| {
-            let prepared = prepared.next().flatten().map(Box::new);
-            let cover = covers.iter().find(|(other, _)| *other == kind.entity);
-            let cover = cover.map(|(_, cover)| Arc::clone(cover));
-            Some((kind, vec![Pending { intent, etag: etag?, written: None, cover, prepared }]))
-        };
-        let kinds: Vec<_> = self.intents.iter().map(|(kind, _)| kind.entity).collect();
-        let groups: Option<Vec<Group>> =
-            self.intents.into_iter().zip(inserted).map(&mut group).collect();
-        // What only took values has left nothing.
-        let ended = covers.iter().filter(|(kind, _)| !kinds.contains(kind));
-        ended.for_each(|(_, cover)| cover.end());
-        // Without its version, an intent is left to a sweep.
-        if let Some(groups) = groups {
-            settling.settle(client, groups).await;
+    pub fn settle<'f>(
+        self,
+        client: &'f TableClient,
+        etags: &'f [Option<ETag>],
+        settling: &'f Settling,
+    ) -> BoxFuture<'f, ()> {
+        if self.intents.is_empty() && self.covers.is_empty() {
+            settling.done();
+            return Box::pin(ready(()));
         }
+        Box::pin(async move {
+            let first = etags.len().saturating_sub(self.intents.len());
+            let inserted = etags[first..].iter().cloned();
+            let covers = self.covers;
+            let mut prepared = self.prepared.into_iter();
+            let mut group = |((kind, intent), etag): ((EventualType, Intent), Option<ETag>)| {
+                let prepared = prepared.next().flatten().map(Box::new);
+                let cover = covers.iter().find(|(other, _)| *other == kind.entity);
+                let cover = cover.map(|(_, cover)| Arc::clone(cover));
+                Some((kind, vec![Pending { intent, etag: etag?, written: None, cover, prepared }]))
+            };
+            let kinds: Vec<_> = self.intents.iter().map(|(kind, _)| kind.entity).collect();
+            let groups: Option<Vec<Group>> =
+                self.intents.into_iter().zip(inserted).map(&mut group).collect();
+            // What only took values has left nothing.
+            let ended = covers.iter().filter(|(kind, _)| !kinds.contains(kind));
+            ended.for_each(|(_, cover)| cover.end());
+            // Without its version, an intent is left to a sweep.
+            if let Some(groups) = groups {
+                settling.settle(client, groups).await;
+            }
+        })
     }
 }
 

@@ -13,6 +13,7 @@ use crate::error::{Result, SettleError};
 use crate::model::Metadata;
 use crate::plan::TableClient;
 use crate::query::{KeyRange, RowQuery, Span};
+use futures_core::future::BoxFuture;
 use std::collections::BTreeSet;
 
 /// Writes the rows of these keys as the canonical rows of the partition say. Each key is one that only the
@@ -20,35 +21,39 @@ use std::collections::BTreeSet;
 ///
 /// # Errors
 /// Some rows may not be in step. Doing it again is safe.
-pub(crate) async fn settle_keys(
-    home: &TableClient,
+pub(crate) fn settle_keys<'f>(
+    home: &'f TableClient,
     kind: EventualType,
-    partition_key: &str,
-    due: &[DueEntry],
-) -> Result<(), SettleError> {
-    Settler { home, kind, partition_key }.write_rows(shares(due), None).await
+    partition_key: &'f str,
+    due: &'f [DueEntry],
+) -> BoxFuture<'f, Result<(), SettleError>> {
+    Box::pin(
+        async move { Settler { home, kind, partition_key }.write_rows(shares(due), None).await },
+    )
 }
 
 /// The keys that intents of a partition list: whoever wrote their entities may be settling them. Leaves out
 /// intents that this version cannot read.
-pub(crate) async fn pending_keys(
-    home: &TableClient,
+pub(crate) fn pending_keys<'f>(
+    home: &'f TableClient,
     kind: EventualType,
-    partition_key: &str,
-) -> Result<BTreeSet<EventualKey>> {
-    let partition = Span::Exact(partition_key.to_owned());
-    let query = home.query(KeyRange { partition, row: Sweep::rows() });
-    let mut pages = home.pages(RowQuery { metadata: Metadata::Minimal, ..query });
-    let mut keys = BTreeSet::new();
-    while let Some(page) = pages.next().await? {
-        for row in split_page(&page)? {
-            if let Ok(Some(pending)) =
-                Pending::read(read_row(0, row.get().as_bytes())?, &home.table, kind)
-            {
-                let due = pending.intent.due.into_iter().flat_map(|entry| entry.keys);
-                keys.extend(due.map(|(_, key)| key));
+    partition_key: &'f str,
+) -> BoxFuture<'f, Result<BTreeSet<EventualKey>>> {
+    Box::pin(async move {
+        let partition = Span::Exact(partition_key.to_owned());
+        let query = home.query(KeyRange { partition, row: Sweep::rows() });
+        let mut pages = home.pages(RowQuery { metadata: Metadata::Minimal, ..query });
+        let mut keys = BTreeSet::new();
+        while let Some(page) = pages.next().await? {
+            for row in split_page(&page)? {
+                if let Ok(Some(pending)) =
+                    Pending::read(read_row(0, row.get().as_bytes())?, &home.table, kind)
+                {
+                    let due = pending.intent.due.into_iter().flat_map(|entry| entry.keys);
+                    keys.extend(due.map(|(_, key)| key));
+                }
             }
         }
-    }
-    Ok(keys)
+        Ok(keys)
+    })
 }

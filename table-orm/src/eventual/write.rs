@@ -5,6 +5,7 @@ use super::settled::Settling;
 use crate::entity::{Loaded, TableEntity};
 use crate::error::{Error, Result};
 use crate::plan::{Decision, OptimisticWrite, Outcome, TableClient};
+use futures_core::future::BoxFuture;
 
 /// What a write does with the entity that it read, or with none. A trait object, so that a write is built once for each
 /// type of entity.
@@ -51,15 +52,17 @@ pub(crate) async fn run_and_settle<E: TableEntity, X: From<Error>>(
 
 /// Does the same for a write that changes a stored entity. Where none is stored, it inserts the rows that it was
 /// given for that case, or fails.
-pub(crate) async fn change_and_settle<E: TableEntity>(
-    write: &OptimisticWrite,
-    client: &TableClient,
-    settling: &Settling,
-    decide: &mut (dyn FnMut(&Loaded<E>) -> Result<Decision> + Send),
-) -> Result<Outcome<E>> {
-    let mut decide = |loaded: Option<&mut Loaded<E>>| match loaded {
-        Some(loaded) => decide(loaded),
-        None => write.when_absent(client),
-    };
-    run_and_settle(write, client, settling, &mut decide).await
+pub(crate) fn change_and_settle<'f, E: TableEntity>(
+    write: &'f OptimisticWrite,
+    client: &'f TableClient,
+    settling: &'f Settling,
+    decide: &'f mut (dyn FnMut(&Loaded<E>) -> Result<Decision> + Send),
+) -> BoxFuture<'f, Result<Outcome<E>>> {
+    Box::pin(async move {
+        let mut decide = |loaded: Option<&mut Loaded<E>>| match loaded {
+            Some(loaded) => decide(loaded),
+            None => write.when_absent(client),
+        };
+        run_and_settle(write, client, settling, &mut decide).await
+    })
 }

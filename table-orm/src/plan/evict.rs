@@ -5,6 +5,7 @@ use super::table_client::TableClient;
 use crate::error::{Error, Result};
 use crate::model::ETag;
 use crate::store::Batch;
+use futures_core::future::BoxFuture;
 use std::collections::BTreeMap;
 
 /// How often a write makes room for one of its rows. Each time, another entity expired in its place.
@@ -40,8 +41,8 @@ impl TableClient {
     }
 
     /// Deletes the entity of that row, if it has expired. Returns whether what was in the way may be gone.
-    pub async fn evict(&self, key: &CanonicalKey) -> Result<bool> {
-        self.evict_keeping(key, &[]).await
+    pub fn evict<'f>(&'f self, key: &'f CanonicalKey) -> BoxFuture<'f, Result<bool>> {
+        Box::pin(async move { self.evict_keeping(key, &[]).await })
     }
 
     async fn evict_keeping(&self, key: &CanonicalKey, kept: &[String]) -> Result<bool> {

@@ -20,6 +20,7 @@ use crate::model::ETag;
 use crate::query::RowQuery;
 use crate::store::Batch;
 use crate::sync::Permit;
+use futures_core::future::BoxFuture;
 
 /// A write of one entity whose operations depend on what is stored.
 #[derive(Debug, Clone)]
@@ -125,10 +126,12 @@ impl OptimisticWrite {
 
     /// Begins the first attempt, when no other call of the connection is between its read and its write of
     /// the entity.
-    pub async fn begin<'w>(&'w self, client: &'w TableClient) -> Attempt<'w> {
-        let permit = client.connection.write_lock(&client.table, &self.key).await;
-        let attempts = Attempts::begin(&client.connection, self.limits);
-        Attempt { write: self, client, permit, attempts, absent_row: false }
+    pub fn begin<'w>(&'w self, client: &'w TableClient) -> BoxFuture<'w, Attempt<'w>> {
+        Box::pin(async move {
+            let permit = client.connection.write_lock(&client.table, &self.key).await;
+            let attempts = Attempts::begin(&client.connection, self.limits);
+            Attempt { write: self, client, permit, attempts, absent_row: false }
+        })
     }
 
     /// Whether another writer changed the entity between the read, which found no row there or did, and
@@ -169,11 +172,13 @@ impl Attempt<'_> {
     ///
     /// # Errors
     /// The error of the write, if another attempt would have it again, or there is none left.
-    pub async fn again(&mut self, error: Error) -> Result<()> {
-        if !(self.write.is_retryable(&error, self.absent_row) && self.attempts.next().await) {
-            return Err(error);
-        }
-        self.permit.iter().for_each(Permit::goes_on);
-        Ok(())
+    pub fn again(&mut self, error: Error) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async move {
+            if !(self.write.is_retryable(&error, self.absent_row) && self.attempts.next().await) {
+                return Err(error);
+            }
+            self.permit.iter().for_each(Permit::goes_on);
+            Ok(())
+        })
     }
 }

@@ -217,29 +217,33 @@ impl TableClient {
     }
 
     /// Reads one row of any shape, with the types of its properties.
-    pub async fn annotated_row(
-        &self,
-        partition_key: &str,
-        row_key: &str,
-    ) -> Result<Option<StoredRow>> {
-        let (partition_key, row_key) = (partition_key.to_owned(), row_key.to_owned());
-        let query = self.point(&CanonicalKey { partition_key, row_key });
-        self.row(&RowQuery { metadata: Metadata::Minimal, ..query }).await
+    pub fn annotated_row<'f>(
+        &'f self,
+        partition_key: &'f str,
+        row_key: &'f str,
+    ) -> BoxFuture<'f, Result<Option<StoredRow>>> {
+        Box::pin(async move {
+            let (partition_key, row_key) = (partition_key.to_owned(), row_key.to_owned());
+            let query = self.point(&CanonicalKey { partition_key, row_key });
+            self.row(&RowQuery { metadata: Metadata::Minimal, ..query }).await
+        })
     }
 
     /// Reads one page of a query.
-    pub async fn page(&self, query: &RowQuery) -> Result<Page> {
-        let comparisons = query.comparisons();
-        if comparisons > MAX_COMPARISONS {
-            return Err(Error::FilterTooLong(comparisons));
-        }
-        let partition_key = match &query.keys.partition {
-            Span::Exact(key) => key.as_str(),
-            _ => "",
-        };
-        let page = self.store().query(query).await;
-        page.map_err(|cause| {
-            self.in_table(&query.table).rejected(partition_key, "", None, cause).of_read()
+    pub fn page<'f>(&'f self, query: &'f RowQuery) -> BoxFuture<'f, Result<Page>> {
+        Box::pin(async move {
+            let comparisons = query.comparisons();
+            if comparisons > MAX_COMPARISONS {
+                return Err(Error::FilterTooLong(comparisons));
+            }
+            let partition_key = match &query.keys.partition {
+                Span::Exact(key) => key.as_str(),
+                _ => "",
+            };
+            let page = self.store().query(query).await;
+            page.map_err(|cause| {
+                self.in_table(&query.table).rejected(partition_key, "", None, cause).of_read()
+            })
         })
     }
 
@@ -249,11 +253,13 @@ impl TableClient {
     /// Where entities are added up or reported, totals and events are written in the same transaction.
     ///
     /// An expired entity that is in the way is deleted first.
-    pub async fn send(&self, batch: Batch) -> Result<Vec<Option<ETag>>> {
-        if self.large.is_empty() {
-            return self.send_all(batch).await;
-        }
-        Box::pin(self.send_with_values(batch)).await
+    pub fn send(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Option<ETag>>>> {
+        Box::pin(async move {
+            if self.large.is_empty() {
+                return self.send_all(batch).await;
+            }
+            Box::pin(self.send_with_values(batch)).await
+        })
     }
 
     pub(super) async fn send_all(&self, batch: Batch) -> Result<Vec<Option<ETag>>> {
@@ -310,43 +316,45 @@ impl TableClient {
 
     /// Does the same as [`send`](Self::send), but accepts that a row to delete in any version does not exist:
     /// an entity stored before its type had an index row has none. The canonical row must exist.
-    pub async fn send_changes(
-        &self,
+    pub fn send_changes<'f>(
+        &'f self,
         batch: Batch,
-        canonical: Option<&str>,
-    ) -> Result<Vec<Option<ETag>>> {
-        let may_be_gone = |operation: &Operation| {
-            operation.action == Action::Delete(IfMatch::Any)
-                && canonical.is_none_or(|row_key| row_key != operation.row_key)
-        };
-        if !batch.operations.iter().any(may_be_gone) {
-            return self.send(batch).await;
-        }
-        let Batch { partition_key, operations } = batch;
-        let mut sent: Vec<usize> = (0..operations.len()).collect();
-        loop {
-            let operations_sent = sent.iter().map(|&index| operations[index].clone()).collect();
-            let attempt =
-                Batch { partition_key: partition_key.clone(), operations: operations_sent };
-            let error = match self.send(attempt).await {
-                Ok(etags) => {
-                    let mut all = vec![None; operations.len()];
-                    sent.into_iter().zip(etags).for_each(|(index, etag)| all[index] = etag);
-                    return Ok(all);
-                }
-                Err(error) => error.with_operation(|index| sent.get(index).copied()),
+        canonical: Option<&'f str>,
+    ) -> BoxFuture<'f, Result<Vec<Option<ETag>>>> {
+        Box::pin(async move {
+            let may_be_gone = |operation: &Operation| {
+                operation.action == Action::Delete(IfMatch::Any)
+                    && canonical.is_none_or(|row_key| row_key != operation.row_key)
             };
-            let absent = match &error {
-                Error::NotFound(rejection) => rejection.operation,
-                _ => None,
-            };
-            match absent {
-                Some((index, _)) if may_be_gone(&operations[index]) => {
-                    sent.retain(|&other| other != index);
-                }
-                _ => return Err(error),
+            if !batch.operations.iter().any(may_be_gone) {
+                return self.send(batch).await;
             }
-        }
+            let Batch { partition_key, operations } = batch;
+            let mut sent: Vec<usize> = (0..operations.len()).collect();
+            loop {
+                let operations_sent = sent.iter().map(|&index| operations[index].clone()).collect();
+                let attempt =
+                    Batch { partition_key: partition_key.clone(), operations: operations_sent };
+                let error = match self.send(attempt).await {
+                    Ok(etags) => {
+                        let mut all = vec![None; operations.len()];
+                        sent.into_iter().zip(etags).for_each(|(index, etag)| all[index] = etag);
+                        return Ok(all);
+                    }
+                    Err(error) => error.with_operation(|index| sent.get(index).copied()),
+                };
+                let absent = match &error {
+                    Error::NotFound(rejection) => rejection.operation,
+                    _ => None,
+                };
+                match absent {
+                    Some((index, _)) if may_be_gone(&operations[index]) => {
+                        sent.retain(|&other| other != index);
+                    }
+                    _ => return Err(error),
+                }
+            }
+        })
     }
 
     /// Fails before the store does, with a text about the rows of an entity.

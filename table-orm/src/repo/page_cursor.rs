@@ -7,6 +7,7 @@ use crate::model::{Continuation, MAX_PAGE_ROWS};
 use crate::plan::{Plan, Step, TableClient};
 use crate::query::{PagePlace, PageStart, PageToken, RowQuery, fingerprint, fingerprint_of_many};
 use bytes::Bytes;
+use futures_core::future::BoxFuture;
 
 /// The next page of a query.
 #[derive(Debug)]
@@ -168,31 +169,33 @@ impl PageCursor {
     }
 
     /// Reads the next page: one request. Returns `None` after the last one.
-    pub async fn next(&mut self) -> Result<Option<RawPage>> {
-        if let Some(Err(error)) = self.query.take_if(|query| query.is_err()) {
-            return Err(error);
-        }
-        let Some((request, place)) = self.request() else { return Ok(None) };
-        let place = place.clone();
-        let page = match self.ahead.take().await {
-            Some(page) => page?,
-            None => self.client.page(&request).await?,
-        };
-        let (from, before) = (head_of(Some(&place.start)), head_of(place.end.as_ref()));
-        let cut = match cut_page(page.body, from.as_ref(), before.as_ref()) {
-            Ok(cut) => cut,
-            Err(error) => {
-                self.end();
-                return Err(error.into());
+    pub fn next(&mut self) -> BoxFuture<'_, Result<Option<RawPage>>> {
+        Box::pin(async move {
+            if let Some(Err(error)) = self.query.take_if(|query| query.is_err()) {
+                return Err(error);
             }
-        };
-        let first = || first_head(&cut.body).map(|head| (head.partition_key, head.row_key));
-        let next = match page.continuation {
-            _ if cut.is_cut => place.end.clone(),
-            next => next.map(|next| place.start.followed_by(next, first)),
-        };
-        // What has expired changes from page to page, and a token opens the next one all the same.
-        Ok(Some(RawPage { body: cut.body, place, next, query: self.hash() }))
+            let Some((request, place)) = self.request() else { return Ok(None) };
+            let place = place.clone();
+            let page = match self.ahead.take().await {
+                Some(page) => page?,
+                None => self.client.page(&request).await?,
+            };
+            let (from, before) = (head_of(Some(&place.start)), head_of(place.end.as_ref()));
+            let cut = match cut_page(page.body, from.as_ref(), before.as_ref()) {
+                Ok(cut) => cut,
+                Err(error) => {
+                    self.end();
+                    return Err(error.into());
+                }
+            };
+            let first = || first_head(&cut.body).map(|head| (head.partition_key, head.row_key));
+            let next = match page.continuation {
+                _ if cut.is_cut => place.end.clone(),
+                next => next.map(|next| place.start.followed_by(next, first)),
+            };
+            // What has expired changes from page to page, and a token opens the next one all the same.
+            Ok(Some(RawPage { body: cut.body, place, next, query: self.hash() }))
+        })
     }
 
     /// No page follows one that cannot be read.

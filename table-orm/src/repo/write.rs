@@ -386,8 +386,8 @@ impl<E: TableEntity, T> Write<E, T> {
                     _ => on_existing.decide(client, loaded, &rows),
                 };
                 let outcome =
-                    Box::pin(change_and_settle(&write, client, &self.settling, &mut decide));
-                let etag = outcome.await?.etag;
+                    change_and_settle(&write, client, &self.settling, &mut decide).await?;
+                let etag = outcome.etag;
                 let deletes = on_existing == OnExisting::Delete;
                 Ok((write.key().clone(), etag.filter(|_| !deletes)))
             }

@@ -8,6 +8,7 @@ use crate::model::{ACROSS_GUARD, ETag, Edm, ROW_KEY, TableName};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::query::RowQuery;
 use crate::store::{Action, Batch, ErrorCode, IfMatch, Operation, StoreError, StoredRow};
+use futures_core::future::BoxFuture;
 
 /// The RowKey of every guard.
 pub(crate) const GUARD_ROW: &str = ACROSS_GUARD;
@@ -130,17 +131,21 @@ impl Guards {
     }
 
     /// Reads the values of an entity: none where there is no such entity.
-    pub async fn values(&self, entity: &Home) -> Result<Vec<UniqueValue>> {
-        let client = self.home.in_table(&entity.table);
-        let query = RowQuery { metadata: self.kind.metadata, ..client.point(&entity.key) };
-        let Some(row) = client.row(&query).await? else { return Ok(Vec::new()) };
-        Ok((self.kind.values)(row)?.unwrap_or_default())
+    pub fn values<'f>(&'f self, entity: &'f Home) -> BoxFuture<'f, Result<Vec<UniqueValue>>> {
+        Box::pin(async move {
+            let client = self.home.in_table(&entity.table);
+            let query = RowQuery { metadata: self.kind.metadata, ..client.point(&entity.key) };
+            let Some(row) = client.row(&query).await? else { return Ok(Vec::new()) };
+            Ok((self.kind.values)(row)?.unwrap_or_default())
+        })
     }
 
     /// Whether the ticket is there that the value was reserved with.
-    pub async fn has_ticket(&self, guard: &Guard) -> Result<bool> {
-        let select = Some(vec![ROW_KEY.into()]);
-        Ok(self.ticket(guard, |point| RowQuery { select, ..point }).await?.is_some())
+    pub fn has_ticket<'f>(&'f self, guard: &'f Guard) -> BoxFuture<'f, Result<bool>> {
+        Box::pin(async move {
+            let select = Some(vec![ROW_KEY.into()]);
+            Ok(self.ticket(guard, |point| RowQuery { select, ..point }).await?.is_some())
+        })
     }
 
     /// Reads the ticket that the value was reserved with.

@@ -14,6 +14,7 @@ use crate::model::{MOVED_ETAG, MOVED_FROM, ROW_KEY, TableName};
 use crate::plan::{CanonicalKey, OtherForm, TableClient};
 use crate::query::RowQuery;
 use crate::store::StoredRow;
+use futures_core::future::BoxFuture;
 use std::borrow::Cow;
 
 /// An entity that has a value.
@@ -47,46 +48,56 @@ enum Stored {
 impl Guards {
     /// Reads the entity that a guard names. Returns it if it has the value. What this client cannot read counts as an entity
     /// that has it: a row of another type, which may share the guard, and one that left for a form that is not known.
-    pub async fn holder(&self, named: &Home, value: &UniqueValue) -> Result<Option<Holder>> {
-        let (home, row, is_moving, marker) = match self.stored(named).await? {
-            Stored::Nothing => return Ok(None),
-            Stored::Unknown(text) => return Ok(Some(Holder::unknown(named.clone(), text))),
-            Stored::Row(row) => (named.clone(), row, false, None),
-            Stored::Moved(marker) => {
-                let text = marker.text();
-                let Some((home, parcel)) = target(marker) else { return Ok(None) };
-                if !self.knows(&home.table) {
-                    return Ok(Some(Holder::unknown(home, text)));
+    pub fn holder<'f>(
+        &'f self,
+        named: &'f Home,
+        value: &'f UniqueValue,
+    ) -> BoxFuture<'f, Result<Option<Holder>>> {
+        Box::pin(async move {
+            let (home, row, is_moving, marker) = match self.stored(named).await? {
+                Stored::Nothing => return Ok(None),
+                Stored::Unknown(text) => return Ok(Some(Holder::unknown(named.clone(), text))),
+                Stored::Row(row) => (named.clone(), row, false, None),
+                Stored::Moved(marker) => {
+                    let text = marker.text();
+                    let Some((home, parcel)) = target(marker) else { return Ok(None) };
+                    if !self.knows(&home.table) {
+                        return Ok(Some(Holder::unknown(home, text)));
+                    }
+                    let parcel = match parcel {
+                        Some(row_key) => self.parcel(&home, row_key).await?,
+                        None => None,
+                    };
+                    match parcel {
+                        Some(row) => (home, row, true, Some(text)),
+                        None => match self.read(&home, &home.key).await? {
+                            Some(row) => (home, row, false, Some(text)),
+                            None => return Ok(None),
+                        },
+                    }
                 }
-                let parcel = match parcel {
-                    Some(row_key) => self.parcel(&home, row_key).await?,
-                    None => None,
-                };
-                match parcel {
-                    Some(row) => (home, row, true, Some(text)),
-                    None => match self.read(&home, &home.key).await? {
-                        Some(row) => (home, row, false, Some(text)),
-                        None => return Ok(None),
-                    },
+            };
+            let has_value = match self.other_form_at(&home) {
+                Some(form) => {
+                    let key = value.partition_key();
+                    (form.guard_keys)(row)?.map(|keys| keys.contains(&key))
                 }
-            }
-        };
-        let has_value = match self.other_form_at(&home) {
-            Some(form) => {
-                let key = value.partition_key();
-                (form.guard_keys)(row)?.map(|keys| keys.contains(&key))
-            }
-            None => (self.kind.values)(row)?.map(|values| values.contains(value)),
-        };
-        Ok(match has_value {
-            Some(has_value) => has_value.then_some(Holder { home, is_moving, unknown: None }),
-            None => Some(Holder { home, is_moving, unknown: marker }),
+                None => (self.kind.values)(row)?.map(|values| values.contains(value)),
+            };
+            Ok(match has_value {
+                Some(has_value) => has_value.then_some(Holder { home, is_moving, unknown: None }),
+                None => Some(Holder { home, is_moving, unknown: marker }),
+            })
         })
     }
 
     /// Reads whether an entity has the value.
-    pub async fn has(&self, entity: &Home, value: &UniqueValue) -> Result<bool> {
-        Ok(self.holder(entity, value).await?.is_some())
+    pub fn has<'f>(
+        &'f self,
+        entity: &'f Home,
+        value: &'f UniqueValue,
+    ) -> BoxFuture<'f, Result<bool>> {
+        Box::pin(async move { Ok(self.holder(entity, value).await?.is_some()) })
     }
 
     /// Whether a guard is of that entity: it names its key, or one that it left.
@@ -107,10 +118,12 @@ impl Guards {
     }
 
     /// The key to which an entity left that one; `None` where none left it.
-    pub async fn left(&self, home: &Home) -> Result<Option<Home>> {
-        Ok(match self.stored(home).await? {
-            Stored::Moved(marker) => target(marker).map(|(home, _)| home),
-            Stored::Nothing | Stored::Row(_) | Stored::Unknown(_) => None,
+    pub fn left<'f>(&'f self, home: &'f Home) -> BoxFuture<'f, Result<Option<Home>>> {
+        Box::pin(async move {
+            Ok(match self.stored(home).await? {
+                Stored::Moved(marker) => target(marker).map(|(home, _)| home),
+                Stored::Nothing | Stored::Row(_) | Stored::Unknown(_) => None,
+            })
         })
     }
 

@@ -6,6 +6,7 @@ use super::reservation::Reservation;
 use crate::error::{Error, Result};
 use crate::eventual::due_entry::DueEntry;
 use crate::eventual::unique_value::UniqueValue;
+use futures_core::future::BoxFuture;
 
 /// How often the guards are read again after another job has made one of them.
 const MAX_ROUNDS: u32 = 8;
@@ -17,26 +18,32 @@ impl Guards {
     ///
     /// # Errors
     /// [`Error::UniqueViolation`](crate::Error::UniqueViolation) when another entity has one of the values.
-    pub async fn secure(&self, entity: &Home, only: Option<&UniqueValue>) -> Result<u64> {
-        let mut rounds = 0;
-        loop {
-            rounds += 1;
-            let lacking = self.lacking(entity, only).await?;
-            let written = lacking.len() as u64;
-            let due = DueEntry::of_values(&entity.key.row_key, lacking);
-            let Some(entry) = due else { return Ok(0) };
-            let partition_key = &entity.key.partition_key;
-            match Reservation::make(self.clone(), partition_key, &[entry]).await {
-                Ok(reservation) => {
-                    reservation.keep().await?;
-                    return Ok(written);
+    pub fn secure<'f>(
+        &'f self,
+        entity: &'f Home,
+        only: Option<&'f UniqueValue>,
+    ) -> BoxFuture<'f, Result<u64>> {
+        Box::pin(async move {
+            let mut rounds = 0;
+            loop {
+                rounds += 1;
+                let lacking = self.lacking(entity, only).await?;
+                let written = lacking.len() as u64;
+                let due = DueEntry::of_values(&entity.key.row_key, lacking);
+                let Some(entry) = due else { return Ok(0) };
+                let partition_key = &entity.key.partition_key;
+                match Reservation::make(self.clone(), partition_key, &[entry]).await {
+                    Ok(reservation) => {
+                        reservation.keep().await?;
+                        return Ok(written);
+                    }
+                    // Somebody else has made a guard of it that names the entity.
+                    Err((Error::Conflict(rejection), _))
+                        if rejection.row_key == entity.key.row_key && rounds < MAX_ROUNDS => {}
+                    Err((error, _)) => return Err(error),
                 }
-                // Somebody else has made a guard of it that names the entity.
-                Err((Error::Conflict(rejection), _))
-                    if rejection.row_key == entity.key.row_key && rounds < MAX_ROUNDS => {}
-                Err((error, _)) => return Err(error),
             }
-        }
+        })
     }
 
     /// The values of an entity whose guards are not of it.

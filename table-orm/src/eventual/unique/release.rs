@@ -4,6 +4,7 @@ use super::guard::{Guards, Home};
 use super::holder::Holder;
 use crate::error::{Error, Result};
 use crate::eventual::unique_value::UniqueValue;
+use futures_core::future::BoxFuture;
 
 /// How often a guard that changes in between is read.
 const MAX_ROUNDS: u32 = 8;
@@ -14,27 +15,33 @@ impl Guards {
     ///
     /// # Errors
     /// The guard may be there. Doing it again is safe.
-    pub async fn release(&self, value: &UniqueValue, entity: &Home) -> Result<()> {
-        for _ in 0..MAX_ROUNDS {
-            let Some(guard) = self.get(value).await? else { return Ok(()) };
-            if !self.may_be_of(&guard, entity).await?
+    pub fn release<'f>(
+        &'f self,
+        value: &'f UniqueValue,
+        entity: &'f Home,
+    ) -> BoxFuture<'f, Result<()>> {
+        Box::pin(async move {
+            for _ in 0..MAX_ROUNDS {
+                let Some(guard) = self.get(value).await? else { return Ok(()) };
+                if !self.may_be_of(&guard, entity).await?
                 // Somebody is reserving it anew, or left the ticket to a sweep.
                 || self.has_ticket(&guard).await?
-            {
-                return Ok(());
+                {
+                    return Ok(());
+                }
+                match self.holder(&guard.home, value).await? {
+                    // Left to a client that knows where the entity is.
+                    Some(Holder { unknown: Some(to), .. }) => return Err(self.moved(entity, to)),
+                    Some(_) => return Ok(()),
+                    None => {}
+                }
+                match self.delete(value, &guard).await {
+                    Ok(()) | Err(Error::NotFound(_)) => return Ok(()),
+                    Err(Error::Conflict(_)) => {}
+                    Err(error) => return Err(error),
+                }
             }
-            match self.holder(&guard.home, value).await? {
-                // Left to a client that knows where the entity is.
-                Some(Holder { unknown: Some(to), .. }) => return Err(self.moved(entity, to)),
-                Some(_) => return Ok(()),
-                None => {}
-            }
-            match self.delete(value, &guard).await {
-                Ok(()) | Err(Error::NotFound(_)) => return Ok(()),
-                Err(Error::Conflict(_)) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(self.contended(value))
+            Err(self.contended(value))
+        })
     }
 }

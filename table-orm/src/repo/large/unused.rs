@@ -11,6 +11,7 @@ use crate::property::{LARGE_START, Reference, chunk_key, chunk_of};
 use crate::query::{KeyRange, RowQuery, Span};
 use crate::repo::Repo;
 use crate::store::{Action, Batch, IfMatch, Operation, StoredRow};
+use futures_core::future::BoxFuture;
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -117,28 +118,31 @@ impl Removal {
 }
 
 /// How the value with that first row is removed.
-pub(crate) async fn removal(
-    client: &TableClient,
-    partition_key: &str,
-    id: &str,
+pub(crate) fn removal<'f>(
+    client: &'f TableClient,
+    partition_key: &'f str,
+    id: &'f str,
     head: Option<ETag>,
-) -> Result<Removal> {
-    let first = chunk_key(id, 0);
-    let partition_key = partition_key.to_owned();
-    let batch = |operations| Batch { partition_key: partition_key.clone(), operations };
-    let head = head.map(|etag| {
-        let action = Action::Delete(IfMatch::ETag(etag));
-        batch(vec![Operation { row_key: first.clone(), action }])
-    });
-    let rows = rows(client, &partition_key, format!("{LARGE_START}{id}:")).await?;
-    let in_blob = rows.iter().any(|(_, row)| row.in_blob);
-    let stays =
-        |(row_key, row): &(String, ChunkRow)| *row_key == first || names_young_blob(client, row);
-    let delete = |(row_key, _)| Operation { row_key, action: Action::Delete(IfMatch::Any) };
-    let others: Vec<_> = rows.into_iter().filter(|row| !stays(row)).map(delete).collect();
-    let most = client.store().transaction_operations().max(1);
-    let others = others.chunks(most).map(|some| batch(some.to_vec())).collect();
-    Ok(Removal { head, in_blob, others })
+) -> BoxFuture<'f, Result<Removal>> {
+    Box::pin(async move {
+        let first = chunk_key(id, 0);
+        let partition_key = partition_key.to_owned();
+        let batch = |operations| Batch { partition_key: partition_key.clone(), operations };
+        let head = head.map(|etag| {
+            let action = Action::Delete(IfMatch::ETag(etag));
+            batch(vec![Operation { row_key: first.clone(), action }])
+        });
+        let rows = rows(client, &partition_key, format!("{LARGE_START}{id}:")).await?;
+        let in_blob = rows.iter().any(|(_, row)| row.in_blob);
+        let stays = |(row_key, row): &(String, ChunkRow)| {
+            *row_key == first || names_young_blob(client, row)
+        };
+        let delete = |(row_key, _)| Operation { row_key, action: Action::Delete(IfMatch::Any) };
+        let others: Vec<_> = rows.into_iter().filter(|row| !stays(row)).map(delete).collect();
+        let most = client.store().transaction_operations().max(1);
+        let others = others.chunks(most).map(|some| batch(some.to_vec())).collect();
+        Ok(Removal { head, in_blob, others })
+    })
 }
 
 /// The rows whose keys begin with that, each with its key and without the bytes.
@@ -212,43 +216,50 @@ impl<E: TableEntity> Repo<E> {
 }
 
 /// Removes the values of the entity under that key to which it does not refer. Returns how many it removed.
-pub(crate) async fn remove_all_unused(client: &TableClient, owner: &CanonicalKey) -> Result<usize> {
-    let CanonicalKey { partition_key, row_key } = owner;
-    let start = format!("{LARGE_START}{}", Reference::owner(partition_key, row_key));
-    let rows = rows(client, partition_key, start).await?;
-    let mut ids: Vec<_> =
-        rows.iter().filter_map(|(key, _)| chunk_of(key)).map(|(id, _)| id).collect();
-    ids.dedup();
-    let mut removed = 0;
-    for id in ids {
-        removed += usize::from(remove_unused(client, owner, id).await?);
-    }
-    Ok(removed)
+pub(crate) fn remove_all_unused<'f>(
+    client: &'f TableClient,
+    owner: &'f CanonicalKey,
+) -> BoxFuture<'f, Result<usize>> {
+    Box::pin(async move {
+        let CanonicalKey { partition_key, row_key } = owner;
+        let start = format!("{LARGE_START}{}", Reference::owner(partition_key, row_key));
+        let rows = rows(client, partition_key, start).await?;
+        let mut ids: Vec<_> =
+            rows.iter().filter_map(|(key, _)| chunk_of(key)).map(|(id, _)| id).collect();
+        ids.dedup();
+        let mut removed = 0;
+        for id in ids {
+            removed += usize::from(remove_unused(client, owner, id).await?);
+        }
+        Ok(removed)
+    })
 }
 
 /// Whether the first row of a value is in that table.
-pub(crate) async fn has_first_row(
-    client: &TableClient,
-    partition_key: &str,
-    id: &str,
-) -> Result<bool> {
-    Ok(row(client, partition_key, id, 0).await?.is_some())
+pub(crate) fn has_first_row<'f>(
+    client: &'f TableClient,
+    partition_key: &'f str,
+    id: &'f str,
+) -> BoxFuture<'f, Result<bool>> {
+    Box::pin(async move { Ok(row(client, partition_key, id, 0).await?.is_some()) })
 }
 
 /// Removes a value, unless the entity under that key refers to it. Returns whether it removed rows.
-pub(crate) async fn remove_unused(
-    client: &TableClient,
-    owner: &CanonicalKey,
-    id: &str,
-) -> Result<bool> {
-    let CanonicalKey { partition_key, row_key } = owner;
-    let head = row(client, partition_key, id, 0).await?;
-    let head = head.map(|row| row.etag()).transpose()?;
-    if is_used(client, partition_key, row_key, id).await? {
-        return Ok(false);
-    }
-    let deleted = remove(client, partition_key, id, head).await?;
-    Ok(deleted.is_some_and(|rows| rows > 0))
+pub(crate) fn remove_unused<'f>(
+    client: &'f TableClient,
+    owner: &'f CanonicalKey,
+    id: &'f str,
+) -> BoxFuture<'f, Result<bool>> {
+    Box::pin(async move {
+        let CanonicalKey { partition_key, row_key } = owner;
+        let head = row(client, partition_key, id, 0).await?;
+        let head = head.map(|row| row.etag()).transpose()?;
+        if is_used(client, partition_key, row_key, id).await? {
+            return Ok(false);
+        }
+        let deleted = remove(client, partition_key, id, head).await?;
+        Ok(deleted.is_some_and(|rows| rows > 0))
+    })
 }
 
 /// Sends the deletes. Returns how many rows were deleted; `None` where an entity was made to refer to the value.

@@ -10,6 +10,7 @@ use crate::model::{Metadata, TableName};
 use crate::plan::TableClient;
 use crate::query::{KeyRange, RowQuery, Span};
 use bytes::Bytes;
+use futures_core::future::BoxFuture;
 use std::collections::HashMap;
 
 /// Rows by their keys.
@@ -18,27 +19,33 @@ pub(super) struct Joined(HashMap<(String, String), HashMap<String, Bytes>>);
 
 impl Joined {
     /// Reads the rows of the queries: none of a table that does not exist.
-    pub async fn read(client: &TableClient, queries: Vec<RowQuery>) -> Result<Self> {
-        let mut rows = Self::default();
-        for query in queries {
-            let table = key(&query.table);
-            let mut pages = client.pages(query);
-            loop {
-                let page = match pages.next().await {
-                    Ok(Some(page)) => page,
-                    Ok(None) | Err(Error::TableNotFound(_)) => break,
-                    Err(error) => return Err(error),
-                };
-                for row in split_page(&page)? {
-                    // Copied: a slice would keep the page.
-                    let body = Bytes::copy_from_slice(row.get().as_bytes());
-                    let VersionedRow { partition_key, row_key, .. } = VersionedRow::read(&body)?;
-                    let partition = rows.0.entry((table.clone(), partition_key)).or_default();
-                    partition.insert(row_key, body);
+    pub fn read<'f>(
+        client: &'f TableClient,
+        queries: Vec<RowQuery>,
+    ) -> BoxFuture<'f, Result<Self>> {
+        Box::pin(async move {
+            let mut rows = Self::default();
+            for query in queries {
+                let table = key(&query.table);
+                let mut pages = client.pages(query);
+                loop {
+                    let page = match pages.next().await {
+                        Ok(Some(page)) => page,
+                        Ok(None) | Err(Error::TableNotFound(_)) => break,
+                        Err(error) => return Err(error),
+                    };
+                    for row in split_page(&page)? {
+                        // Copied: a slice would keep the page.
+                        let body = Bytes::copy_from_slice(row.get().as_bytes());
+                        let VersionedRow { partition_key, row_key, .. } =
+                            VersionedRow::read(&body)?;
+                        let partition = rows.0.entry((table.clone(), partition_key)).or_default();
+                        partition.insert(row_key, body);
+                    }
                 }
             }
-        }
-        Ok(rows)
+            Ok(rows)
+        })
     }
 
     /// Whether no row was read.
