@@ -127,7 +127,7 @@
 //! | `chrono`, `jiff`, `rust_decimal`, `ulid` | key and property types of these crates |
 //! | `sealed` | page tokens that a client can neither read nor alter |
 //! | `zstd` | compressed properties; the build needs a C compiler |
-//! | `tracing`, `metrics` | spans and counters of every request |
+//! | `tracing`, `metrics` | spans and counters of each call |
 //! | `testing` | a store that fails on purpose, and a fake service on virtual time |
 //! | `stress` | a test that finds the rate a partition sustains, with a report; implies `testing` |
 

@@ -84,7 +84,7 @@ pub(crate) struct Arguments {
     /// Prints the address only, and no line for a request that fails
     #[arg(short, long)]
     pub(super) silent: bool,
-    /// Injects faults. A seed repeats them: without --fault, all kinds. A file names its own
+    /// Injects faults. A seed repeats them: without --fault, all kinds but `late` and `cut-pages`. A file names its own
     #[arg(long, value_name = "SEED|FILE")]
     faults: Option<FaultSource>,
     /// A kind of fault, and how often it happens

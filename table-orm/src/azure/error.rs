@@ -25,10 +25,15 @@ pub enum ConnectError {
     )]
     SecondaryEndpoint,
     /// The account name is empty, or has other characters than letters, digits and `-`.
-    #[error("the account name is empty or has characters other than letters, digits and `-`")]
+    #[error(
+        "the account name is empty or has characters other than letters, digits and `-`; take it from \
+         the portal"
+    )]
     AccountName,
     /// The account key is not base64 text.
-    #[error("the account key is not base64 text")]
+    #[error(
+        "the account key is not base64 text; copy `key1` or `key2` of the account from the portal"
+    )]
     AccountKey,
     /// The text is not a shared access signature.
     #[error(
@@ -49,10 +54,16 @@ pub enum ConnectError {
     )]
     SignatureOverHttp,
     /// The root certificates are not PEM text with at least one certificate.
-    #[error("the root certificates are not PEM text with at least one certificate")]
+    #[error(
+        "the root certificates are not PEM text with at least one certificate; give the text of the file, \
+         with its `BEGIN CERTIFICATE`"
+    )]
     RootCertificates,
     /// `HTTPS_PROXY` or `ALL_PROXY` names a proxy of another kind, such as SOCKS.
-    #[error("the proxy in `HTTPS_PROXY` or `ALL_PROXY` is not an http or https URL")]
+    #[error(
+        "the proxy in `HTTPS_PROXY` or `ALL_PROXY` is not an http or https URL; name such a proxy, or exempt \
+         the host in `NO_PROXY`"
+    )]
     Proxy,
     /// The option `client.user_agent` has an application id that the header `User-Agent` cannot
     /// hold.
@@ -75,7 +86,9 @@ pub enum ConnectError {
 #[non_exhaustive]
 pub enum ConnectionStringError {
     /// A part has no `=`, or no name before it; holds its place from 1.
-    #[error("part {0} of the connection string is not `Name=value`")]
+    #[error(
+        "part {0} of the connection string is not `Name=value`; copy the whole text from the portal"
+    )]
     NoSetting(usize),
     /// Connection strings of Azure Storage have no setting of this name.
     #[error(
@@ -84,16 +97,20 @@ pub enum ConnectionStringError {
     )]
     Unknown(String),
     /// A setting occurs twice.
-    #[error("the connection string has `{0}` twice")]
+    #[error("the connection string has `{0}` twice; remove one")]
     Twice(&'static str),
     /// A required setting is missing.
-    #[error("the connection string lacks {0}")]
+    #[error("the connection string lacks {0}; copy the whole text from the portal")]
     Missing(&'static str),
     /// The value of a setting is not base64 text.
-    #[error("the value of `{0}` in the connection string is not base64 text")]
+    #[error(
+        "the value of `{0}` in the connection string is not base64 text; copy the whole text from the portal"
+    )]
     NotBase64(&'static str),
     /// The value of a setting is invalid.
-    #[error("the value of `{0}` in the connection string is invalid")]
+    #[error(
+        "the value of `{0}` in the connection string is invalid; copy the whole text from the portal"
+    )]
     Invalid(&'static str),
     /// The value of a setting is not an endpoint.
     #[error(

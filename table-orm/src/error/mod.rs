@@ -251,7 +251,10 @@ pub enum Error {
     RowCount(RowCount),
     /// A filter has more than 15 comparisons, key comparisons included (service documentation,
     /// "Querying tables and entities"). Nothing was sent.
-    #[error("the filter has {0} comparisons, key comparisons included; the service allows 15")]
+    #[error(
+        "the filter has {0} comparisons, key comparisons included; the service allows 15: leave some \
+         out, or give more components of the key"
+    )]
     FilterTooLong(usize),
     /// A field has more elements than one transaction can write rows for. Nothing was sent.
     #[error(transparent)]

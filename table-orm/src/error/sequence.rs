@@ -4,9 +4,9 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SequenceError {
-    /// So many numbers are not left below `i64::MAX`.
+    /// Fewer numbers than asked for are left below `i64::MAX`.
     #[error(
-        "sequence `{name}` has no {count} numbers left below the largest Int64; nothing was written: \
+        "sequence `{name}` has fewer than {count} numbers left below the largest Int64; nothing was written: \
          start another sequence"
     )]
     Exhausted {

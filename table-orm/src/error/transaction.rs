@@ -68,8 +68,8 @@ pub enum TransactionError {
     /// The write must read first, which a transaction cannot.
     #[error(
         "a transaction cannot write `{0}` without reading its stored rows: its key does not determine them, \
-         or it has sums over partitions, or the write is a merge and a field has an `alias`; nothing was sent: \
-         `load` it, change it, and `save` it"
+         or it has sums over partitions, or the write is a merge and the type has `expires` or a field with an \
+         `alias`; nothing was sent: `load` it, change it, and `save` it"
     )]
     NotBlind(&'static str),
 }

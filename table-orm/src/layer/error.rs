@@ -30,7 +30,7 @@ pub enum LayerError {
         most: Duration,
     },
     /// A shortest wait that is longer than the longest.
-    #[error("the shortest wait, {min:?}, is longer than the longest wait, {max:?}")]
+    #[error("the shortest wait, {min:?}, is longer than the longest wait, {max:?}; swap them")]
     Waits {
         /// The shortest wait.
         min: Duration,
@@ -39,7 +39,8 @@ pub enum LayerError {
     },
     /// A deadline that is shorter than one attempt.
     #[error(
-        "the deadline of a call, {deadline:?}, is shorter than the timeout of one attempt, {attempt:?}"
+        "the deadline of a call, {deadline:?}, is shorter than the timeout of one attempt, {attempt:?}; \
+         raise the deadline, or shorten `attempt_timeout`"
     )]
     Deadline {
         /// The time a call may take.

@@ -11,8 +11,9 @@
 //!
 //! With the feature `distributed`, `Scan::distributed` shares one scan among workers on many machines.
 //!
-//! A scan slows down by itself after a 503. A layer below it that retries 503s hides the service's
-//! rate from it.
+//! A scan slows down by itself after a 503. `Retry` below it hands it 429 and 503 at once. A layer of your own
+//! that retries must do the same for requests that are [`self_paced`](crate::query::RowQuery::self_paced): otherwise it
+//! hides the service's rate.
 //!
 //! ```
 //! use table_orm::{Projection, ScanPermit, TableEntity, Tables};

@@ -78,7 +78,7 @@ use std::sync::Arc;
 
 /// A backend that speaks the Table service's data model.
 ///
-/// Every method is one request. The [module](self) lists what an implementation must guarantee. Write
+/// Every `async` method is one request; only `list_tables` may send one for each page. The [module](self) lists what an implementation must guarantee. Write
 /// `#[async_trait::async_trait]` above `impl Store`; a store around a store implements [`Middleware`]
 /// instead.
 #[diagnostic::on_unimplemented(

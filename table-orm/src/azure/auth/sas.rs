@@ -53,10 +53,10 @@ type RangeEnd = (Option<String>, Option<String>);
 #[non_exhaustive]
 pub enum SasError {
     /// The permissions are empty.
-    #[error("the signature grants no permission")]
+    #[error("the signature grants no permission; give it at least one of `Permissions`")]
     NoPermission,
     /// The end of the key range is before its start.
-    #[error("the key range ends before it starts")]
+    #[error("the key range ends before it starts; swap its ends")]
     EmptyRange,
     /// The key range ends with an empty key, so the service would not limit it.
     #[error(
@@ -80,13 +80,13 @@ pub enum SasError {
     )]
     Addresses,
     /// The expiry is not after the start.
-    #[error("the signature expires before it starts")]
+    #[error("the signature expires before it starts; let it expire after its start")]
     NeverValid,
     /// The start or the expiry is before 1601 or after 9999 in UTC.
     #[error("a time of the signature is out of range: {0}")]
     Time(#[from] DateTimeRangeError),
     /// Signing with the account key failed.
-    #[error("the account key cannot sign")]
+    #[error("the account key cannot sign; check that it is the key of the account")]
     Sign(#[source] azure_core::Error),
 }
 

@@ -144,9 +144,9 @@ impl<'a> Transaction<'a> {
 
     /// Inserts an entity, or sets its properties in the one under its canonical key.
     ///
-    /// The type must have [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL), and no field with an
-    /// `alias`. Otherwise the transaction fails with [`TransactionError::NotBlind`], because the rows to remove
-    /// are unknown without a read.
+    /// The type must have [`KEYS_FOLLOW_CANONICAL`](TableEntity::KEYS_FOLLOW_CANONICAL), and neither `expires`, nor a
+    /// field with an `alias`, nor a sum `over_partitions`. Otherwise the transaction fails with
+    /// [`TransactionError::NotBlind`], because the rows to remove are unknown without a read.
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};
@@ -173,8 +173,8 @@ impl<'a> Transaction<'a> {
 
     /// Sets the properties of a patch in the entity under a canonical key. The entity must exist.
     ///
-    /// The type must have [`PATCHES_ONE_ROW`](TableEntity::PATCHES_ONE_ROW). Otherwise the transaction fails
-    /// with [`TransactionError::NotBlind`].
+    /// The type must have [`PATCHES_ONE_ROW`](TableEntity::PATCHES_ONE_ROW), and neither `expires` nor a sum
+    /// `over_partitions`. Otherwise the transaction fails with [`TransactionError::NotBlind`].
     ///
     /// ```
     /// # use table_orm::{TableEntity, Tables};
