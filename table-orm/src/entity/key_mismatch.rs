@@ -7,7 +7,7 @@ use super::eventual_row::keys_of_rows;
 use super::own_rows::{MovedRow, OwnRowError, OwnRows};
 use super::read::read_own;
 use super::rows::partition_key;
-use super::template::template_at;
+use super::template::{RowTemplate, template_at};
 use crate::codec::RowContext;
 use crate::entity::{Row, TableEntity};
 use crate::key::KeyError;
@@ -88,26 +88,54 @@ pub(crate) fn read_entity<'a, R: Row<Entity = E>, E: TableEntity>(
 ) -> Result<Option<(E, RowContext<'a>)>, ReadBackError> {
     let (own, row) = (const { OwnRows::of::<R>() }, R::INDEX);
     let Some((entity, stored)) = read_own::<E>(&own, json, stated)? else { return Ok(None) };
-    let no_key = |error| ReadBackError::Property(makes_no_key(&stored, &error));
-    let key = (&*stored.partition_key, &*stored.row_key);
-    if has_row(&entity, row, key).map_err(no_key)? {
-        return Ok(Some((entity, stored)));
+    match other_key(&entity, row, (&stored.partition_key, &stored.row_key)) {
+        Ok(None) => Ok(Some((entity, stored))),
+        Ok(Some(made)) => {
+            let is_canonical = row == <E::Canonical as Row>::INDEX;
+            let index_row = if is_canonical { None } else { template_at::<E>(row) };
+            Err(mismatch(E::NAME, index_row, stored, made))
+        }
+        Err(error) => Err(ReadBackError::Property(makes_no_key(&stored, &error))),
     }
-    let (made_partition_key, made_row_key) =
-        match keys_of_rows(&entity, row).next().transpose().map_err(no_key)? {
-            Some((partition_key, row_key)) => (partition_key, Some(row_key)),
-            None => (partition_key(&entity).map_err(no_key)?, None),
-        };
-    let is_canonical = row == <E::Canonical as Row>::INDEX;
-    let template = template_at::<E>(row).filter(|_| !is_canonical);
-    Err(ReadBackError::KeyMismatch(Box::new(KeyMismatch {
-        entity: E::NAME,
-        index_row: template.map(|template| template.name),
+}
+
+/// A key that the properties of a row make: the PartitionKey, and the RowKey if they make such a row.
+type MadeKey = (String, Option<String>);
+
+/// The key that an entity makes for its row of that kind, where none that it makes is this one.
+fn other_key<E: TableEntity>(
+    entity: &E,
+    row: usize,
+    key: (&str, &str),
+) -> Result<Option<MadeKey>, KeyError> {
+    if has_row(entity, row, key)? {
+        return Ok(None);
+    }
+    Ok(Some(match keys_of_rows(entity, row).next() {
+        Some(made) => {
+            let (partition_key, row_key) = made?;
+            (partition_key, Some(row_key))
+        }
+        None => (partition_key(entity)?, None),
+    }))
+}
+
+/// The error of a row under another key.
+#[cold]
+fn mismatch(
+    entity: &'static str,
+    index_row: Option<RowTemplate>,
+    stored: RowContext<'_>,
+    (made_partition_key, made_row_key): MadeKey,
+) -> ReadBackError {
+    ReadBackError::KeyMismatch(Box::new(KeyMismatch {
+        entity,
+        index_row: index_row.map(|template| template.name),
         partition_key: stored.partition_key.into_owned(),
         row_key: stored.row_key.into_owned(),
         made_partition_key,
         made_row_key,
-    })))
+    }))
 }
 
 /// Whether an entity has a row of that kind under these keys.

@@ -8,7 +8,7 @@ use crate::codec::{KEYS_FRAME, write_keys};
 use crate::entity::{
     CopyKind, GuardTemplate, PeriodMismatch, Row, RowTemplate, TableEntity, check_period,
 };
-use crate::key::{KeyError, KeyFault, KeyText};
+use crate::key::{Escape, KeyError, KeyFault, KeyText};
 use crate::model::{KIND, MAX_TRANSACTION_OPERATIONS, TableName, order, reserved_start};
 use crate::property::{PropertiesWriter, PropertyError, PropertyFault};
 use bytes::Bytes;
@@ -105,8 +105,8 @@ impl EntityRows {
         let mut rows: Vec<EntityRow> = Vec::with_capacity(E::ROWS.len() + E::GUARDS.len());
         for (index, template) in E::ROWS.iter().enumerate() {
             let (mut partial, mut taken) = (None, HashSet::new());
-            for row_key in row_keys(entity, index) {
-                let row_key = row_key?;
+            for element in elements::<E>(index) {
+                let Some(row_key) = element_key(entity, index, element)? else { break };
                 if template.each.is_some() && !taken.insert(row_key.clone()) {
                     continue;
                 }
@@ -226,15 +226,8 @@ pub(crate) fn row_key<E: TableEntity>(
     element_key(entity, index, 0)
 }
 
-/// The RowKeys of the rows of that kind, in the order of their elements. Equal elements have equal keys.
-fn row_keys<E: TableEntity>(
-    entity: &E,
-    index: usize,
-) -> impl Iterator<Item = Result<String, KeyError>> {
-    elements::<E>(index).map_while(move |element| element_key(entity, index, element).transpose())
-}
-
-/// The indices of elements that may have a row of that kind: of each, or one for a row of the entity.
+/// The indices of elements that may have a row of that kind: of each, or one for a row of the entity. The first without
+/// a row ends them.
 pub(super) fn elements<E: TableEntity>(index: usize) -> Range<usize> {
     let each = template_at::<E>(index).is_some_and(|template| template.each.is_some());
     0..if each { usize::MAX } else { 1 }
@@ -249,16 +242,33 @@ pub(super) fn element_key<E: TableEntity>(
 ) -> Result<Option<String>, KeyError> {
     let mut key = KeyText::new(E::NAME, E::ESCAPE).for_element(element);
     let template = template_at::<E>(index);
-    let start = template.map_or("", |template| template.start);
-    key.literal(start);
-    if !entity.encode_row_key(index, &mut key)? {
-        return Ok(None);
+    key.literal(start_of(template.as_ref()));
+    match entity.encode_row_key(index, &mut key) {
+        Ok(true) => taken_key(E::NAME, template.as_ref(), key, E::ESCAPE),
+        Ok(false) => Ok(None),
+        Err(error) => Err(error),
     }
-    let (entity, value) = (E::NAME, key.finish()?);
-    // Reads take a row only when its key reads back: what is written must.
-    if template.is_none_or(|template| template.takes(&value, E::ESCAPE)) {
+}
+
+const fn start_of(template: Option<&RowTemplate>) -> &'static str {
+    match template {
+        Some(template) => template.start,
+        None => "",
+    }
+}
+
+/// The key, which its template takes. Reads take a row only when its key reads back: what is written must.
+fn taken_key(
+    entity: &'static str,
+    template: Option<&RowTemplate>,
+    key: KeyText,
+    escape: Escape,
+) -> Result<Option<String>, KeyError> {
+    let value = key.finish()?;
+    if template.is_none_or(|template| template.takes(&value, escape)) {
         return Ok(Some(value));
     }
+    let start = start_of(template);
     let reserved = reserved_start(&value).filter(|reserved| !start.starts_with(reserved));
     let fault = reserved.map_or(KeyFault::Undecodable, KeyFault::Reserved);
     Err(KeyError { entity, component: "", value, fault })

@@ -64,21 +64,31 @@ impl<T> PageRows<T> {
         most: usize,
         skip: Option<&SkipUnreadable>,
     ) -> Result<Vec<T>, PropertyError> {
-        let (mut end, mut left_out) = (most, 0);
-        for (index, error) in self.left_out {
-            if index >= end.min(stored) {
-                break;
-            }
-            // Each row left out before the end moves the end by one.
-            end = end.saturating_add(1);
-            left_out += 1;
-            if let Some(error) = error {
-                SkipUnreadable::take(skip, Err::<T, _>(error))?;
-            }
-        }
-        self.rows.truncate(end.min(stored) - left_out);
+        self.rows.truncate(count_first(self.left_out, stored, most, skip)?);
         Ok(self.rows)
     }
+}
+
+/// How many rows are before the end that [`PageRows::first`] describes.
+fn count_first(
+    left_out: Vec<(usize, Option<PropertyError>)>,
+    stored: usize,
+    most: usize,
+    skip: Option<&SkipUnreadable>,
+) -> Result<usize, PropertyError> {
+    let (mut end, mut before) = (most, 0);
+    for (index, error) in left_out {
+        if index >= end.min(stored) {
+            break;
+        }
+        // Each row left out before the end moves the end by one.
+        end = end.saturating_add(1);
+        before += 1;
+        if let Some(error) = error {
+            SkipUnreadable::take(skip, Err::<(), _>(error))?;
+        }
+    }
+    Ok(end.min(stored) - before)
 }
 
 /// Reads the first `most` own rows of a page's `value` array, without unreadable ones that may be left

@@ -240,8 +240,8 @@ impl<T> Pages<T> {
     /// As [`next`](Self::next).
     pub async fn collect(mut self) -> Result<Vec<T>> {
         let mut rows = Vec::new();
-        while let Some(page) = self.next().await? {
-            rows.extend(page.items);
+        while let Some(mut page) = self.next().await? {
+            rows.append(&mut page.items);
         }
         Ok(rows)
     }

@@ -58,7 +58,7 @@ impl<R: Row, C, T> List<R, C, T> {
                  own partition are always in step with it"
             );
         }
-        Checked { listing: self.listing, source: Source::checked_row, give: Loaded::into_inner }
+        Checked { listing: self.listing, source: Source::checked_row, give: all_inner }
     }
 }
 
@@ -129,7 +129,7 @@ impl<E: TableEntity, R: Row<Entity = E>, C> List<R, C, E> {
 pub struct Checked<R: Row, T = <R as Row>::Entity> {
     pub(super) listing: Listing,
     source: fn(Listing, Option<usize>) -> Source<R>,
-    give: fn(Loaded<R::Entity>) -> T,
+    give: fn(Vec<Loaded<R::Entity>>) -> Vec<T>,
 }
 
 impl<R: Row, T> fmt::Debug for Checked<R, T> {
@@ -200,8 +200,8 @@ where
     /// cannot be read.
     pub async fn collect(self) -> Result<Vec<T>> {
         let (mut pages, mut entities) = (self.ask(None), Vec::new());
-        while let Some(page) = pages.next().await? {
-            entities.extend(page.items);
+        while let Some(mut page) = pages.next().await? {
+            entities.append(&mut page.items);
         }
         Ok(entities)
     }
@@ -238,4 +238,8 @@ where
     fn ask(self, size: Option<usize>) -> CheckedPages<R, T> {
         CheckedPages::new((self.source)(self.listing, size), self.give)
     }
+}
+
+fn all_inner<E: TableEntity>(loaded: Vec<Loaded<E>>) -> Vec<E> {
+    loaded.into_iter().map(Loaded::into_inner).collect()
 }

@@ -69,7 +69,7 @@ fn eventual<R: Row>(listing: Listing, size: Option<usize>) -> OtherRows<R> {
 #[must_use = "nothing is sent until `next`"]
 pub struct CheckedPages<R: Row, T = <R as Row>::Entity> {
     source: Source<R>,
-    give: fn(Loaded<R::Entity>) -> T,
+    give: fn(Vec<Loaded<R::Entity>>) -> Vec<T>,
 }
 
 impl<R: Row, T> fmt::Debug for CheckedPages<R, T> {
@@ -83,7 +83,7 @@ where
     E: TableEntity + 'static,
     R: Row<Entity = E> + 'static,
 {
-    pub(super) const fn new(source: Source<R>, give: fn(Loaded<E>) -> T) -> Self {
+    pub(super) const fn new(source: Source<R>, give: fn(Vec<Loaded<E>>) -> Vec<T>) -> Self {
         Self { source, give }
     }
 
@@ -123,9 +123,7 @@ where
                 next.await?
             }
         };
-        Ok(page.map(|RowPage { items, next, previous }| {
-            let items = items.into_iter().map(self.give).collect();
-            RowPage { items, next, previous }
-        }))
+        let Some(RowPage { items, next, previous }) = page else { return Ok(None) };
+        Ok(Some(RowPage { items: (self.give)(items), next, previous }))
     }
 }
