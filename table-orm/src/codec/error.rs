@@ -143,8 +143,8 @@ pub enum PropertyFault {
 pub(crate) const UNTYPED: &str = "DynamicEntity";
 
 /// What to do about a value of more than 64 KiB.
-pub(crate) const LARGE_VALUE_HELP: &str = "mark its field `#[table(chunked)]`, make it `Large` with `#[table(overflow)]`, compress it with `Zstd`, split it \
-     into several fields or rows, or keep it in a blob and store its name";
+pub(crate) const LARGE_VALUE_HELP: &str = "mark its field `#[table(chunked)]`, make it `Large` with `#[table(overflow)]`, compress it with \
+     `Zstd`, split it into several fields or rows, or keep it in a blob and store its name";
 
 /// What to do about an entity of more than 1 MiB.
 pub(crate) const LARGE_ENTITY_HELP: &str = "compress large fields with `Zstd`, make them `Large` with `#[table(overflow)]`, split it into several entities with a number in their keys, \

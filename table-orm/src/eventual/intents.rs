@@ -438,20 +438,14 @@ impl Intents {
 
     /// Settles them after the transaction was found to have taken effect, although no answer stated their
     /// versions.
-    pub fn settle_unanswered<'f>(
-        self,
-        client: &'f TableClient,
-        settling: &'f Settling,
-    ) -> BoxFuture<'f, ()> {
-        Box::pin(async move {
-            let mut etags = Vec::with_capacity(self.intents.len());
-            for (_, Intent { partition_key, row_key, .. }) in &self.intents {
-                // One that is gone was settled by somebody else; one that cannot be read is left to a sweep.
-                let row = client.annotated_row(partition_key, row_key).await.ok().flatten();
-                etags.push(row.and_then(|row| row.etag().ok()));
-            }
-            self.settle(client, &etags, settling).await;
-        })
+    pub async fn settle_unanswered(self, client: &TableClient, settling: &Settling) {
+        let mut etags = Vec::with_capacity(self.intents.len());
+        for (_, Intent { partition_key, row_key, .. }) in &self.intents {
+            // One that is gone was settled by somebody else; one that cannot be read is left to a sweep.
+            let row = client.annotated_row(partition_key, row_key).await.ok().flatten();
+            etags.push(row.and_then(|row| row.etag().ok()));
+        }
+        self.settle(client, &etags, settling).await;
     }
 
     async fn reserve(&self, client: &TableClient, batch: &Batch) -> Result<Vec<Reservation>> {
@@ -478,6 +472,7 @@ impl Intents {
         etags: &'f [Option<ETag>],
         settling: &'f Settling,
     ) -> BoxFuture<'f, ()> {
+        // Most writes leave nothing to settle.
         if self.intents.is_empty() && self.covers.is_empty() {
             settling.done();
             return Box::pin(ready(()));

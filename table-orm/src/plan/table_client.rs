@@ -230,20 +230,18 @@ impl TableClient {
     }
 
     /// Reads one page of a query.
-    pub fn page<'f>(&'f self, query: &'f RowQuery) -> BoxFuture<'f, Result<Page>> {
-        Box::pin(async move {
-            let comparisons = query.comparisons();
-            if comparisons > MAX_COMPARISONS {
-                return Err(Error::FilterTooLong(comparisons));
-            }
-            let partition_key = match &query.keys.partition {
-                Span::Exact(key) => key.as_str(),
-                _ => "",
-            };
-            let page = self.store().query(query).await;
-            page.map_err(|cause| {
-                self.in_table(&query.table).rejected(partition_key, "", None, cause).of_read()
-            })
+    pub async fn page(&self, query: &RowQuery) -> Result<Page> {
+        let comparisons = query.comparisons();
+        if comparisons > MAX_COMPARISONS {
+            return Err(Error::FilterTooLong(comparisons));
+        }
+        let partition_key = match &query.keys.partition {
+            Span::Exact(key) => key.as_str(),
+            _ => "",
+        };
+        let page = self.store().query(query).await;
+        page.map_err(|cause| {
+            self.in_table(&query.table).rejected(partition_key, "", None, cause).of_read()
         })
     }
 
@@ -316,45 +314,43 @@ impl TableClient {
 
     /// Does the same as [`send`](Self::send), but accepts that a row to delete in any version does not exist:
     /// an entity stored before its type had an index row has none. The canonical row must exist.
-    pub fn send_changes<'f>(
-        &'f self,
+    pub async fn send_changes(
+        &self,
         batch: Batch,
-        canonical: Option<&'f str>,
-    ) -> BoxFuture<'f, Result<Vec<Option<ETag>>>> {
-        Box::pin(async move {
-            let may_be_gone = |operation: &Operation| {
-                operation.action == Action::Delete(IfMatch::Any)
-                    && canonical.is_none_or(|row_key| row_key != operation.row_key)
-            };
-            if !batch.operations.iter().any(may_be_gone) {
-                return self.send(batch).await;
-            }
-            let Batch { partition_key, operations } = batch;
-            let mut sent: Vec<usize> = (0..operations.len()).collect();
-            loop {
-                let operations_sent = sent.iter().map(|&index| operations[index].clone()).collect();
-                let attempt =
-                    Batch { partition_key: partition_key.clone(), operations: operations_sent };
-                let error = match self.send(attempt).await {
-                    Ok(etags) => {
-                        let mut all = vec![None; operations.len()];
-                        sent.into_iter().zip(etags).for_each(|(index, etag)| all[index] = etag);
-                        return Ok(all);
-                    }
-                    Err(error) => error.with_operation(|index| sent.get(index).copied()),
-                };
-                let absent = match &error {
-                    Error::NotFound(rejection) => rejection.operation,
-                    _ => None,
-                };
-                match absent {
-                    Some((index, _)) if may_be_gone(&operations[index]) => {
-                        sent.retain(|&other| other != index);
-                    }
-                    _ => return Err(error),
+        canonical: Option<&str>,
+    ) -> Result<Vec<Option<ETag>>> {
+        let may_be_gone = |operation: &Operation| {
+            operation.action == Action::Delete(IfMatch::Any)
+                && canonical.is_none_or(|row_key| row_key != operation.row_key)
+        };
+        if !batch.operations.iter().any(may_be_gone) {
+            return self.send(batch).await;
+        }
+        let Batch { partition_key, operations } = batch;
+        let mut sent: Vec<usize> = (0..operations.len()).collect();
+        loop {
+            let operations_sent = sent.iter().map(|&index| operations[index].clone()).collect();
+            let attempt =
+                Batch { partition_key: partition_key.clone(), operations: operations_sent };
+            let error = match self.send(attempt).await {
+                Ok(etags) => {
+                    let mut all = vec![None; operations.len()];
+                    sent.into_iter().zip(etags).for_each(|(index, etag)| all[index] = etag);
+                    return Ok(all);
                 }
+                Err(error) => error.with_operation(|index| sent.get(index).copied()),
+            };
+            let absent = match &error {
+                Error::NotFound(rejection) => rejection.operation,
+                _ => None,
+            };
+            match absent {
+                Some((index, _)) if may_be_gone(&operations[index]) => {
+                    sent.retain(|&other| other != index);
+                }
+                _ => return Err(error),
             }
-        })
+        }
     }
 
     /// Fails before the store does, with a text about the rows of an entity.

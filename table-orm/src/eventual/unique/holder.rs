@@ -92,12 +92,8 @@ impl Guards {
     }
 
     /// Reads whether an entity has the value.
-    pub fn has<'f>(
-        &'f self,
-        entity: &'f Home,
-        value: &'f UniqueValue,
-    ) -> BoxFuture<'f, Result<bool>> {
-        Box::pin(async move { Ok(self.holder(entity, value).await?.is_some()) })
+    pub async fn has(&self, entity: &Home, value: &UniqueValue) -> Result<bool> {
+        Ok(self.holder(entity, value).await?.is_some())
     }
 
     /// Whether a guard is of that entity: it names its key, or one that it left.

@@ -58,31 +58,29 @@ async fn all(
 }
 
 /// Says of what intents list that it is pending.
-pub(super) fn mark_pending<'f>(
-    client: &'f TableClient,
+pub(super) async fn mark_pending(
+    client: &TableClient,
     of: EventualType,
-    findings: &'f mut [Finding],
-) -> BoxFuture<'f, Result<()>> {
-    Box::pin(async move {
-        let mut pending = BTreeMap::new();
-        for finding in findings {
-            let Some(RowLocation { table, home }) = &finding.location else { continue };
-            let keys = match pending.entry(home.clone()) {
-                Entry::Occupied(keys) => keys.into_mut(),
-                Entry::Vacant(keys) => keys.insert(pending_keys(client, of, home).await?),
-            };
-            let Finding { partition_key, row_key, .. } = &*finding;
-            let listed = keys.iter().any(|key| {
-                key.table.as_str() == table
-                    && key.partition_key == *partition_key
-                    && key.row_key == *row_key
-            });
-            if listed && finding.problem != Problem::TableMissing {
-                finding.problem = Problem::Pending;
-            }
+    findings: &mut [Finding],
+) -> Result<()> {
+    let mut pending = BTreeMap::new();
+    for finding in findings {
+        let Some(RowLocation { table, home }) = &finding.location else { continue };
+        let keys = match pending.entry(home.clone()) {
+            Entry::Occupied(keys) => keys.into_mut(),
+            Entry::Vacant(keys) => keys.insert(pending_keys(client, of, home).await?),
+        };
+        let Finding { partition_key, row_key, .. } = &*finding;
+        let listed = keys.iter().any(|key| {
+            key.table.as_str() == table
+                && key.partition_key == *partition_key
+                && key.row_key == *row_key
+        });
+        if listed && finding.problem != Problem::TableMissing {
+            finding.problem = Problem::Pending;
         }
-        Ok(())
-    })
+    }
+    Ok(())
 }
 
 /// Compares the row that is stored in `place` with the expected one.
