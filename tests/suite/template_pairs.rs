@@ -300,7 +300,7 @@ fn values() -> impl Strategy<Value = Vec<Values>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(dose(2, 60)))]
+    #![proptest_config(ProptestConfig::with_cases(dose(1, 60)))]
 
     #[test]
     fn types_that_differ_by_their_keys_share_a_table_without_touching_each_other(

@@ -4,7 +4,9 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use table_orm::store::{Middleware, Store, StoreAnswer, StoreError, StoreRequest};
+use tokio::time::sleep;
 
 /// What is done before a request.
 pub type Stop = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -82,14 +84,21 @@ impl Middleware for Stopping {
     }
 }
 
-/// The same store, which does what `change` returns just before each query.
+/// The same store, which does what `change` returns just before each query. A query takes 20 ms, so that a call under a
+/// paused clock tries again as often as over a network.
 pub fn restless<F: Future<Output = ()> + Send + 'static>(
     store: Arc<dyn Store>,
     change: impl Fn() -> F + Send + 'static,
 ) -> impl Store + 'static {
     let (store, stops) = with_stops(store);
     stops.before_each(move |_, request| {
-        request.starts_with("query ").then(|| -> Stop { Box::pin(change()) })
+        request.starts_with("query ").then(|| -> Stop {
+            let change = change();
+            Box::pin(async {
+                sleep(Duration::from_millis(20)).await;
+                change.await;
+            })
+        })
     });
     store
 }

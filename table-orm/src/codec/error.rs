@@ -89,7 +89,10 @@ pub enum PropertyFault {
     )]
     Duplicate,
     /// The row has more than 252 properties.
-    #[error("is one of {0} properties; the service allows {MAX_PROPERTIES}")]
+    #[error(
+        "is one of {0} properties; the service allows {MAX_PROPERTIES}: store several fields in one property with \
+         `#[table(json)]`, or split the entity"
+    )]
     TooManyProperties(usize),
     /// The row is over 1 MiB.
     #[error("takes {0} bytes in all; the service allows 1 MiB: {LARGE_ENTITY_HELP}")]
@@ -162,6 +165,9 @@ impl PropertyFault {
             }
             Self::EntityTooLarge(bytes) => {
                 format!("takes {bytes} bytes in all; the service allows 1 MiB")
+            }
+            Self::TooManyProperties(count) => {
+                format!("is one of {count} properties; the service allows {MAX_PROPERTIES}")
             }
             Self::Duplicate => {
                 "is in the row twice, or has a name that the service reserves".to_owned()

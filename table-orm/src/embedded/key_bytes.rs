@@ -1,11 +1,10 @@
 //! Keys as bytes that sort as the service sorts them.
 //!
-//! Invariant: byte order of encoded text is its UTF-16 order. UTF-8 differs from it only in that
-//! U+E000..=U+FFFF (lead bytes EE and EF) sort below the supplementary characters (F0 to F4), so
-//! these two lead bytes become FE and FF. A row's key is its encoded PartitionKey, a zero byte and
-//! its encoded RowKey. Stored keys have no control characters, so the zero byte sorts below any
-//! longer PartitionKey and is the only one.
+//! Invariant: byte order of encoded text is its UTF-16 order. Each byte of UTF-8 is stored as its
+//! [rank](order::rank). A row's key is its encoded PartitionKey, a zero byte and its encoded RowKey. Stored keys have
+//! no control characters, so the zero byte sorts below any longer PartitionKey and is the only one.
 
+use crate::model::order;
 use std::borrow::Cow;
 
 /// The byte between PartitionKey and RowKey.
@@ -18,9 +17,7 @@ pub(crate) fn encode_into(text: &str, bytes: &mut Vec<u8>) {
     if text.is_ascii() {
         bytes.extend_from_slice(text.as_bytes());
     } else {
-        bytes.extend(
-            text.bytes().map(|byte| if matches!(byte, 0xEE | 0xEF) { byte + 0x10 } else { byte }),
-        );
+        bytes.extend(text.bytes().map(order::rank));
     }
 }
 
@@ -68,7 +65,6 @@ pub(crate) fn split(key: &[u8]) -> Option<(&[u8], &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::order;
     use proptest::prelude::*;
 
     /// Characters around every border of the two orders.

@@ -1,14 +1,28 @@
 //! The service's order of text: by UTF-16 code unit.
 //!
 //! Code-point order (Rust's `str`) agrees with it except that U+E000..=U+FFFF come after all
-//! supplementary characters, whose first unit is a surrogate.
+//! supplementary characters, whose first unit is a surrogate. So do the bytes of UTF-8 by their [`rank`].
 
 use std::cmp::Ordering;
 
 /// Compares two keys in the service's order: by UTF-16 code unit.
 #[must_use]
 pub fn compare(left: &str, right: &str) -> Ordering {
-    left.encode_utf16().cmp(right.encode_utf16())
+    // Of the first bytes that differ, one is ASCII then.
+    if left.is_ascii() || right.is_ascii() {
+        return left.cmp(right);
+    }
+    let mut bytes = left.bytes().zip(right.bytes());
+    match bytes.find(|(left, right)| left != right) {
+        Some((left, right)) => rank(left).cmp(&rank(right)),
+        None => left.len().cmp(&right.len()),
+    }
+}
+
+/// The byte of UTF-8 by whose order texts sort: the lead bytes EE and EF of U+E000..=U+FFFF come after F0 to F4, those
+/// of supplementary characters.
+pub(crate) const fn rank(byte: u8) -> u8 {
+    if matches!(byte, 0xEE | 0xEF) { byte + 0x10 } else { byte }
 }
 
 /// The length as the service counts it: in UTF-16 code units.
@@ -58,6 +72,11 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn texts_sort_by_their_utf16_units(left in "[a\u{e9}\u{d7ff}-\u{e001}\u{fffe}-\u{10001}]{0,4}", right in "[a\u{e9}\u{d7ff}-\u{e001}\u{fffe}-\u{10001}]{0,4}") {
+            prop_assert_eq!(compare(&left, &right), left.encode_utf16().cmp(right.encode_utf16()));
+        }
+
         #[test]
         fn successor_splits_exactly_at_the_prefix(prefix in "\\PC{0,3}", other in "\\PC{0,5}") {
             if let Some(bound) = successor(&prefix) {

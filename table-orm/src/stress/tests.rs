@@ -112,7 +112,7 @@ fn shards_say_where_an_account_limits_the_load() {
 #[test]
 fn enough_calls_find_the_same_rates_sooner() {
     let seconds = Duration::from_secs;
-    let stress = |rate| short(rate).partitions(4).step_time(seconds(10)).hold_time(seconds(30));
+    let stress = |rate| short(rate).partitions(4).step_time(seconds(5)).hold_time(seconds(15));
     // Calls of one entity, and a few calls of many entities.
     let large = |stress: Stress| stress.rows(10).mix(Mix::empty().range_reads(1.0, 10));
     for (rate, sooner) in [(400, true), (20, false)] {

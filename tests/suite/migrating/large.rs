@@ -174,7 +174,7 @@ impl Subject {
         if let Some(blobs) = &blobs {
             tables = tables.blobs(Arc::clone(blobs));
         }
-        let tables = tables.build().unwrap();
+        let tables = tables.build().unwrap().on_virtual_time(1);
         tables.repo::<FilmV1>().create_table().await.unwrap();
         tables.repo::<SongV1>().create_table().await.unwrap();
         Self { store, clock, tables, blobs }
@@ -267,7 +267,7 @@ async fn is_moved(subject: &Subject, by: impl AsyncFn(&Migrating<Film>)) {
     assert_eq!(trailer(&films, 1).await, whole);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_mover_copies_each_value_and_removes_those_of_the_old_key() {
     for has_blobs in [false, true] {
         let subject = Subject::new(has_blobs).await;
@@ -282,7 +282,7 @@ async fn a_mover_copies_each_value_and_removes_those_of_the_old_key() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_mover_in_bulk_copies_each_value_too() {
     let subject = Subject::new(false).await;
     is_moved(&subject, async |films| {
@@ -291,7 +291,7 @@ async fn a_mover_in_bulk_copies_each_value_too() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_save_copies_the_values_that_stay() {
     let subject = Subject::new(false).await;
     is_moved(&subject, async |films| {
@@ -308,7 +308,7 @@ async fn a_save_copies_the_values_that_stay() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_transaction_copies_the_values_of_what_it_moves() {
     let subject = Subject::new(false).await;
     is_moved(&subject, async |films| {
@@ -326,7 +326,7 @@ async fn a_transaction_copies_the_values_of_what_it_moves() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_move_alone_adds_no_event_and_a_save_that_moves_adds_one() {
     let subject = Subject::new(false).await;
     subject.insert_film(1, bytes(CHUNK, 1), None).await;
@@ -345,7 +345,7 @@ async fn a_move_alone_adds_no_event_and_a_save_that_moves_adds_one() {
     assert_eq!(events().await, before + 2);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn values_are_replaced_in_either_form() {
     let subject = Subject::new(false).await;
     subject.insert_film(1, bytes(CHUNK, 1), None).await;
@@ -373,7 +373,7 @@ async fn values_are_replaced_in_either_form() {
     assert_eq!(subject.values("films", "s").await, (0, 0));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_merge_takes_a_value_of_either_key() {
     let subject = Subject::new(false).await;
     subject.insert_film(1, bytes(CHUNK, 1), None).await;
@@ -401,7 +401,7 @@ async fn a_merge_takes_a_value_of_either_key() {
     assert_eq!(trailer(&films, 1).await, bytes(CHUNK, 4));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn inserts_take_values_of_either_key_and_deletes_remove_them() {
     let subject = Subject::new(false).await;
     let (version1, films) = (subject.films().inserting(StoredForm::Old), subject.films());
@@ -442,7 +442,7 @@ async fn inserts_take_values_of_either_key_and_deletes_remove_them() {
     assert!(matches!(refused, Err(Error::LargeValue(LargeValueError::OfAnotherEntity { .. }))));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_move_costs_two_requests_for_each_row_of_a_value_and_one_for_the_others() {
     let subject = Subject::new(false).await;
     subject.insert_film(1, bytes(2 * CHUNK + 1, 1), Some(bytes(INLINE + 1, 2))).await;
@@ -462,7 +462,7 @@ async fn a_move_costs_two_requests_for_each_row_of_a_value_and_one_for_the_other
     assert_eq!(counter.take(), 3 + (2 * 2 + 1));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_value_is_left_while_its_entity_is_on_its_way() {
     let subject = Subject::new(false).await;
     subject.insert_song(1, bytes(CHUNK + 1, 1)).await;
@@ -490,7 +490,7 @@ async fn a_value_is_left_while_its_entity_is_on_its_way() {
     assert_eq!(subject.values("songs", "B007").await, (1, 2));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_value_goes_with_the_entity_that_waits_in_its_parcel() {
     for deletes in [false, true] {
         let subject = Subject::new(false).await;
@@ -528,7 +528,7 @@ async fn a_value_goes_with_the_entity_that_waits_in_its_parcel() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn values_of_keys_that_stay_go_to_the_other_table() {
     for has_blobs in [false, true] {
         let subject = Subject::new(has_blobs).await;
@@ -567,7 +567,7 @@ async fn values_of_keys_that_stay_go_to_the_other_table() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_entity_that_was_read_before_its_move_is_written_with_its_value() {
     let subject = Subject::new(false).await;
     subject.insert_film(1, bytes(CHUNK, 1), None).await;
@@ -590,7 +590,7 @@ async fn an_entity_that_was_read_before_its_move_is_written_with_its_value() {
     assert_eq!(subject.values("films", "s").await, (1, 1));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_value_of_another_entity_moves_nothing() {
     let subject = Subject::new(false).await;
     for n in [1, 2] {
@@ -618,7 +618,7 @@ async fn a_value_of_another_entity_moves_nothing() {
     assert!(songs.migrate(&permit()).await.all().is_ok());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_entity_whose_rows_and_values_are_too_many_for_its_landing_stays() {
     let subject = Subject::new(false).await;
     let old = subject.tables.repo::<TalkV1>();
@@ -639,7 +639,7 @@ async fn an_entity_whose_rows_and_values_are_too_many_for_its_landing_stays() {
     assert!(talks.verify_migrated(&permit()).await.unwrap().is_complete());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_a_mover_that_lost_to_a_writer_copied_is_removed() {
     let subject = Subject::new(false).await;
     subject.insert_film(1, bytes(CHUNK, 1), None).await;
@@ -661,7 +661,7 @@ async fn what_a_mover_that_lost_to_a_writer_copied_is_removed() {
     assert_eq!(trailer(&films, 1).await, bytes(CHUNK, 2));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_entity_whose_value_is_damaged_is_reported_and_the_others_move() {
     let subject = Subject::new(false).await;
     for n in [1, 2, 3] {

@@ -95,7 +95,7 @@ async fn an_outage_is_waited_out() {
 
 #[tokio::test(start_paused = true)]
 async fn an_insert_whose_answer_was_lost_is_found_and_counts_as_present() {
-    for seed in 0..support::dose(10, 200) {
+    for seed in 0..support::dose(3, 200) {
         let place = place(Faults::seeded(seed).lost_replies(0.4).errors_after(0.1)).await;
         let writer = place.repo().writer().journal(place.journal.clone()).await.unwrap();
         for number in 0..300 {

@@ -173,7 +173,7 @@ fn a_partition_is_closed_before_it_is_copied() {
 
 #[test]
 fn the_register_is_closed_before_it_is_read() {
-    is_needed(LeftOut::ClosedRegister);
+    is_needed_from(LeftOut::ClosedRegister, 15);
 }
 
 #[test]

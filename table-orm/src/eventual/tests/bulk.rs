@@ -189,6 +189,8 @@ fn take(gathered: &mut Gathered, taken: &mut BTreeMap<String, Vec<String>>) {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(dose(50, 5120)))]
+
     #[test]
     fn each_intent_is_settled_once_in_its_order_and_few_wait(
         transactions in prop::collection::vec((0..200_u32, 1..99_usize), 1..300),
@@ -274,7 +276,8 @@ async fn check_intents(posts: Vec<Post>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(dose(12, 100)))]
+    #![proptest_config(ProptestConfig::with_cases(dose(4, 240)))]
+
     #[test]
     fn the_intent_of_each_transaction_of_a_bulk_write_fits_a_row(posts in posts()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();

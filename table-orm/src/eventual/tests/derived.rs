@@ -137,7 +137,7 @@ async fn sweep(Process { repo, register, dice, .. }: &Process<Post>) -> Result<(
 
 #[test]
 fn eventual_rows_of_a_derived_type_follow_whatever_is_lost_or_late_or_ends() {
-    all_hold(dose(200, 2_000), |seed| simulate(seed, None));
+    all_hold(dose(40, 4_000), |seed| simulate(seed, None));
 }
 
 macro_rules! each_part {

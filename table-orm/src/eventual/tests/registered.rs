@@ -150,7 +150,7 @@ async fn sweep_all(seed: u64, number: u64, network: impl Fn(&Dice) -> Arc<dyn St
 
 #[test]
 fn every_partition_with_something_to_settle_is_named_whatever_is_lost_or_late_or_ends() {
-    all_hold(dose(20, 500), |seed| simulate(seed, None));
+    all_hold(dose(8, 500), |seed| simulate(seed, None));
 }
 
 #[test]

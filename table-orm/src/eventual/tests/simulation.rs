@@ -232,15 +232,15 @@ impl Actor {
 
 #[test]
 fn eventual_rows_follow_whatever_is_lost_or_late_or_ends() {
-    all_hold(dose(200, 10_000), |seed| simulate(seed, BUSY, None));
+    all_hold(dose(50, 10_000), |seed| simulate(seed, BUSY, None));
 }
 
 #[test]
 fn eventual_rows_follow_writers_that_make_their_tickets_first() {
-    all_hold(dose(200, 10_000), |seed| simulate(seed, TICKETS_FIRST, None));
+    all_hold(dose(50, 10_000), |seed| simulate(seed, TICKETS_FIRST, None));
 }
 
 #[test]
 fn eventual_rows_follow_bulk_writes_that_settle_together() {
-    all_hold(dose(60, 1_000), |seed| simulate(seed, BULK, None));
+    all_hold(dose(15, 1_200), |seed| simulate(seed, BULK, None));
 }

@@ -271,7 +271,7 @@ async fn run(seed: u64, silent: bool) -> Result<usize, String> {
 
 #[test]
 fn copies_of_totals_follow_whatever_is_lost_or_late_or_ends() {
-    all_hold(dose(60, 2_000), |seed| simulate(seed, false));
+    all_hold(dose(15, 2_000), |seed| simulate(seed, false));
 }
 
 #[test]

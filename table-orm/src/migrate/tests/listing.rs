@@ -273,15 +273,15 @@ async fn run<E: Listed>(seed: u64) -> std::result::Result<usize, String> {
 
 #[test]
 fn lists_that_are_sorted_alike_give_each_entity_once_and_in_order() {
-    all_hold(dose(30, 1_000), |seed| on_virtual_time(run::<Sorted>(seed)));
+    all_hold(dose(10, 1_000), |seed| on_virtual_time(run::<Sorted>(seed)));
 }
 
 #[test]
 fn lists_that_are_sorted_otherwise_give_each_entity_once_and_in_order() {
-    all_hold(dose(30, 1_000), |seed| on_virtual_time(run::<Unsorted>(seed)));
+    all_hold(dose(10, 1_000), |seed| on_virtual_time(run::<Unsorted>(seed)));
 }
 
 #[test]
 fn lists_of_more_shards_give_each_entity_once_and_in_order() {
-    all_hold(dose(30, 1_000), |seed| on_virtual_time(run::<Shards>(seed)));
+    all_hold(dose(10, 1_000), |seed| on_virtual_time(run::<Shards>(seed)));
 }

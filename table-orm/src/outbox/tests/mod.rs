@@ -172,13 +172,14 @@ async fn dispatch_all(
 
 #[test]
 fn every_partition_with_events_is_named_whatever_is_lost_or_late_or_ends() {
-    all_hold(dose(40, 1_000), |seed| simulate(seed, None));
+    all_hold(dose(12, 1_000), |seed| simulate(seed, None));
 }
 
 #[test]
 fn a_register_of_events_without_one_of_its_parts_is_found_out() {
-    for part in [LeftOut::Pointer, LeftOut::Grace, REFUSAL] {
-        let violation = first_violation(part, 0..300, |seed| simulate(seed, Some(part)));
+    // The rare one begins shortly before the first seed that is known to find it.
+    for (part, first) in [(LeftOut::Pointer, 0), (LeftOut::Grace, 0), (REFUSAL, 40)] {
+        let violation = first_violation(part, first..300, |seed| simulate(seed, Some(part)));
         assert!(violation.is_some_and(|violation| violation.contains("is not named")), "{part:?}");
     }
 }

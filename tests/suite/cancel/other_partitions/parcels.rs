@@ -1,6 +1,7 @@
 //! Parcels: an entity with all that reaches beyond one row. What it leaves is checked here.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::clock::with_clock;
@@ -128,12 +129,28 @@ impl Client {
 pub struct Depot {
     store: Arc<EmbeddedStore>,
     taken: Arc<Mutex<Vec<Event>>>,
+    /// How many clients it had. They draw names by their numbers, so the same calls leave the same rows.
+    clients: AtomicU64,
+}
+
+/// What is left: all rows without their versions, and the events that handlers took.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Left {
+    rows: BTreeMap<Key, String>,
+    taken: String,
+}
+
+impl Left {
+    /// Whether an intent or a ticket is among it.
+    pub fn is_unsettled(&self) -> bool {
+        self.rows.keys().any(is_helper)
+    }
 }
 
 impl Depot {
     pub async fn open() -> Self {
-        let depot =
-            Self { store: Arc::new(EmbeddedStore::in_memory().unwrap()), taken: Arc::default() };
+        let store = Arc::new(EmbeddedStore::in_memory().unwrap());
+        let depot = Self { store, taken: Arc::default(), clients: AtomicU64::new(0) };
         let client = depot.client(Tables::new(Arc::clone(&depot.store)));
         for table in TABLES {
             client.tables.create(&TableName::new(table).unwrap()).await.unwrap();
@@ -149,6 +166,7 @@ impl Depot {
     }
 
     pub fn client(&self, tables: Tables) -> Client {
+        let tables = tables.on_virtual_time(self.clients.fetch_add(1, Relaxed));
         let parcels = tables.repo();
         Client { tables, parcels, taken: Arc::clone(&self.taken) }
     }
@@ -167,8 +185,11 @@ impl Depot {
         rows.insert(&DynamicEntity { row_key: "DAY:09__d".to_owned(), ..left }).await.unwrap();
     }
 
-    /// All rows, without their versions.
-    pub async fn rows(&self) -> BTreeMap<Key, String> {
+    pub async fn left(&self) -> Left {
+        Left { rows: self.rows().await, taken: format!("{:?}", self.taken.lock().unwrap()) }
+    }
+
+    async fn rows(&self) -> BTreeMap<Key, String> {
         let tables = Tables::new(self.store());
         let mut rows = BTreeMap::new();
         for name in TABLES {
@@ -181,17 +202,12 @@ impl Depot {
         rows
     }
 
-    /// Whether an intent or a ticket is left.
-    pub async fn is_unsettled(&self) -> bool {
-        self.rows().await.keys().any(is_helper)
-    }
-
     /// A client that comes when everything that was begun is old. Its retries know their mark in a row.
     pub fn later(&self) -> Client {
         let (store, clock) = with_clock(self.store());
         clock.forward(3600);
         let store = Retry::interactive().write_id("WriteId").around(Arc::new(store)).unwrap();
-        self.client(Tables::new(store).on_virtual_time(1))
+        self.client(Tables::new(store))
     }
 
     /// Sweeps once, and checks that everything is right then.

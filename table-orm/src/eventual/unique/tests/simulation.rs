@@ -210,12 +210,12 @@ fn key(id: &str) -> EntityKey<<Person as TableEntity>::Canonical> {
 
 #[test]
 fn no_two_entities_have_one_value_whatever_is_lost_or_late_or_ends() {
-    all_hold(dose(200, 10_000), |seed| simulate(seed, BUSY, None));
+    all_hold(dose(50, 10_000), |seed| simulate(seed, BUSY, None));
 }
 
 #[test]
 fn whatever_guard_is_left_before_a_sweep_that_sweep_finds_it() {
-    all_hold(dose(200, 10_000), |seed| simulate(seed, UNSWEPT, None));
+    all_hold(dose(50, 10_000), |seed| simulate(seed, UNSWEPT, None));
 }
 
 #[tokio::test(start_paused = true)]
