@@ -63,16 +63,8 @@ fn an_export_that_is_interrupted_ends_with_130_and_continues_to_the_same_text() 
 fn an_export_of_a_local_file_that_is_interrupted_ends_early() {
     let race = race();
     let folder = race.path();
-    let copy = [
-        "copy",
-        "--from",
-        "sample:100000",
-        "--to",
-        "big.redb",
-        "--table",
-        "results",
-        "--no-verify",
-    ];
+    let copy =
+        ["copy", "--from", "sample:50000", "--to", "big.redb", "--table", "results", "--no-verify"];
     printed(folder, &copy);
     // Whether the signal or the rows are looked at first is left to chance.
     for name in ["a", "b", "c", "d", "e", "f"] {

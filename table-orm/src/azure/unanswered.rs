@@ -4,6 +4,7 @@ use super::body::TooLong;
 use crate::store::{ErrorCode, StoreError};
 use azure_core::error::ErrorKind;
 use std::error::Error;
+use std::io;
 use std::iter::successors;
 
 /// Builds the error of a request to `service` that was not answered.
@@ -16,6 +17,13 @@ pub(crate) fn unanswered(service: &str, error: azure_core::Error) -> StoreError 
                  `ConnectOptions::max_answer_bytes`"
             );
             (ErrorCode::ANSWER_TOO_LONG, message)
+        }
+        ErrorKind::Connection if refuses_certificate(&error) => {
+            let message = format!(
+                "this machine does not trust the certificate of {service}; trust its authority in the system or by \
+                 `ConnectOptions::root_certificates`, and check the clock"
+            );
+            (ErrorCode::CERTIFICATE_REFUSED, message)
         }
         ErrorKind::Connection => {
             (ErrorCode::CONNECTION_FAILED, format!("no connection to {service}"))
@@ -35,4 +43,40 @@ pub(crate) fn unanswered(service: &str, error: azure_core::Error) -> StoreError 
     let message = format!("{message}: {}", reasons.join(": "));
     let error = StoreError::new(code, message).caused_by(error);
     StoreError { status: 0, ..error }
+}
+
+/// Whether TLS ended at the certificate of the service.
+fn refuses_certificate(error: &(dyn Error + 'static)) -> bool {
+    let mut reasons = successors(Some(error), |&error| reason(error));
+    reasons.any(|error| matches!(error.downcast_ref(), Some(rustls::Error::InvalidCertificate(_))))
+}
+
+/// The reason of an error. Of an I/O error it is the error in it, which `source` passes over.
+fn reason<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'static)> {
+    match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        Some(inner) => Some(inner),
+        None => error.source(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_that_is_not_trusted_is_told_from_a_failed_connection() {
+        let code = |error: rustls::Error| {
+            // As the connector wraps it.
+            let error = io::Error::other(io::Error::new(io::ErrorKind::InvalidData, error));
+            let kind = ErrorKind::Connection;
+            let error = azure_core::Error::with_error(kind, error, "connecting failed");
+            let error = unanswered("the service", error);
+            assert_eq!(error.status, 0);
+            error.code
+        };
+        let unknown = rustls::CertificateError::UnknownIssuer;
+        let refused = rustls::Error::InvalidCertificate(unknown);
+        assert_eq!(code(refused), ErrorCode::CERTIFICATE_REFUSED);
+        assert_eq!(code(rustls::Error::HandshakeNotComplete), ErrorCode::CONNECTION_FAILED);
+    }
 }

@@ -1,7 +1,8 @@
 //! The service's order of text: by UTF-16 code unit.
 //!
 //! Code-point order (Rust's `str`) agrees with it except that U+E000..=U+FFFF come after all
-//! supplementary characters, whose first unit is a surrogate. So do the bytes of UTF-8 by their [`rank`].
+//! supplementary characters, whose first unit is a surrogate. In UTF-8, that is a matter of
+//! the lead bytes EE and EF.
 
 use std::cmp::Ordering;
 

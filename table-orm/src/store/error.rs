@@ -60,6 +60,9 @@ impl ErrorCode {
     pub const NO_ANSWER: Self = Self(Cow::Borrowed("NoAnswer"));
     /// `ConnectionFailed`, a code of this crate: the service never got the request. Status 0.
     pub const CONNECTION_FAILED: Self = Self(Cow::Borrowed("ConnectionFailed"));
+    /// `CertificateRefused`, a code of this crate: this machine does not trust the certificate of the service, so
+    /// nothing was sent. Status 0.
+    pub const CERTIFICATE_REFUSED: Self = Self(Cow::Borrowed("CertificateRefused"));
     /// `CredentialUnavailable`, a code of this crate: the credential returned no token, so nothing
     /// was sent. Status 0.
     pub const CREDENTIAL_UNAVAILABLE: Self = Self(Cow::Borrowed("CredentialUnavailable"));

@@ -6,13 +6,14 @@ use crate::store::{ErrorCode, StoreError};
 /// Returns whether the same request may succeed later: after transport faults and the statuses 408, 429, 500,
 /// 502, 503 and 504. A single operation of a transaction can fail with these too (Cosmos DB answers
 /// 429 there), but its 408 is a rejection. A credential that returned no token has already retried by
-/// itself. An answer that is too long would be as long again, and a write without an ETag has taken effect.
+/// itself. A certificate that is not trusted stays so. An answer that is too long would be as long again, and a write without an ETag has taken effect.
 #[must_use]
 pub fn is_transient(error: &StoreError) -> bool {
     match error.status {
         0 => ![
             ErrorCode::AMBIGUOUS_WRITE,
             ErrorCode::ANSWER_TOO_LONG,
+            ErrorCode::CERTIFICATE_REFUSED,
             ErrorCode::CREDENTIAL_UNAVAILABLE,
             ErrorCode::NO_ETAG,
         ]
@@ -42,7 +43,12 @@ pub(crate) fn is_ambiguous(error: &StoreError) -> bool {
 
 /// Whether the service never saw the request.
 fn is_unsent(error: &StoreError) -> bool {
-    [ErrorCode::CONNECTION_FAILED, ErrorCode::CREDENTIAL_UNAVAILABLE].contains(&error.code)
+    [
+        ErrorCode::CERTIFICATE_REFUSED,
+        ErrorCode::CONNECTION_FAILED,
+        ErrorCode::CREDENTIAL_UNAVAILABLE,
+    ]
+    .contains(&error.code)
 }
 
 /// Whether the request itself is invalid, so that no earlier attempt took effect either.
@@ -79,8 +85,10 @@ mod tests {
         let unsent = |code| StoreError { status: 0, ..StoreError::new(code, "") };
         let connection = unsent(ErrorCode::CONNECTION_FAILED);
         assert!(is_transient(&connection) && !is_ambiguous(&connection));
-        let credential = unsent(ErrorCode::CREDENTIAL_UNAVAILABLE);
-        assert!(!is_transient(&credential) && !is_ambiguous(&credential));
+        for code in [ErrorCode::CERTIFICATE_REFUSED, ErrorCode::CREDENTIAL_UNAVAILABLE] {
+            let error = unsent(code);
+            assert!(!is_transient(&error) && !is_ambiguous(&error));
+        }
         let unanswered = unsent(ErrorCode::NO_ANSWER);
         assert!(is_transient(&unanswered) && is_ambiguous(&unanswered));
     }
