@@ -1,7 +1,7 @@
 //! Keys as bytes that sort as the service sorts them.
 //!
 //! Invariant: byte order of encoded text is its UTF-16 order. Each byte of UTF-8 is stored as its
-//! [rank](order::rank). A row's key is its encoded PartitionKey, a zero byte and its encoded RowKey. Stored keys have
+//! [rank](order::rank): EE and EF as FE and FF, all others as they are. A row's key is its encoded PartitionKey, a zero byte and its encoded RowKey. Stored keys have
 //! no control characters, so the zero byte sorts below any longer PartitionKey and is the only one.
 
 use crate::model::order;

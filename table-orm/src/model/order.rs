@@ -1,15 +1,15 @@
 //! The service's order of text: by UTF-16 code unit.
 //!
 //! Code-point order (Rust's `str`) agrees with it except that U+E000..=U+FFFF come after all
-//! supplementary characters, whose first unit is a surrogate. In UTF-8, that is a matter of
-//! the lead bytes EE and EF.
+//! supplementary characters, whose first unit is a surrogate. In UTF-8, the former have the lead bytes
+//! EE and EF, and the latter F0 to F4.
 
 use std::cmp::Ordering;
 
 /// Compares two keys in the service's order: by UTF-16 code unit.
 #[must_use]
 pub fn compare(left: &str, right: &str) -> Ordering {
-    // Of the first bytes that differ, one is ASCII then.
+    // Ranks disagree with bytes only where neither byte is ASCII.
     if left.is_ascii() || right.is_ascii() {
         return left.cmp(right);
     }
@@ -20,8 +20,7 @@ pub fn compare(left: &str, right: &str) -> Ordering {
     }
 }
 
-/// The byte of UTF-8 by whose order texts sort: the lead bytes EE and EF of U+E000..=U+FFFF come after F0 to F4, those
-/// of supplementary characters.
+/// What a byte of UTF-8 sorts by: EE and EF come after F0 to F4.
 pub(crate) const fn rank(byte: u8) -> u8 {
     if matches!(byte, 0xEE | 0xEF) { byte + 0x10 } else { byte }
 }
