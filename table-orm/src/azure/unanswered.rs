@@ -20,8 +20,8 @@ pub(crate) fn unanswered(service: &str, error: azure_core::Error) -> StoreError 
         }
         ErrorKind::Connection if refuses_certificate(&error) => {
             let message = format!(
-                "this machine does not trust the certificate of {service}; trust its authority in the system or by \
-                 `ConnectOptions::root_certificates`, and check the clock"
+                "this machine does not trust the certificate of {service}; add the authority that issued it to the \
+                 system's or to `ConnectOptions::root_certificates`, and check the clock"
             );
             (ErrorCode::CERTIFICATE_REFUSED, message)
         }
@@ -35,9 +35,7 @@ pub(crate) fn unanswered(service: &str, error: azure_core::Error) -> StoreError 
     };
     // Without the pipeline's error around it, whose `Debug` output may be pages of backtrace.
     let error = error.into_inner().unwrap_or_else(Into::into);
-    let first: &(dyn Error + 'static) = &*error;
-    let reasons = successors(Some(first), |&error| error.source());
-    let mut reasons: Vec<_> = reasons.map(ToString::to_string).collect();
+    let mut reasons: Vec<_> = reasons(&*error).map(ToString::to_string).collect();
     // Some errors repeat the text of their source.
     reasons.dedup();
     let message = format!("{message}: {}", reasons.join(": "));
@@ -47,16 +45,19 @@ pub(crate) fn unanswered(service: &str, error: azure_core::Error) -> StoreError 
 
 /// Whether TLS ended at the certificate of the service.
 fn refuses_certificate(error: &(dyn Error + 'static)) -> bool {
-    let mut reasons = successors(Some(error), |&error| reason(error));
-    reasons.any(|error| matches!(error.downcast_ref(), Some(rustls::Error::InvalidCertificate(_))))
+    reasons(error)
+        .any(|error| matches!(error.downcast_ref(), Some(rustls::Error::InvalidCertificate(_))))
 }
 
-/// The reason of an error. Of an I/O error it is the error in it, which `source` passes over.
-fn reason<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'static)> {
-    match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
-        Some(inner) => Some(inner),
+/// An error and its reasons, from the outermost. The reason of an I/O error is the error in it, which `source` passes
+/// over.
+fn reasons<'e>(
+    error: &'e (dyn Error + 'static),
+) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    successors(Some(error), |&error| match error.downcast_ref::<io::Error>() {
+        Some(error) => error.get_ref().map(|inner| inner as _),
         None => error.source(),
-    }
+    })
 }
 
 #[cfg(test)]

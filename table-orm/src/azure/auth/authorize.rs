@@ -33,8 +33,10 @@ impl Policy for SignSharedKey {
         next: &[Arc<dyn Policy>],
     ) -> PolicyResult {
         let account = self.key.account();
-        request.insert_header(MS_DATE, http_date::format(SystemTime::now()));
-        let signature = self.key.sign(&string_to_sign(self.service, account, request))?;
+        let date = http_date::format(SystemTime::now());
+        request.insert_header(MS_DATE, date.clone());
+        let text = string_to_sign(self.service, account, &date, request);
+        let signature = self.key.sign(&text)?;
         let scheme = match self.service {
             AccountService::Blobs => "SharedKey",
             AccountService::Tables | AccountService::Queues => "SharedKeyLite",

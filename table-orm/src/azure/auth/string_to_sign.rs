@@ -3,24 +3,29 @@
 use crate::azure::endpoint::AccountService;
 use crate::azure::protocol::signature;
 use azure_core::http::Request;
-use azure_core::http::headers::{CONTENT_TYPE, HeaderName, MS_DATE};
+use azure_core::http::headers::{CONTENT_TYPE, HeaderName};
 use std::collections::BTreeMap;
 
-/// Builds the text to sign of a dated request. Except for blobs, the body and most of the query are not part of it.
-pub(super) fn string_to_sign(service: AccountService, account: &str, request: &Request) -> String {
-    let value = |name: &HeaderName| request.headers().get_optional_str(name).unwrap_or_default();
+/// Builds the text to sign of a request with that date. Except for blobs, the body and most of the query are not part
+/// of it.
+pub(super) fn string_to_sign(
+    service: AccountService,
+    account: &str,
+    date: &str,
+    request: &Request,
+) -> String {
     let url = request.url();
     let comp = url.query_pairs().find(|(name, _)| name == "comp").map(|(_, value)| value);
     let comp = comp.as_deref();
     match service {
-        AccountService::Tables => {
-            signature::shared_key_lite(value(&MS_DATE), account, url.path(), comp)
-        }
+        AccountService::Tables => signature::shared_key_lite(date, account, url.path(), comp),
         AccountService::Blobs => of_blobs(account, request),
         AccountService::Queues => {
             let (method, headers) = (request.method(), canonical_headers(request));
+            let content_type =
+                request.headers().get_optional_str(&CONTENT_TYPE).unwrap_or_default();
             // The MD5 is empty, and the date is among the headers.
-            let mut text = format!("{method}\n\n{}\n\n{headers}", value(&CONTENT_TYPE));
+            let mut text = format!("{method}\n\n{content_type}\n\n{headers}");
             signature::push_resource(&mut text, account, url.path(), comp);
             text
         }
@@ -86,7 +91,7 @@ mod tests {
     use azure_core::http::{Method, Url};
 
     fn signed(service: AccountService, request: &Request) -> String {
-        string_to_sign(service, "acc", request)
+        string_to_sign(service, "acc", "D", request)
     }
 
     fn request(method: Method, url: &str, headers: &[(&'static str, &'static str)]) -> Request {
@@ -124,7 +129,7 @@ mod tests {
             ],
         );
         assert_eq!(
-            string_to_sign(AccountService::Queues, "testaccount1", &documented),
+            string_to_sign(AccountService::Queues, "testaccount1", "", &documented),
             "PUT\n\ntext/plain; charset=UTF-8\n\nx-ms-date:Sun, 20 Sep 2009 20:36:40 GMT\n\
              x-ms-meta-m1:v1\nx-ms-meta-m2:v2\n/testaccount1/mycontainer/hello.txt"
         );

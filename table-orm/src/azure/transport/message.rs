@@ -48,24 +48,30 @@ pub(crate) fn outgoing(request: &Request) -> Result<http::Request<Full<Bytes>>> 
 pub(crate) fn incoming(headers: &http::HeaderMap) -> Headers {
     let mut incoming = HashMap::with_capacity(headers.len());
     for (name, value) in headers {
-        let (name, value) = (name.as_str(), String::from_utf8_lossy(value.as_bytes()));
+        let (name, value) = (name.as_str(), value.as_bytes());
+        let value = match str::from_utf8(value) {
+            Ok(value) => value.to_owned(),
+            Err(_) => String::from_utf8_lossy(value).into_owned(),
+        };
         let name = match USUAL.binary_search(&name) {
             Ok(usual) => HeaderName::from_static(USUAL[usual]),
             Err(_) => HeaderName::from(name.to_owned()),
         };
-        incoming.insert(name, HeaderValue::from(value.into_owned()));
+        incoming.insert(name, HeaderValue::from(value));
     }
     incoming.into()
 }
 
 /// The headers that most answers have, in order. Their names are not copied.
-const USUAL: [&str; 13] = [
+const USUAL: [&str; 15] = [
     "cache-control",
     "content-length",
     "content-type",
     "dataserviceid",
+    "dataserviceversion",
     "date",
     "etag",
+    "location",
     "preference-applied",
     "server",
     "transfer-encoding",

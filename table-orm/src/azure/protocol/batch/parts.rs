@@ -7,7 +7,9 @@
 
 use crate::azure::protocol::message::{WireResponse, is_success};
 use bytes::Bytes;
-use memchr::{memchr, memmem};
+use memchr::memmem::Finder;
+use memchr::{memchr, memchr_iter};
+use std::iter;
 
 /// One response in a body. Its headers are read on demand.
 #[derive(Debug, Clone, Copy)]
@@ -19,42 +21,44 @@ pub(in crate::azure::protocol) struct Part<'b> {
 
 /// Returns the responses in a body, in order, as far as it is UTF-8. Skips everything else.
 pub(in crate::azure::protocol) fn parts(body: &[u8]) -> impl Iterator<Item = Part<'_>> {
-    let text = match str::from_utf8(body) {
+    let mut text = match str::from_utf8(body) {
         Ok(text) => text,
         Err(error) => str::from_utf8(&body[..error.valid_up_to()]).unwrap_or_default(),
     };
-    let mut start = 0;
-    memmem::find_iter(text.as_bytes(), "\n--")
-        .chain([text.len()])
-        .filter_map(move |end| Part::of(&text[std::mem::replace(&mut start, end)..end]))
+    let (status_line, boundary) = (Finder::new("\nHTTP/"), Finder::new("\n--"));
+    iter::from_fn(move || {
+        loop {
+            if !text.starts_with("HTTP/") {
+                text = &text[status_line.find(text.as_bytes())? + 1..];
+            }
+            let (line, rest) = first_line(text)?;
+            let Some(status) = status(line) else {
+                text = rest;
+                continue;
+            };
+            let end = boundary.find(rest.as_bytes()).unwrap_or(rest.len());
+            text = &rest[end..];
+            return Some(Part { status, rest: &rest[..end] });
+        }
+    })
 }
 
 impl<'b> Part<'b> {
-    /// Reads the response between two boundaries.
-    fn of(mut text: &'b str) -> Option<Self> {
-        while let Some((line, rest)) = first_line(text) {
-            if let Some(status) = status(line) {
-                return Some(Self { status, rest });
-            }
-            text = rest;
-        }
-        None
-    }
-
     pub(in crate::azure::protocol) const fn is_success(&self) -> bool {
         is_success(self.status)
     }
 
     pub(in crate::azure::protocol) fn etag(self) -> Option<&'b str> {
         const NAME: &str = "etag:";
-        let mut text = self.rest;
-        while let Some((line, rest)) = first_line(text).filter(|(line, _)| !line.is_empty()) {
-            match line.split_at_checked(NAME.len()) {
-                Some((name, etag)) if name.eq_ignore_ascii_case(NAME) => return Some(etag.trim()),
-                _ => text = rest,
-            }
-        }
-        None
+        let mut start = 0;
+        memchr_iter(b'\n', self.rest.as_bytes())
+            .chain([self.rest.len()])
+            .map(|end| &self.rest[std::mem::replace(&mut start, end + 1)..end])
+            .take_while(|line| !matches!(*line, "" | "\r"))
+            .find_map(|line| {
+                let (name, etag) = line.split_at_checked(NAME.len())?;
+                name.eq_ignore_ascii_case(NAME).then(|| etag.trim())
+            })
     }
 
     pub(in crate::azure::protocol) fn response(self) -> WireResponse {
@@ -80,7 +84,8 @@ fn first_line(text: &str) -> Option<(&str, &str)> {
 
 /// Reads the status of a line such as `HTTP/1.1 204 No Content`.
 fn status(line: &str) -> Option<u16> {
-    line.strip_prefix("HTTP/")?.split(' ').nth(1)?.parse().ok()
+    let (_, status) = line.strip_prefix("HTTP/")?.split_once(' ')?;
+    status.split_once(' ').map_or(status, |(status, _)| status).parse().ok()
 }
 
 /// Reads a header line; `None` for a line of JSON.
