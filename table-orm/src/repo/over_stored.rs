@@ -72,20 +72,17 @@ pub(super) fn plan_upsert<E: TableEntity>(client: &TableClient, entity: &E) -> R
     Ok(plan_with_settling::<E>(client, write.plan(), &Settling::default()))
 }
 
-/// Sends such an upsert. Returns the entity with the answer.
+/// Sends such an upsert.
 pub(super) fn send_upsert<E: TableEntity + 'static>(
     client: TableClient,
-    entity: E,
+    entity: &E,
     settling: Settling,
-) -> BoxFuture<'static, (E, Result<()>)> {
+) -> BoxFuture<'static, Result<()>> {
+    let rows = EntityRows::of_in(entity, &client.table);
     Box::pin(async move {
-        let written = async {
-            let rows = EntityRows::of_in(&entity, &client.table)?;
-            let write = over_stored::<E>(&client, &rows, true, RetryLimits::default())?;
-            let mut decide = |loaded: &Loaded<E>| OnExisting::Upsert.decide(&client, loaded, &rows);
-            change_and_settle(&write, &client, &settling, &mut decide).await.map(drop)
-        };
-        let written = written.await;
-        (entity, written)
+        let rows = rows?;
+        let write = over_stored::<E>(&client, &rows, true, RetryLimits::default())?;
+        let mut decide = |loaded: &Loaded<E>| OnExisting::Upsert.decide(&client, loaded, &rows);
+        change_and_settle(&write, &client, &settling, &mut decide).await.map(drop)
     })
 }

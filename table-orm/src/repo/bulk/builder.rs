@@ -164,8 +164,13 @@ pub const DEFAULT_PARALLELISM: usize = 16;
 /// ```
 #[must_use = "nothing is sent until this is awaited"]
 pub struct Bulk<'a, E, I> {
-    pub(super) client: TableClient,
+    pub(super) settings: Settings<'a, E>,
     pub(super) input: I,
+}
+
+/// A bulk write without its input.
+pub(super) struct Settings<'a, E> {
+    pub(super) client: TableClient,
     pub(super) policy: BatchPolicy<E>,
     pub(super) parallelism: usize,
     pub(super) continues: bool,
@@ -175,7 +180,7 @@ pub struct Bulk<'a, E, I> {
 
 impl<E, I> fmt::Debug for Bulk<'_, E, I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bulk").field("client", &self.client).finish_non_exhaustive()
+        f.debug_struct("Bulk").field("client", &self.settings.client).finish_non_exhaustive()
     }
 }
 
@@ -183,12 +188,14 @@ impl<'a, E, I> Bulk<'a, E, I> {
     pub(in crate::repo) fn new(client: TableClient, input: I, policy: BatchPolicy<E>) -> Self {
         let parallelism = DEFAULT_PARALLELISM;
         let settling = Settling::default();
-        Self { client, input, policy, parallelism, continues: false, settling, progress: None }
+        let (continues, progress) = (false, None);
+        let settings = Settings { client, policy, parallelism, continues, settling, progress };
+        Self { settings, input }
     }
 
     /// Sets the most transactions in flight; 0 counts as 1.
     pub fn parallelism(mut self, requests: usize) -> Self {
-        self.parallelism = requests.max(1);
+        self.settings.parallelism = requests.max(1);
         self
     }
 
@@ -215,7 +222,7 @@ impl<'a, E, I> Bulk<'a, E, I> {
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(run()).unwrap();
     /// ```
     pub fn continue_on_failure(mut self) -> Self {
-        self.continues = true;
+        self.settings.continues = true;
         self
     }
 
@@ -232,7 +239,7 @@ impl<'a, E, I> Bulk<'a, E, I> {
     ///
     /// A type without `eventual` rows, sums over partitions and `unique(.., across)` has nothing to settle.
     pub fn settle_later(mut self) -> Self {
-        self.settling.later = true;
+        self.settings.settling.later = true;
         self
     }
 
@@ -255,7 +262,7 @@ impl<'a, E, I> Bulk<'a, E, I> {
     /// # }
     /// ```
     pub fn on_progress(mut self, progress: impl FnMut(BulkProgress) + Send + 'a) -> Self {
-        self.progress = Some(Box::new(progress));
+        self.settings.progress = Some(Box::new(progress));
         self
     }
 }

@@ -44,6 +44,12 @@ impl<E> Chunk<E> {
         (self.entities, self.batch)
     }
 
+    /// Takes the operations out, for the transaction that is to be sent.
+    pub fn take_batch(&mut self) -> Batch {
+        let Batch { partition_key, operations } = &mut self.batch;
+        Batch { partition_key: partition_key.clone(), operations: std::mem::take(operations) }
+    }
+
     pub fn partition_key(&self) -> &str {
         &self.batch.partition_key
     }

@@ -17,6 +17,7 @@ mod open;
 mod policy;
 mod report;
 mod run;
+mod schedule;
 mod source;
 
 pub use builder::{Bulk, DEFAULT_PARALLELISM};

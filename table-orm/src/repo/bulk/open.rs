@@ -21,10 +21,11 @@ pub const OPEN_OPERATIONS: usize = 64 * MAX_TRANSACTION_OPERATIONS;
 pub const OPEN_BYTES: usize = 16 * MAX_TRANSACTION_BYTES;
 
 /// Chunks that take more entities.
-pub(super) struct Open<E> {
+#[derive(Default)]
+pub(super) struct Open {
     /// The chunk of the entity before, which is in no map: an entity of the same partition costs no search.
-    latest: Option<(Age, Chunk<E>)>,
-    chunks: Slab<Chunk<E>>,
+    latest: Option<(Age, Chunk<usize>)>,
+    chunks: Slab<Chunk<usize>>,
     /// The numbers of the chunks. The fullest is last; of equally full ones, the oldest.
     order: BTreeMap<(usize, Age), usize>,
     /// The place of each partition's chunk in `order`.
@@ -37,24 +38,12 @@ pub(super) struct Open<E> {
 /// The age of a chunk: more for older ones.
 type Age = Reverse<u64>;
 
-impl<E> Open<E> {
-    pub fn new() -> Self {
-        Self {
-            latest: None,
-            chunks: Slab::new(),
-            order: BTreeMap::new(),
-            places: HashMap::new(),
-            begun: 0,
-            operations: 0,
-            bytes: 0,
-        }
-    }
-
+impl Open {
     /// Adds an entity to the chunk of its partition. If that chunk has no room, returns it and starts a
     /// new one.
-    pub fn push(&mut self, entity: E, measured: MeasuredBatch) -> Option<Chunk<E>> {
+    pub fn push(&mut self, entity: usize, measured: MeasuredBatch) -> Option<Chunk<usize>> {
         let partition_key = &measured.batch.partition_key;
-        let is_latest = |(_, chunk): &(Age, Chunk<E>)| chunk.partition_key() == partition_key;
+        let is_latest = |(_, chunk): &(Age, Chunk<usize>)| chunk.partition_key() == partition_key;
         if !self.latest.as_ref().is_some_and(is_latest) {
             self.store_latest();
             self.latest = self.remove(partition_key);
@@ -79,13 +68,13 @@ impl<E> Open<E> {
     }
 
     /// Removes the fullest chunk while the bounds are exceeded.
-    pub fn surplus(&mut self) -> Option<Chunk<E>> {
+    pub fn surplus(&mut self) -> Option<Chunk<usize>> {
         let over = self.operations > OPEN_OPERATIONS || self.bytes > OPEN_BYTES;
         if over { self.fullest() } else { None }
     }
 
     /// Removes the fullest chunk; of equally full ones, the oldest.
-    pub fn fullest(&mut self) -> Option<Chunk<E>> {
+    pub fn fullest(&mut self) -> Option<Chunk<usize>> {
         self.store_latest();
         let (_, at) = self.order.pop_last()?;
         let chunk = self.chunks.try_remove(at)?;
@@ -96,10 +85,13 @@ impl<E> Open<E> {
     }
 
     /// All chunks, oldest first.
-    pub fn into_chunks(mut self) -> impl Iterator<Item = Chunk<E>> {
+    pub fn into_chunks(mut self) -> Vec<Chunk<usize>> {
         self.store_latest();
-        let chunks = by_age(&self.order).into_iter();
-        chunks.filter_map(move |at| self.chunks.try_remove(at))
+        let mut chunks = Vec::new();
+        for at in by_age(&self.order) {
+            chunks.extend(self.chunks.try_remove(at));
+        }
+        chunks
     }
 
     /// Puts the chunk of the entity before into the maps.
@@ -112,7 +104,7 @@ impl<E> Open<E> {
     }
 
     /// Takes the chunk of a partition out of the maps.
-    fn remove(&mut self, partition_key: &str) -> Option<(Age, Chunk<E>)> {
+    fn remove(&mut self, partition_key: &str) -> Option<(Age, Chunk<usize>)> {
         let place = self.places.remove(partition_key)?;
         let at = self.order.remove(&place)?;
         Some((place.1, self.chunks.try_remove(at)?))
@@ -132,8 +124,8 @@ mod tests {
     use crate::store::{Action, Batch, Operation};
     use bytes::Bytes;
 
-    fn open() -> Open<u32> {
-        Open::new()
+    fn open() -> Open {
+        Open::default()
     }
 
     /// A row of a partition, with a body of `bytes` bytes.
@@ -162,7 +154,7 @@ mod tests {
     fn a_chunk_of_few_large_rows_is_fuller_than_one_of_many_small_ones() {
         let mut open = open();
         for number in 0..20 {
-            assert!(open.push(number, row(1, number, 10)).is_none());
+            assert!(open.push(number as usize, row(1, number, 10)).is_none());
         }
         assert!(open.push(0, row(2, 0, 1_000_000)).is_none());
         assert_eq!(open.fullest().unwrap().partition_key(), "2");
@@ -174,7 +166,10 @@ mod tests {
             let mut open = open();
             let mut least = usize::MAX;
             for number in 0..20_000 {
-                assert!(open.push(number, row(number as usize % 10_000, number, bytes)).is_none());
+                assert!(
+                    open.push(number as usize, row(number as usize % 10_000, number, bytes))
+                        .is_none()
+                );
                 while open.surplus().is_some() {
                     least = least.min(open.operations);
                 }

@@ -1,6 +1,5 @@
 //! How entities share transactions.
 
-use super::chunk::Chunk;
 use crate::entity::{
     EntityRows, InvalidEntity, PeriodMismatch, TableEntity, check_period, has_across,
     has_eventual_rows, reaches_across, writes_blind,
@@ -41,12 +40,9 @@ type Due<E> = fn(&TableClient, &E, &mut Intents) -> Result<(), InvalidEntity>;
 pub(in crate::repo) struct Individually<E> {
     /// Returns what it will send.
     pub plan: fn(&TableClient, &E) -> Result<Plan>,
-    /// Sends it. Returns the entity with the answer.
-    pub send: fn(TableClient, E, Settling) -> BoxFuture<'static, Answered<E>>,
+    /// Sends it.
+    pub send: fn(TableClient, &E, Settling) -> BoxFuture<'static, Result<()>>,
 }
-
-/// An entity and the answer to its write.
-type Answered<E> = (E, Result<()>);
 
 impl<E> BatchPolicy<E> {
     /// Entities of one partition share a transaction.
@@ -85,51 +81,53 @@ impl<E> BatchPolicy<E> {
     }
 
     /// The intents of a transaction that writes these entities.
-    pub fn intents(&self, client: &TableClient, entities: &[E]) -> Result<Intents, InvalidEntity> {
+    fn intents(&self, client: &TableClient, entities: &[&E]) -> Result<Intents, InvalidEntity> {
         let mut intents = Intents::default();
         if let Some(OtherPartitions { add, .. }) = &self.due {
-            entities.iter().try_for_each(|entity| add(client, entity, &mut intents))?;
+            for entity in entities {
+                add(client, entity, &mut intents)?;
+            }
         }
         Ok(intents)
     }
-}
 
-impl<E: Send + 'static> BatchPolicy<E> {
-    /// Sends a chunk. Returns it with the answer, without its operations.
+    /// What [`send`](Self::send) would send.
+    pub fn plan(&self, client: &TableClient, entities: &[&E], batch: Batch) -> Result<Plan> {
+        match (&self.individually, entities) {
+            (Some(Individually { plan, .. }), [entity, ..]) => plan(client, entity),
+            _ => self.intents(client, entities)?.plan(client, batch, &Settling::default()),
+        }
+    }
+
+    /// Sends the transaction that writes these entities.
     pub fn send(
         &self,
         client: TableClient,
-        mut chunk: Chunk<E>,
+        entities: &[&E],
+        batch: Batch,
         settling: Settling,
-    ) -> BoxFuture<'static, (Chunk<E>, Result<()>)> {
-        match (&self.individually, chunk.entities.pop()) {
-            (Some(Individually { send, .. }), Some(entity)) => {
-                let sent = send(client, entity, settling);
-                Box::pin(async move {
-                    let (entity, sent) = sent.await;
-                    chunk.entities.push(entity);
-                    (chunk, sent)
-                })
-            }
-            (_, last) => {
-                chunk.entities.extend(last);
-                let intents = self.intents(&client, &chunk.entities);
-                let operations = std::mem::take(&mut chunk.batch.operations);
-                let partition_key = chunk.batch.partition_key.clone();
-                Box::pin(async move {
-                    let sent = async {
-                        let (batch, mut intents) = (Batch { partition_key, operations }, intents?);
-                        // Canonical rows are written under a condition that no index row's deletion has.
-                        let etags = intents.send(&client, batch, None, &settling).await?;
-                        intents.settle(&client, &etags, &settling).await;
-                        Ok(())
-                    };
-                    let sent = sent.await;
-                    (chunk, sent)
-                })
+    ) -> BoxFuture<'static, Result<()>> {
+        match (&self.individually, entities) {
+            (Some(Individually { send, .. }), [entity, ..]) => send(client, entity, settling),
+            _ => {
+                let intents = self.intents(&client, entities);
+                Box::pin(send_batch(client, batch, intents, settling))
             }
         }
     }
+}
+
+async fn send_batch(
+    client: TableClient,
+    batch: Batch,
+    intents: Result<Intents, InvalidEntity>,
+    settling: Settling,
+) -> Result<()> {
+    let mut intents = intents?;
+    // Canonical rows are written under a condition that no index row's deletion has.
+    let etags = intents.send(&client, batch, None, &settling).await?;
+    intents.settle(&client, &etags, &settling).await;
+    Ok(())
 }
 
 impl<E: TableEntity> BatchPolicy<E> {

@@ -61,14 +61,16 @@ impl<T, S: Stream<Item = T>> IntoSource<T, OfStream> for S {
 }
 
 /// What a bulk write reads, entity by entity: an iterator, or [`Streamed`].
-pub trait Source: sealed::Source {}
+pub trait Source: Input {}
 
-impl<S: sealed::Source> Source for S {}
+impl<S: Input> Source for S {}
+
+pub(super) use sealed::Input;
 
 mod sealed {
     use std::task::{Context, Poll};
 
-    pub trait Source {
+    pub trait Input {
         type Item;
 
         /// The next entity; `None` at the end.
@@ -76,7 +78,7 @@ mod sealed {
     }
 }
 
-impl<I: Iterator> sealed::Source for I {
+impl<I: Iterator> Input for I {
     type Item = I::Item;
 
     fn poll_next(&mut self, _context: &mut Context<'_>) -> Poll<Option<I::Item>> {
@@ -84,7 +86,7 @@ impl<I: Iterator> sealed::Source for I {
     }
 }
 
-impl<S: Stream> sealed::Source for Streamed<S> {
+impl<S: Stream> Input for Streamed<S> {
     type Item = S::Item;
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<S::Item>> {

@@ -49,9 +49,14 @@ pub(super) async fn deliver<E: TableEntity + 'static>(
 
 async fn send<E: TableEntity + 'static>(
     inlet: &Inlet<E>,
-    chunk: Chunk<E>,
+    mut chunk: Chunk<E>,
 ) -> (Chunk<E>, Result<()>) {
-    inlet.policy.send(inlet.client.clone(), chunk, Settling::default()).await
+    let batch = chunk.take_batch();
+    let entities: Vec<_> = chunk.entities.iter().collect();
+    let sent = inlet.policy.send(inlet.client.clone(), &entities, batch, Settling::default());
+    drop(entities);
+    let answer = sent.await;
+    (chunk, answer)
 }
 
 /// Sends it until each entity is known to be written or rejected.
