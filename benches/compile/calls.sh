@@ -2,12 +2,14 @@
 # What an app's calls cost the compiler: how many functions it builds for each of 20 entities of two rows that are
 # created, inserted, upserted, loaded, saved, updated, read, listed and deleted, and the seconds of that build. The
 # number of functions depends on the compiler and the code alone.
-# Usage: benches/compile/calls.sh [entities]
+# With `upkeep`, each is inserted in bulk, verified, repaired, backfilled and rewritten instead.
+# Usage: benches/compile/calls.sh [entities] [upkeep]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=$PWD
 entities=${1:-20}
-work=$root/target/compile-bench/calls
+kind=${2:-calls}
+work=$root/target/compile-bench/$kind
 mkdir -p "$work/src"
 cat >"$work/Cargo.toml" <<MANIFEST
 [package]
@@ -25,21 +27,10 @@ tokio = { version = "1", features = ["macros", "rt"] }
 debug = "line-tables-only"
 incremental = false
 MANIFEST
-{
-    printf 'use table_orm::{TableEntity, Tables};\n'
-    for ((i = 0; i < entities; i++)); do
-        cat <<ENTITY
-
-#[derive(Debug, Clone, PartialEq, TableEntity)]
-#[table(name = "things$i", partition = "{owner}", row = "THING:{number:06}")]
-#[row(by_name, key = "NAME:{name}__{number:06}")]
-struct Thing$i {
-    owner: String,
-    number: u32,
-    name: String,
-    size: i64,
-    paid: bool,
-}
+# What an app does with its entities.
+calls_of() {
+    local i=$1
+    cat <<CALLS
 
 async fn calls$i(tables: &Tables) -> table_orm::Result<usize> {
     let things = tables.repo::<Thing$i>();
@@ -58,7 +49,44 @@ async fn calls$i(tables: &Tables) -> table_orm::Result<usize> {
     things.delete(loaded).await?;
     Ok(all.len() + usize::from(found.is_some()))
 }
+CALLS
+}
+# What keeps stored rows in step.
+upkeep_of() {
+    local i=$1
+    cat <<CALLS
+
+async fn calls$i(tables: &Tables) -> table_orm::Result<usize> {
+    let things = tables.repo::<Thing$i>();
+    things.create_table().await?;
+    let thing = |number| Thing$i { owner: "ann".into(), number, name: "box".into(), size: 3, paid: true };
+    things.insert_many((0..2).map(thing)).await.all()?;
+    let found = things.verify(Thing$i::partition("ann")).await?;
+    things.repair(found.findings).await.all()?;
+    things.backfill(Thing$i::partition("ann")).await.all()?;
+    things.rewrite(table_orm::ScanPermit::because("all rows")).await.all()?;
+    Ok(2)
+}
+CALLS
+}
+
+{
+    printf 'use table_orm::{TableEntity, Tables};\n'
+    for ((i = 0; i < entities; i++)); do
+        cat <<ENTITY
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "things$i", partition = "{owner}", row = "THING:{number:06}")]
+#[row(by_name, key = "NAME:{name}__{number:06}")]
+struct Thing$i {
+    owner: String,
+    number: u32,
+    name: String,
+    size: i64,
+    paid: bool,
+}
 ENTITY
+        "${kind}_of" "$i"
     done
     printf '\n#[tokio::main(flavor = "current_thread")]\nasync fn main() -> table_orm::Result<()> {\n'
     printf '    let tables = Tables::in_memory()?;\n    let mut found = 0;\n'

@@ -16,10 +16,12 @@ pub(crate) struct LargeType {
 
 impl LargeType {
     /// `None` for a type without such values.
-    pub fn of<E: TableEntity>() -> Option<Self> {
+    pub const fn of<E: TableEntity>() -> Option<Self> {
+        if E::OVERFLOW.is_empty() {
+            return None;
+        }
         let is_canonical = is_canonical_key::<E>;
-        let (entity, properties) = (E::NAME, E::OVERFLOW);
-        (!properties.is_empty()).then_some(Self { entity, properties, is_canonical })
+        Some(Self { entity: E::NAME, properties: E::OVERFLOW, is_canonical })
     }
 
     /// Whether the key is one of the type's canonical rows.

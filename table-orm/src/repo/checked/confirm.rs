@@ -7,7 +7,7 @@ use crate::entity::{
 use crate::error::Result;
 use crate::plan::{CanonicalKey, TableClient};
 use crate::query::{Filter, RowQuery};
-use crate::repo::maintenance::{EventualRowKeys, settle};
+use crate::repo::maintenance::{EventualRowKeys, MaintainedType, settle};
 use crate::store::StoredRow;
 use bytes::Bytes;
 use std::collections::btree_map::Entry;
@@ -81,12 +81,18 @@ impl<E: TableEntity, R: Row<Entity = E>> Check<R> {
                 }
                 _ if !self.settles => {}
                 _ if !is_of_table::<E>(R::INDEX, home_table, stated.as_deref()) => {}
-                _ => stale.extend(EventualRowKeys::of::<E>(&self.client, R::INDEX, keys)),
+                _ => stale.extend(EventualRowKeys::of(
+                    MaintainedType::of::<E>(),
+                    &self.client,
+                    R::INDEX,
+                    keys,
+                )),
             }
         }
         if !stale.is_empty() {
             // A row is left as it is where that fails: who settles its entity will find it.
-            let _ = settle::<E>(&self.client, &home.partition_key, &stale).await;
+            let _ =
+                settle(MaintainedType::of::<E>(), &self.client, &home.partition_key, &stale).await;
         }
         Ok(first.zip(loaded.map(|loaded| (home, loaded))))
     }

@@ -29,13 +29,14 @@ pub(crate) enum Unused {
     Yes(Option<ETag>, Duration),
 }
 
-/// Whether no entity refers to the value. The first row is read before the entity.
-pub(crate) async fn judge<E: TableEntity>(
+/// Whether no entity of the type refers to the value. The first row is read before the entity.
+pub(crate) async fn judge(
+    large: Option<LargeType>,
     client: &TableClient,
     partition_key: &str,
     id: &str,
 ) -> Result<Unused> {
-    let Some(large) = LargeType::of::<E>() else { return Ok(Unused::No) };
+    let Some(large) = large else { return Ok(Unused::No) };
     let Some(row) = row(client, partition_key, id, 0).await? else {
         let second = row(client, partition_key, id, 1).await?;
         let second = second.map(|row| read_row::<ChunkRow>(0, &row.body)).transpose()?;

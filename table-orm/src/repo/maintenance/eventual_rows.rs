@@ -1,10 +1,10 @@
 //! Rows in other partitions and tables, as maintenance names them: by their keys, from which the entity
 //! follows.
 
-use crate::entity::{TableEntity, eventual_at, first_eventual, home_key, name_of};
 use crate::error::{Error, Result};
 use crate::eventual::{DueEntry, EventualKey, EventualType, SettleError, settle_keys};
 use crate::plan::{CanonicalKey, TableClient};
+use crate::repo::maintenance::MaintainedType;
 
 /// A row in another partition or table.
 #[derive(Debug, Clone)]
@@ -18,13 +18,14 @@ pub(crate) struct EventualRowKeys {
 
 impl EventualRowKeys {
     /// The row of these keys; `None` where they are not those of a row of the template.
-    pub fn of<E: TableEntity>(
+    pub fn of(
+        of: &'static MaintainedType,
         client: &TableClient,
         index: usize,
         (partition_key, row_key): (&str, &str),
     ) -> Option<Self> {
-        let (home_partition, home_row) = home_key::<E>(index, partition_key, row_key)?;
-        let table = eventual_at::<E>(index)?.table_of(&client.table);
+        let (home_partition, home_row) = (of.home_key)(index, partition_key, row_key)?;
+        let table = (of.eventual_at)(index)?.table_of(&client.table);
         let (partition_key, row_key) = (partition_key.to_owned(), row_key.to_owned());
         Some(Self {
             index,
@@ -34,20 +35,21 @@ impl EventualRowKeys {
     }
 
     /// The index of the template of that name.
-    pub fn index_of<E: TableEntity>(name: &str) -> Option<usize> {
-        let at = E::EVENTUAL.iter().position(|template| template.row.name == name)?;
-        Some(first_eventual::<E>() + at)
+    pub fn index_of(of: &'static MaintainedType, name: &str) -> Option<usize> {
+        let at = of.eventual.iter().position(|template| template.row.name == name)?;
+        Some(of.rows.len() + of.guards.len() + at)
     }
 }
 
 /// Brings rows in step with the canonical rows of one partition. `false` where other writers of an entity
 /// were faster each time.
-pub(crate) async fn settle<E: TableEntity>(
+pub(crate) async fn settle(
+    of: &'static MaintainedType,
     client: &TableClient,
     home: &str,
     rows: &[EventualRowKeys],
 ) -> Result<bool, Error> {
-    settle_due(client, EventualType::of::<E>(), home, due(rows, name_of::<E>)).await
+    settle_due(client, of.settled, home, due(rows, of.name_of)).await
 }
 
 fn due(rows: &[EventualRowKeys], name: fn(usize) -> &'static str) -> Vec<DueEntry> {

@@ -1,22 +1,23 @@
 //! The guard rows of values that are unique over all partitions, as maintenance sees them.
 
-use crate::entity::TableEntity;
 use crate::error::{Error, Result};
-use crate::eventual::{EventualType, Guards, UniqueValue};
+use crate::eventual::{Guards, UniqueValue};
 use crate::plan::{CanonicalKey, TableClient};
+use crate::repo::maintenance::MaintainedType;
 
 /// The guards of a type.
-pub(crate) fn guards_of<E: TableEntity>(client: &TableClient) -> Guards {
-    Guards { home: client.clone(), kind: EventualType::of::<E>() }
+pub(crate) fn guards_of(of: &'static MaintainedType, client: &TableClient) -> Guards {
+    Guards { home: client.clone(), kind: of.settled }
 }
 
 /// Makes the guard of a value right: the entity gets it if it has the value, and loses it if it does not. `false` where another entity has the value.
-pub(crate) async fn repair<E: TableEntity>(
+pub(crate) async fn repair(
+    of: &'static MaintainedType,
     client: &TableClient,
     value: &UniqueValue,
     home: &CanonicalKey,
 ) -> Result<bool> {
-    let guards = guards_of::<E>(client);
+    let guards = guards_of(of, client);
     let entity = guards.entity(&home.partition_key, &home.row_key);
     match guards.secure(&entity, Some(value)).await {
         Ok(_) => {}

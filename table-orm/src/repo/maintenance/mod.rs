@@ -10,6 +10,7 @@ mod drop_eventual_row;
 mod drop_row;
 pub(super) mod eventual_rows;
 mod guards;
+mod maintained_type;
 pub(super) mod repair;
 mod rewrite;
 pub(super) mod verify;
@@ -24,6 +25,7 @@ pub use drop_row::{
 };
 pub(crate) use drop_row::{FormerMarks, FormerProperties};
 pub(super) use eventual_rows::{EventualRowKeys, settle};
+pub(super) use maintained_type::MaintainedType;
 pub use repair::{Repair, RepairFailure, RepairReport, SkipReason, Skipped};
 pub use rewrite::{Rewrite, RewriteFailure, RewriteProgress, RewriteReport};
 pub use verify::{

@@ -12,7 +12,7 @@ use crate::model::DateTime;
 use crate::plan::{CanonicalKey, Connection, TableClient};
 use crate::query::RowQuery;
 use crate::repo::get::MAX_PARALLEL_GETS;
-use crate::repo::maintenance::{EventualRowKeys, settle};
+use crate::repo::maintenance::{EventualRowKeys, MaintainedType, settle};
 use crate::repo::{BulkReport, Repo};
 use crate::sync::Pace;
 use futures_core::future::BoxFuture;
@@ -100,7 +100,12 @@ impl<E: TableEntity + 'static> PurgeRun<E> {
     async fn page(&mut self, client: &TableClient, heads: &[RowHead]) -> Result<()> {
         let Some(index) = expiry_row::<E>() else { return Ok(()) };
         let rows = heads.iter().filter_map(|head| {
-            EventualRowKeys::of::<E>(client, index, (&head.partition_key, &head.row_key))
+            EventualRowKeys::of(
+                MaintainedType::of::<E>(),
+                client,
+                index,
+                (&head.partition_key, &head.row_key),
+            )
         });
         let rows: Vec<_> = rows.collect();
         let keys: Vec<_> = rows.iter().map(|row| row.home.clone()).collect();
@@ -154,7 +159,7 @@ impl<E: TableEntity + 'static> PurgeRun<E> {
     ) -> Result<()> {
         let settling = stale.into_iter().map(|(home, rows)| {
             let settling = async move {
-                let settled = settle::<E>(client, &home, &rows).await?;
+                let settled = settle(MaintainedType::of::<E>(), client, &home, &rows).await?;
                 Ok::<_, Error>(if settled { rows.len() as u64 } else { 0 })
             };
             settling.boxed()

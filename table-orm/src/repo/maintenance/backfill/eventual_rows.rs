@@ -1,29 +1,29 @@
 //! The rows in other partitions of a page's entities.
 
-use crate::entity::TableEntity;
 use crate::error::{Error, Result};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::repo::maintenance::repair::{SkipReason, Skipped};
 use crate::repo::maintenance::verify::{Problem, expected_eventual_rows, guard_finding};
-use crate::repo::maintenance::{EventualRowKeys, guards, settle};
+use crate::repo::maintenance::{EventualRowKeys, MaintainedType, guards, settle};
 use std::collections::BTreeMap;
 
 /// Adds the rows that the entity of a canonical row has in other partitions, by the partition of the entity. `only`
 /// is the only template to take.
-pub(super) fn add<E: TableEntity>(
+pub(super) fn add(
+    of: &'static MaintainedType,
     rows: &mut BTreeMap<String, Vec<EventualRowKeys>>,
     client: &TableClient,
     home: &CanonicalKey,
     body: &[u8],
     only: Option<usize>,
 ) -> Result<()> {
-    if E::EVENTUAL.is_empty() {
+    if of.eventual.is_empty() {
         return Ok(());
     }
-    let expected = expected_eventual_rows::<E>(&client.table, body)?.into_iter();
+    let expected = expected_eventual_rows(of, &client.table, body)?.into_iter();
     let expected = expected.filter(|(.., row)| only.is_none_or(|only| only == row.index));
     let own = expected.filter_map(|(_, partition_key, row)| {
-        EventualRowKeys::of::<E>(client, row.index, (&partition_key, &row.row_key))
+        EventualRowKeys::of(of, client, row.index, (&partition_key, &row.row_key))
     });
     rows.entry(home.partition_key.clone()).or_default().extend(own);
     Ok(())
@@ -31,17 +31,18 @@ pub(super) fn add<E: TableEntity>(
 
 /// Brings the rows in step. Returns their number, and those that other writers of their entities keep busy, with
 /// that problem.
-pub(in crate::repo::maintenance) async fn fill<E: TableEntity>(
+pub(in crate::repo::maintenance) async fn fill(
+    of: &'static MaintainedType,
     client: &TableClient,
     rows: BTreeMap<String, Vec<EventualRowKeys>>,
     problem: &Problem,
 ) -> Result<(u64, Vec<Skipped>)> {
     let (mut written, mut skipped) = (0, Vec::new());
     for (home, rows) in rows {
-        if settle::<E>(client, &home, &rows).await? {
+        if settle(of, client, &home, &rows).await? {
             written += rows.len() as u64;
         } else {
-            let finding = |row: EventualRowKeys| row.finding::<E>(None, problem.clone());
+            let finding = |row: EventualRowKeys| row.finding(of, None, problem.clone());
             let busy = |row| Skipped { finding: finding(row), reason: SkipReason::Changed };
             skipped.extend(rows.into_iter().map(busy));
         }
@@ -49,19 +50,14 @@ pub(in crate::repo::maintenance) async fn fill<E: TableEntity>(
     Ok((written, skipped))
 }
 
-/// Whether a template is that of a guard of values that are unique over all partitions.
-pub(super) fn is_guard<E: TableEntity>(index: usize) -> bool {
-    let at = index.checked_sub(E::ROWS.len());
-    at.and_then(|at| E::GUARDS.get(at)).is_some_and(|guard| guard.across)
-}
-
 /// Gives entities the guards of their values that are unique over all partitions. Returns how many lacked, and
 /// the values that another entity has.
-pub(super) async fn secure<E: TableEntity>(
+pub(super) async fn secure(
+    of: &'static MaintainedType,
     client: &TableClient,
     homes: &[CanonicalKey],
 ) -> Result<(u64, Vec<Skipped>)> {
-    let guards = guards::guards_of::<E>(client);
+    let guards = guards::guards_of(of, client);
     let (mut written, mut taken) = (0, Vec::new());
     if !guards.kind.has_values() {
         return Ok((written, taken));
@@ -75,7 +71,7 @@ pub(super) async fn secure<E: TableEntity>(
                 let (partition_key, row_key) =
                     holder.map(|holder| (holder.partition_key, holder.row_key)).unwrap_or_default();
                 let problem = Problem::Taken { partition_key, row_key };
-                let finding = guard_finding::<E>(client, home, &value, None, problem);
+                let finding = guard_finding(of, client, home, &value, None, problem);
                 taken.push(Skipped { finding, reason: SkipReason::Taken });
             }
             Err(error) => return Err(error),

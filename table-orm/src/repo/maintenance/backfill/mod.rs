@@ -5,6 +5,7 @@
 
 mod builder;
 mod eventual_rows;
+mod filling;
 mod report;
 mod run;
 

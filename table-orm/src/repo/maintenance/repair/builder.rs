@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::plan::{Plan, Step, TableClient};
 use crate::repo::Repo;
 use crate::repo::bulk::DEFAULT_PARALLELISM;
+use crate::repo::maintenance::MaintainedType;
 use crate::repo::maintenance::verify::Finding;
 use futures_core::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
@@ -114,8 +115,8 @@ impl<E: TableEntity, I: Iterator<Item = Finding>> Repair<E, I> {
     pub async fn plan(self) -> Result<Plan> {
         let mut steps = Vec::new();
         let mut jobs = Jobs::new(self.input);
-        while let Some(job) = jobs.next::<E>(&self.client) {
-            for (table, batch) in job.plan::<E>(&self.client).await? {
+        while let Some(job) = jobs.next(MaintainedType::of::<E>(), &self.client) {
+            for (table, batch) in job.plan(MaintainedType::of::<E>(), &self.client).await? {
                 steps.extend(Step::write(table, batch));
             }
         }
@@ -126,15 +127,16 @@ impl<E: TableEntity, I: Iterator<Item = Finding>> Repair<E, I> {
     where
         E: 'static,
     {
+        let of = MaintainedType::of::<E>();
         let mut jobs = Jobs::new(self.input);
         let (mut repaired, mut skipped, mut failures) = (Vec::new(), Vec::new(), Vec::new());
         let mut in_flight = FuturesUnordered::new();
         let mut going = true;
         loop {
             while going && in_flight.len() < self.parallelism {
-                let Some(job) = jobs.next::<E>(&self.client) else { break };
+                let Some(job) = jobs.next(MaintainedType::of::<E>(), &self.client) else { break };
                 let client = self.client.clone();
-                in_flight.push(async move { job.run::<E>(&client).await }.boxed());
+                in_flight.push(async move { job.run(of, &client).await }.boxed());
             }
             let Some(outcome) = in_flight.next().await else { break };
             repaired.extend(outcome.repaired);

@@ -6,10 +6,11 @@
 
 use super::report::SkipReason;
 use super::verdict::{PreparedRepair, RepairOutcome, Verdict};
-use crate::entity::{DynamicEntity, OwnRows, Ownership, TableEntity, template_of};
+use crate::entity::{DynamicEntity, Ownership};
 use crate::error::{Error, Result};
 use crate::model::ETag;
 use crate::plan::{Attempts, RetryLimits, TableClient};
+use crate::repo::maintenance::MaintainedType;
 use crate::repo::maintenance::verify::{
     ExpectedRow, Finding, Problem, VersionedRow, differences, expected_rows, index_rows,
     own_canonical,
@@ -19,7 +20,8 @@ use std::collections::BTreeMap;
 
 /// Repairs the findings of one entity, by the canonical row as it is now. Reads again when another writer
 /// changed the rows in between.
-pub(crate) async fn repair_entity<E: TableEntity>(
+pub(crate) async fn repair_entity(
+    of: &'static MaintainedType,
     client: &TableClient,
     partition_key: &str,
     canonical: &str,
@@ -27,7 +29,7 @@ pub(crate) async fn repair_entity<E: TableEntity>(
 ) -> RepairOutcome {
     let mut attempts = Attempts::begin(&client.connection, RetryLimits::default());
     loop {
-        let prepared = prepare::<E>(client, partition_key, canonical, &findings).await;
+        let prepared = prepare(of, client, partition_key, canonical, &findings).await;
         let PreparedRepair { batch, verdicts } = match prepared {
             Ok(prepared) => prepared,
             Err(error) => return RepairOutcome::failed(findings, error),
@@ -67,7 +69,8 @@ pub(crate) fn guard(partition_key: &str, row_key: &str, etag: ETag) -> Result<Op
 }
 
 /// Reads the rows, and decides what to write.
-pub(crate) async fn prepare<E: TableEntity>(
+pub(crate) async fn prepare(
+    of: &'static MaintainedType,
     client: &TableClient,
     partition_key: &str,
     canonical: &str,
@@ -77,11 +80,11 @@ pub(crate) async fn prepare<E: TableEntity>(
     let Some(row) = client.annotated_row(partition_key, canonical).await? else {
         return skip(SkipReason::NoLongerHolds);
     };
-    if !OwnRows::canonical::<E>().take(&VersionedRow::read(&row.body)?.context) {
+    if !of.own.take(&VersionedRow::read(&row.body)?.context) {
         return skip(SkipReason::NotOurs);
     }
-    let rows: Vec<_> = match expected_rows::<E>(partition_key, canonical, &row.body) {
-        Ok(rows) => index_rows::<E>(rows).collect(),
+    let rows: Vec<_> = match expected_rows(of, partition_key, canonical, &row.body) {
+        Ok(rows) => index_rows(of, rows).collect(),
         Err(_) => return skip(SkipReason::Undecided),
     };
     let mut operations = BTreeMap::new();
@@ -91,7 +94,7 @@ pub(crate) async fn prepare<E: TableEntity>(
         let verdict = match expected {
             None => Verdict::Skip(SkipReason::NoLongerHolds),
             Some(expected) => {
-                match repair_row::<E>(client, partition_key, canonical, expected, finding).await? {
+                match repair_row(of, client, partition_key, canonical, expected, finding).await? {
                     Err(reason) => Verdict::Skip(reason),
                     Ok(action) => {
                         // A finding that is passed twice is repaired once.
@@ -119,7 +122,8 @@ fn add(operations: &mut Vec<Operation>, added: BTreeMap<(usize, String), Action>
 }
 
 /// The write that brings one row in step, or the reason to skip it.
-async fn repair_row<E: TableEntity>(
+async fn repair_row(
+    of: &'static MaintainedType,
     client: &TableClient,
     partition_key: &str,
     canonical: &str,
@@ -129,14 +133,14 @@ async fn repair_row<E: TableEntity>(
     let Some(stored) = client.annotated_row(partition_key, &expected.row_key).await? else {
         return Ok(Ok(Action::Insert(expected.body.clone())));
     };
-    if differences::<E>(expected, &stored.body, client.store().hidden_property())?.is_none() {
+    if differences(of, expected, &stored.body, client.store().hidden_property())?.is_none() {
         return Ok(Err(SkipReason::NoLongerHolds));
     }
     let context = VersionedRow::read(&stored.body)?.context;
     // The row was missing for this entity, so the stored one may belong to another entity.
     if finding.problem == Problem::Missing
-        || template_of::<E>(&context) != Some((expected.index, Ownership::Own))
-        || is_another::<E>(client, partition_key, canonical, expected, &stored).await?
+        || (of.template_of)(&context) != Some((expected.index, Ownership::Own))
+        || is_another(of, client, partition_key, canonical, expected, &stored).await?
     {
         return Ok(Err(SkipReason::Taken));
     }
@@ -144,7 +148,8 @@ async fn repair_row<E: TableEntity>(
 }
 
 /// Whether a stored row belongs to another entity, which expects it.
-async fn is_another<E: TableEntity>(
+async fn is_another(
+    of: &'static MaintainedType,
     client: &TableClient,
     partition_key: &str,
     canonical: &str,
@@ -152,7 +157,7 @@ async fn is_another<E: TableEntity>(
     stored: &StoredRow,
 ) -> Result<bool> {
     let ExpectedRow { index, row_key, .. } = expected;
-    let Some(own) = own_canonical::<E>(*index, partition_key, row_key, &stored.body) else {
+    let Some(own) = own_canonical(of, *index, partition_key, row_key, &stored.body) else {
         return Ok(false);
     };
     if own == canonical {
@@ -160,7 +165,7 @@ async fn is_another<E: TableEntity>(
     }
     let other = client.annotated_row(partition_key, &own).await?;
     Ok(other.is_some_and(|other| {
-        expected_rows::<E>(partition_key, &own, &other.body)
+        expected_rows(of, partition_key, &own, &other.body)
             .is_ok_and(|rows| rows.rows.iter().any(|row| row.row_key == *row_key))
     }))
 }

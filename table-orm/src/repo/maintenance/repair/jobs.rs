@@ -6,14 +6,13 @@ use super::report::{SkipReason, Skipped};
 use super::tickets;
 use super::unused_values;
 use super::verdict::{RepairOutcome, Verdict};
-use crate::entity::TableEntity;
 use crate::error::Result;
 use crate::eventual::UniqueValue;
 use crate::model::TableName;
 use crate::plan::{CanonicalKey, TableClient};
 use crate::repo::bulk::Remainder;
 use crate::repo::maintenance::verify::{Finding, Problem, guarded};
-use crate::repo::maintenance::{EventualRowKeys, guards, settle};
+use crate::repo::maintenance::{EventualRowKeys, MaintainedType, guards, settle};
 use crate::store::Batch;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -40,14 +39,14 @@ pub(super) enum Job {
 }
 
 impl Job {
-    pub async fn run<E: TableEntity>(self, client: &TableClient) -> RepairOutcome {
+    pub async fn run(self, of: &'static MaintainedType, client: &TableClient) -> RepairOutcome {
         match self {
             Self::Entity { partition_key, canonical, findings } => {
-                repair_entity::<E>(client, &partition_key, &canonical, findings).await
+                repair_entity(of, client, &partition_key, &canonical, findings).await
             }
             Self::Eventual { home, rows } => {
                 let (findings, rows): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
-                let verdict = match settle::<E>(client, &home, &rows).await {
+                let verdict = match settle(of, client, &home, &rows).await {
                     Ok(true) => Verdict::Repair,
                     Ok(false) => Verdict::Skip(SkipReason::Changed),
                     Err(error) => return RepairOutcome::failed(findings, error),
@@ -56,17 +55,17 @@ impl Job {
                 RepairOutcome::of(findings, verdicts, None)
             }
             Self::Guard { finding, value, home } => {
-                let verdict = match guards::repair::<E>(client, &value, &home).await {
+                let verdict = match guards::repair(of, client, &value, &home).await {
                     Ok(true) => Verdict::Repair,
                     Ok(false) => Verdict::Skip(SkipReason::Taken),
                     Err(error) => return RepairOutcome::failed(vec![*finding], error),
                 };
                 RepairOutcome::of(vec![*finding], vec![verdict], None)
             }
-            Self::Ticket { finding } => tickets::delete::<E>(client, *finding).await,
-            Self::Value { finding } => unused_values::delete::<E>(client, *finding).await,
+            Self::Ticket { finding } => tickets::delete(of, client, *finding).await,
+            Self::Value { finding } => unused_values::delete(of, client, *finding).await,
             Self::Orphans { partition_key, findings } => {
-                orphans::delete::<E>(client, &partition_key, findings).await
+                orphans::delete(of, client, &partition_key, findings).await
             }
             Self::Skip { finding, reason } => {
                 let skipped = vec![Skipped { finding: *finding, reason }];
@@ -76,27 +75,28 @@ impl Job {
     }
 
     /// What it would write, each with its table.
-    pub async fn plan<E: TableEntity>(
+    pub async fn plan(
         self,
+        of: &'static MaintainedType,
         client: &TableClient,
     ) -> Result<Vec<(TableName, Batch)>> {
         let batches = match self {
             Self::Entity { partition_key, canonical, findings } => {
                 let prepared =
-                    entity::prepare::<E>(client, &partition_key, &canonical, &findings).await?;
+                    entity::prepare(of, client, &partition_key, &canonical, &findings).await?;
                 vec![prepared.batch]
             }
             Self::Orphans { partition_key, findings } => {
-                orphans::plan::<E>(client, &partition_key, &findings).await?
+                orphans::plan(of, client, &partition_key, &findings).await?
             }
             Self::Ticket { finding } => {
-                let decided = tickets::decide::<E>(client, &finding).await?;
+                let decided = tickets::decide(of, client, &finding).await?;
                 return Ok(decided
                     .into_iter()
                     .map(|(place, batch)| (place.table, batch))
                     .collect());
             }
-            Self::Value { finding } => unused_values::plan::<E>(client, &finding).await?,
+            Self::Value { finding } => unused_values::plan(of, client, &finding).await?,
             // What settling writes follows from readings after its tickets.
             Self::Eventual { .. } | Self::Guard { .. } | Self::Skip { .. } => Vec::new(),
         };
@@ -128,15 +128,15 @@ impl<I: Iterator<Item = Finding>> Jobs<I> {
         Self { input, ahead: None, ready: VecDeque::new() }
     }
 
-    pub fn next<E: TableEntity>(&mut self, client: &TableClient) -> Option<Job> {
+    pub fn next(&mut self, of: &'static MaintainedType, client: &TableClient) -> Option<Job> {
         if self.ready.is_empty() {
-            self.read_batch::<E>(client);
+            self.read_batch(of, client);
         }
         self.ready.pop_front()
     }
 
     /// Takes the next findings of one partition.
-    fn read_batch<E: TableEntity>(&mut self, client: &TableClient) {
+    fn read_batch(&mut self, of: &'static MaintainedType, client: &TableClient) {
         let Some(first) = self.ahead.take().or_else(|| self.input.next()) else { return };
         let partition_key = first.partition_key.clone();
         let mut batch = vec![first];
@@ -153,23 +153,23 @@ impl<I: Iterator<Item = Finding>> Jobs<I> {
         let mut orphans = Vec::new();
         let mut others = BTreeMap::<String, Vec<_>>::new();
         for finding in batch {
-            if finding.entity == E::NAME
-                && let Some((value, home)) = guarded::<E>(&finding)
+            if finding.entity == of.name
+                && let Some((value, home)) = guarded(of, &finding)
             {
                 let finding = Box::new(finding);
                 self.ready.push_back(Job::Guard { finding, value, home });
                 continue;
             }
-            if finding.entity == E::NAME && matches!(finding.problem, Problem::Leftover { .. }) {
+            if finding.entity == of.name && matches!(finding.problem, Problem::Leftover { .. }) {
                 self.ready.push_back(Job::Ticket { finding: Box::new(finding) });
                 continue;
             }
-            if finding.entity == E::NAME && matches!(finding.problem, Problem::UnusedValue { .. }) {
+            if finding.entity == of.name && matches!(finding.problem, Problem::UnusedValue { .. }) {
                 self.ready.push_back(Job::Value { finding: Box::new(finding) });
                 continue;
             }
-            if finding.entity == E::NAME && finding.location.is_some() {
-                match eventual_row::<E>(client, &finding) {
+            if finding.entity == of.name && finding.location.is_some() {
+                match eventual_row(of, client, &finding) {
                     Some(row) => {
                         let home = row.home.partition_key.clone();
                         others.entry(home).or_default().push((finding, row));
@@ -179,7 +179,7 @@ impl<I: Iterator<Item = Finding>> Jobs<I> {
                 continue;
             }
             let reason = match (&finding.problem, &finding.canonical) {
-                _ if finding.entity != E::NAME => SkipReason::NotOurs,
+                _ if finding.entity != of.name => SkipReason::NotOurs,
                 (
                     Problem::Unreadable { .. }
                     | Problem::Unwritable { .. }
@@ -223,10 +223,11 @@ impl<I: Iterator<Item = Finding>> Jobs<I> {
 
 /// The row in another partition that a finding is about. Which entity of the table it belongs to follows from its keys
 /// alone, so an old finding can do no harm.
-fn eventual_row<E: TableEntity>(
+fn eventual_row(
+    of: &'static MaintainedType,
     client: &TableClient,
     finding: &Finding,
 ) -> Option<EventualRowKeys> {
-    let index = EventualRowKeys::index_of::<E>(&finding.row)?;
-    EventualRowKeys::of::<E>(client, index, (&finding.partition_key, &finding.row_key))
+    let index = EventualRowKeys::index_of(of, &finding.row)?;
+    EventualRowKeys::of(of, client, index, (&finding.partition_key, &finding.row_key))
 }

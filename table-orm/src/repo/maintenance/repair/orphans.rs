@@ -6,14 +6,12 @@
 
 use super::report::SkipReason;
 use super::verdict::{RepairOutcome, Verdict};
-use crate::entity::{
-    EntityRows, OwnRows, Ownership, TableEntity, canonical, canonical_rows, index_of, split_page,
-    template_of,
-};
+use crate::entity::{EntityRows, Ownership, split_page};
 use crate::error::{Error, Result};
 use crate::model::{ETag, Metadata};
 use crate::plan::TableClient;
 use crate::query::{KeyRange, RowQuery, Span};
+use crate::repo::maintenance::MaintainedType;
 use crate::repo::maintenance::verify::{Finding, VersionedRow, expected_rows, own_canonical};
 use crate::store::{Action, Batch, IfMatch, Operation};
 use std::collections::HashSet;
@@ -22,12 +20,13 @@ use std::collections::HashSet;
 type OrphanDecision = Result<ETag, SkipReason>;
 
 /// Deletes the rows that are orphans now.
-pub(crate) async fn delete<E: TableEntity>(
+pub(crate) async fn delete(
+    of: &'static MaintainedType,
     client: &TableClient,
     partition_key: &str,
     findings: Vec<Finding>,
 ) -> RepairOutcome {
-    let decisions = match decide::<E>(client, partition_key, &findings).await {
+    let decisions = match decide(of, client, partition_key, &findings).await {
         Ok(decisions) => decisions,
         Err(error) => return RepairOutcome::failed(findings, error),
     };
@@ -44,12 +43,13 @@ pub(crate) async fn delete<E: TableEntity>(
 }
 
 /// The transactions that `delete` would send.
-pub(crate) async fn plan<E: TableEntity>(
+pub(crate) async fn plan(
+    of: &'static MaintainedType,
     client: &TableClient,
     partition_key: &str,
     findings: &[Finding],
 ) -> Result<Vec<Batch>> {
-    let decisions = decide::<E>(client, partition_key, findings).await?;
+    let decisions = decide(of, client, partition_key, findings).await?;
     let deletions: Vec<_> = deletions(findings, decisions).collect();
     let chunks = deletions.chunks(client.store().transaction_operations());
     Ok(chunks.map(|chunk| deletion_batch(partition_key, chunk)).collect())
@@ -115,7 +115,8 @@ fn verdict(decision: &OrphanDecision) -> Verdict {
 }
 
 /// Reads the rows, then the canonical rows that may expect them.
-async fn decide<E: TableEntity>(
+async fn decide(
+    of: &'static MaintainedType,
     client: &TableClient,
     partition_key: &str,
     findings: &[Finding],
@@ -124,7 +125,7 @@ async fn decide<E: TableEntity>(
     let mut open = Vec::new();
     for (at, finding) in findings.iter().enumerate() {
         let row_key = finding.row_key.as_str();
-        let Some(index) = index_of::<E>(row_key).filter(|at| *at != canonical::<E>()) else {
+        let Some(index) = (of.index_of)(row_key).filter(|at| *at != of.canonical) else {
             decisions.push(Err(SkipReason::NotOurs));
             continue;
         };
@@ -132,17 +133,17 @@ async fn decide<E: TableEntity>(
             decisions.push(Err(SkipReason::NoLongerHolds));
             continue;
         };
-        if template_of::<E>(&VersionedRow::read(&row.body)?.context)
+        if (of.template_of)(&VersionedRow::read(&row.body)?.context)
             .is_none_or(|(_, ownership)| ownership != Ownership::Own)
         {
             decisions.push(Err(SkipReason::NotOurs));
             continue;
         }
         let etag = row.etag()?;
-        let own = own_canonical::<E>(index, partition_key, row_key, &row.body);
+        let own = own_canonical(of, index, partition_key, row_key, &row.body);
         decisions.push(match own {
             Some(own) => {
-                is_expected_by::<E>(client, partition_key, &own, row_key).await?.map_or_else(
+                is_expected_by(of, client, partition_key, &own, row_key).await?.map_or_else(
                     || Err(SkipReason::Undecided),
                     |expected| if expected { Err(SkipReason::NoLongerHolds) } else { Ok(etag) },
                 )
@@ -156,12 +157,12 @@ async fn decide<E: TableEntity>(
     // One read of the partition is exact if the row's key determines that of the canonical row.
     // Otherwise an entity may move its canonical row after the place of our read, and keep the index
     // row; a second read finds it.
-    let reads = if E::KEYS_FOLLOW_CANONICAL { 1 } else { 2 };
+    let reads = if of.keys_follow_canonical { 1 } else { 2 };
     for _ in 0..reads {
         if open.is_empty() {
             break;
         }
-        let expected = expected_keys::<E>(client, partition_key, findings, &open).await?;
+        let expected = expected_keys(of, client, partition_key, findings, &open).await?;
         open.retain(|&at| {
             let row_key = findings[at].row_key.as_str();
             let reason = if expected.rows.contains(row_key) {
@@ -179,7 +180,8 @@ async fn decide<E: TableEntity>(
 }
 
 /// Whether the canonical row of a key expects a row; `None` when it cannot be read.
-async fn is_expected_by<E: TableEntity>(
+async fn is_expected_by(
+    of: &'static MaintainedType,
     client: &TableClient,
     partition_key: &str,
     own: &str,
@@ -188,7 +190,7 @@ async fn is_expected_by<E: TableEntity>(
     let Some(row) = client.annotated_row(partition_key, own).await? else {
         return Ok(Some(false));
     };
-    let rows = expected_rows::<E>(partition_key, own, &row.body).ok();
+    let rows = expected_rows(of, partition_key, own, &row.body).ok();
     Ok(rows.map(|rows| rows.rows.iter().any(|row| row.row_key == row_key)))
 }
 
@@ -211,7 +213,8 @@ fn keys_of<'f>(findings: &'f [Finding], open: &[usize]) -> HashSet<&'f str> {
     open.iter().map(|&at| findings[at].row_key.as_str()).collect()
 }
 
-async fn expected_keys<E: TableEntity>(
+async fn expected_keys(
+    of: &'static MaintainedType,
     client: &TableClient,
     partition_key: &str,
     findings: &[Finding],
@@ -220,15 +223,15 @@ async fn expected_keys<E: TableEntity>(
     let wanted = keys_of(findings, open);
     let mut expected = ExpectedKeys { rows: HashSet::new(), complete: true };
     let partition = Span::Exact(partition_key.to_owned());
-    let query = client.query(KeyRange { partition, row: canonical_rows::<E>() });
+    let query = client.query(KeyRange { partition, row: (of.canonical_rows)() });
     let mut pages = client.pages(RowQuery { metadata: Metadata::Minimal, ..query });
     while let Some(page) = pages.next().await? {
         for row in split_page(&page)? {
             let row = VersionedRow::read(row.get().as_bytes())?;
-            if !OwnRows::canonical::<E>().take(&row.context) {
+            if !of.own.take(&row.context) {
                 continue;
             }
-            match expected_rows::<E>(partition_key, &row.row_key, row.body) {
+            match expected_rows(of, partition_key, &row.row_key, row.body) {
                 Ok(rows) => expected.add(rows, &wanted),
                 Err(_) => expected.complete = false,
             }

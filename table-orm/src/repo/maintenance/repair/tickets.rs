@@ -5,10 +5,11 @@
 
 use super::report::SkipReason;
 use super::verdict::{RepairOutcome, Verdict};
-use crate::entity::{TableEntity, has_sum_copies, read_row};
+use crate::entity::read_row;
 use crate::error::{Error, Result};
-use crate::eventual::{EventualType, LeftTicket};
+use crate::eventual::LeftTicket;
 use crate::plan::TableClient;
+use crate::repo::maintenance::MaintainedType;
 use crate::repo::maintenance::verify::Finding;
 use crate::store::{Action, Batch, IfMatch, Operation};
 use std::time::Duration;
@@ -17,11 +18,12 @@ use std::time::Duration;
 const OLD: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Deletes the ticket that a finding is about.
-pub(super) async fn delete<E: TableEntity>(
+pub(super) async fn delete(
+    of: &'static MaintainedType,
     client: &TableClient,
     finding: Finding,
 ) -> RepairOutcome {
-    let deleted = match decide::<E>(client, &finding).await {
+    let deleted = match decide(of, client, &finding).await {
         Ok(Ok((place, batch))) => match place.send(batch).await {
             Ok(_) => Ok(Verdict::Repair),
             Err(Error::NotFound(_)) => Ok(Verdict::Skip(SkipReason::NoLongerHolds)),
@@ -38,14 +40,15 @@ pub(super) async fn delete<E: TableEntity>(
 }
 
 /// Reads the ticket. Returns its delete, and the table of it, or the reason to leave it.
-pub(super) async fn decide<E: TableEntity>(
+pub(super) async fn decide(
+    of: &'static MaintainedType,
     client: &TableClient,
     finding: &Finding,
 ) -> Result<Result<(TableClient, Batch), SkipReason>> {
     let said = finding.location.as_ref().map_or("", |location| &location.table);
-    let rows = E::EVENTUAL.iter().map(|row| row.table_of(&client.table));
+    let rows = of.eventual.iter().map(|row| row.table_of(&client.table));
     // The copies of totals are in the entity's table.
-    let mut tables = rows.chain(has_sum_copies::<E>().then(|| client.table.clone()));
+    let mut tables = rows.chain((of.has_sum_copies)().then(|| client.table.clone()));
     // The names of tables have no case.
     let table = tables.find(|table| table.as_str().eq_ignore_ascii_case(said));
     let Some(table) = table.filter(|_| LeftTicket::has_key(&finding.row_key)) else {
@@ -56,7 +59,7 @@ pub(super) async fn decide<E: TableEntity>(
         return Ok(Err(SkipReason::NoLongerHolds));
     };
     let row = read_row(0, &row.body)?;
-    let Some(ticket) = LeftTicket::read(row, &client.table, EventualType::of::<E>()) else {
+    let Some(ticket) = LeftTicket::read(row, &client.table, of.settled) else {
         return Ok(Err(SkipReason::NotOurs));
     };
     if place.age(ticket.written) < OLD {

@@ -5,22 +5,23 @@
 
 use super::report::SkipReason;
 use super::verdict::{RepairOutcome, Verdict};
-use crate::entity::TableEntity;
 use crate::error::Result;
 use crate::model::ETag;
 use crate::plan::TableClient;
 use crate::property::chunk_of;
 use crate::repo::large::{Unused, judge, removal, remove};
+use crate::repo::maintenance::MaintainedType;
 use crate::repo::maintenance::verify::Finding;
 use crate::store::Batch;
 
 /// Removes the value that a finding is about.
-pub(super) async fn delete<E: TableEntity>(
+pub(super) async fn delete(
+    of: &'static MaintainedType,
     client: &TableClient,
     finding: Finding,
 ) -> RepairOutcome {
     let removed = async {
-        let (id, head) = match decide::<E>(client, &finding).await? {
+        let (id, head) = match decide(of, client, &finding).await? {
             Ok(found) => found,
             Err(reason) => return Ok(Verdict::Skip(reason)),
         };
@@ -34,11 +35,12 @@ pub(super) async fn delete<E: TableEntity>(
 }
 
 /// The transactions that `delete` would send.
-pub(super) async fn plan<E: TableEntity>(
+pub(super) async fn plan(
+    of: &'static MaintainedType,
     client: &TableClient,
     finding: &Finding,
 ) -> Result<Vec<Batch>> {
-    match decide::<E>(client, finding).await? {
+    match decide(of, client, finding).await? {
         Ok((id, head)) => {
             Ok(removal(client, &finding.partition_key, &id, head).await?.into_batches())
         }
@@ -47,12 +49,13 @@ pub(super) async fn plan<E: TableEntity>(
 }
 
 /// The id of the value and the version of its first row, or the reason to leave it.
-async fn decide<E: TableEntity>(
+async fn decide(
+    of: &'static MaintainedType,
     client: &TableClient,
     finding: &Finding,
 ) -> Result<Result<(String, Option<ETag>), SkipReason>> {
     let Some((id, _)) = chunk_of(&finding.row_key) else { return Ok(Err(SkipReason::NotOurs)) };
-    Ok(match judge::<E>(client, &finding.partition_key, id).await? {
+    Ok(match judge(of.large, client, &finding.partition_key, id).await? {
         Unused::Yes(head, _) => Ok((id.to_owned(), head)),
         Unused::No => Err(SkipReason::NoLongerHolds),
         Unused::Young => Err(SkipReason::Young),

@@ -33,7 +33,7 @@ pub struct Rewrite<'a, E> {
     entity: PhantomData<fn() -> E>,
 }
 
-type OnProgress<'a> = Box<dyn FnMut(&RewriteProgress) + Send + 'a>;
+pub(super) type OnProgress<'a> = Box<dyn FnMut(&RewriteProgress) + Send + 'a>;
 
 impl<E> fmt::Debug for Rewrite<'_, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

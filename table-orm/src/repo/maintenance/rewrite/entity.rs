@@ -1,11 +1,9 @@
 //! What one entity's rows need to have the form of their type.
 
-use crate::entity::{
-    DynamicEntity, EntityRow, OwnRows, Ownership, TableEntity, canonical, name_of, read_row,
-    template_of,
-};
+use crate::entity::{DynamicEntity, EntityRow, Ownership, read_row};
 use crate::error::Result;
 use crate::plan::{Attempts, RetryLimits, TableClient};
+use crate::repo::maintenance::MaintainedType;
 use crate::repo::maintenance::repair::{SkipReason, Skipped, guard, is_write_conflict};
 use crate::repo::maintenance::verify::{
     ExpectedRow, Finding, Problem, VersionedRow, differences, expected_rows, has_form_of,
@@ -35,16 +33,17 @@ impl PreparedRewrite {
         self.rows += 1;
     }
 
-    fn skip<E: TableEntity>(
+    fn skip(
         &mut self,
+        of: &'static MaintainedType,
         index: usize,
         row_key: &str,
         problem: Problem,
         reason: SkipReason,
     ) {
         let finding = Finding {
-            entity: E::NAME.to_owned(),
-            row: name_of::<E>(index).to_owned(),
+            entity: of.name.to_owned(),
+            row: (of.name_of)(index).to_owned(),
             partition_key: self.batch.partition_key.clone(),
             row_key: row_key.to_owned(),
             canonical: Some(self.canonical.clone()),
@@ -57,16 +56,17 @@ impl PreparedRewrite {
 }
 
 /// Reads the index rows of a canonical row, and decides what to write.
-pub(super) async fn prepare<E: TableEntity>(
+pub(super) async fn prepare(
+    of: &'static MaintainedType,
     client: &TableClient,
     row: VersionedRow<'_>,
 ) -> Result<PreparedRewrite> {
     let mut prepared = PreparedRewrite::new(&row);
-    let rows = match expected_rows::<E>(&row.partition_key, &row.row_key, row.body) {
+    let rows = match expected_rows(of, &row.partition_key, &row.row_key, row.body) {
         Ok(rows) => rows,
         Err(problem) => {
             let reason = SkipReason::CanonicalRow;
-            prepared.skip::<E>(canonical::<E>(), &row.row_key, problem, reason);
+            prepared.skip(of, of.canonical, &row.row_key, problem, reason);
             return Ok(prepared);
         }
     };
@@ -76,10 +76,10 @@ pub(super) async fn prepare<E: TableEntity>(
         prepared.replace(own, IfMatch::ETag(row.etag.clone()));
     }
     let checked = !prepared.batch.operations.is_empty();
-    for expected in index_rows::<E>(rows) {
+    for expected in index_rows(of, rows) {
         let stored = client.annotated_row(&row.partition_key, &expected.row_key).await?;
         if let Some(stored) = stored.filter(|row| !has_form_of(&expected.body, &row.body, hidden)) {
-            index_row::<E>(&mut prepared, expected, &stored, hidden)?;
+            index_row(of, &mut prepared, expected, &stored, hidden)?;
         }
     }
     if !checked && !prepared.batch.operations.is_empty() {
@@ -90,32 +90,34 @@ pub(super) async fn prepare<E: TableEntity>(
 }
 
 /// Replaces an index row in another form, if it is in step.
-fn index_row<E: TableEntity>(
+fn index_row(
+    of: &'static MaintainedType,
     prepared: &mut PreparedRewrite,
     expected: ExpectedRow,
     stored: &StoredRow,
     hidden: Option<&str>,
 ) -> Result<()> {
     let context = VersionedRow::read(&stored.body)?.context;
-    if template_of::<E>(&context) != Some((expected.index, Ownership::Own)) {
+    if (of.template_of)(&context) != Some((expected.index, Ownership::Own)) {
         let ExpectedRow { index, row_key, .. } = &expected;
-        prepared.skip::<E>(*index, row_key, Problem::Missing, SkipReason::Taken);
+        prepared.skip(of, *index, row_key, Problem::Missing, SkipReason::Taken);
         return Ok(());
     }
     let properties = read_row::<DynamicEntity>(0, &stored.body).map(|row| row.properties);
-    if properties.is_ok_and(|properties| expected.is_read_from::<E>(properties)) {
+    if properties.is_ok_and(|properties| expected.is_read_from(of, properties)) {
         let ExpectedRow { index, row_key, body, .. } = expected;
         prepared.replace(EntityRow { index, row_key, body }, IfMatch::ETag(stored.etag()?));
-    } else if let Some(problem) = differences::<E>(&expected, &stored.body, hidden)? {
+    } else if let Some(problem) = differences(of, &expected, &stored.body, hidden)? {
         let ExpectedRow { index, row_key, .. } = &expected;
-        prepared.skip::<E>(*index, row_key, problem, SkipReason::OutOfStep);
+        prepared.skip(of, *index, row_key, problem, SkipReason::OutOfStep);
     }
     Ok(())
 }
 
 /// Rewrites one entity whose rows were written in the meantime. Returns what it wrote at last, and `None`
 /// when the entity is gone.
-pub(super) async fn rewrite_again<E: TableEntity>(
+pub(super) async fn rewrite_again(
+    of: &'static MaintainedType,
     client: &TableClient,
     partition_key: &str,
     canonical: &str,
@@ -126,10 +128,10 @@ pub(super) async fn rewrite_again<E: TableEntity>(
             return Ok(None);
         };
         let row = VersionedRow::read(&row.body)?;
-        if !OwnRows::canonical::<E>().take(&row.context) {
+        if !of.own.take(&row.context) {
             return Ok(None);
         }
-        let prepared = prepare::<E>(client, row).await?;
+        let prepared = prepare(of, client, row).await?;
         if prepared.batch.operations.is_empty() {
             return Ok(Some(prepared));
         }

@@ -1,13 +1,15 @@
 //! A rewrite in progress.
 
-use super::builder::Rewrite;
+use super::builder::{OnProgress, Rewrite};
 use super::entity::{PreparedRewrite, prepare, rewrite_again};
 use super::eventual_rows;
 use super::report::{RewriteFailure, RewriteReport};
-use crate::entity::{OwnRows, TableEntity, split_page};
+use crate::entity::{TableEntity, split_page};
 use crate::error::Result;
 use crate::plan::TableClient;
 use crate::repo::bulk::Chunk;
+use crate::repo::maintenance::MaintainedType;
+use crate::repo::maintenance::canonical_pages::CanonicalPages;
 use crate::repo::maintenance::repair::{Skipped, is_write_conflict};
 use crate::repo::maintenance::verify::VersionedRow;
 use crate::store::{Batch, Page};
@@ -19,11 +21,21 @@ impl<'a, E: TableEntity + 'a> IntoFuture for Rewrite<'a, E> {
     type IntoFuture = BoxFuture<'a, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.run())
+        let Self { pages, parallelism, progress, .. } = self;
+        let of = MaintainedType::of::<E>();
+        Box::pin(RewriteRun { of, pages, parallelism, progress }.run())
     }
 }
 
-impl<E: TableEntity> Rewrite<'_, E> {
+/// A rewrite in progress.
+struct RewriteRun<'a> {
+    of: &'static MaintainedType,
+    pages: CanonicalPages,
+    parallelism: usize,
+    progress: Option<OnProgress<'a>>,
+}
+
+impl RewriteRun<'_> {
     async fn run(mut self) -> RewriteReport {
         let mut report = RewriteReport::default();
         report.progress.token = self.pages.token.clone();
@@ -36,7 +48,7 @@ impl<E: TableEntity> Rewrite<'_, E> {
     async fn pages(&mut self, report: &mut RewriteReport) -> Result<()> {
         loop {
             let (page, next) = self.pages.read().await?;
-            write_page::<E>(&self.pages.client, self.parallelism, &page, report).await?;
+            write_page(self.of, &self.pages.client, self.parallelism, &page, report).await?;
             self.pages.token.clone_from(&next);
             report.progress.token = next;
             if let Some(progress) = &mut self.progress {
@@ -50,7 +62,8 @@ impl<E: TableEntity> Rewrite<'_, E> {
 }
 
 /// Writes the rows of one page's entities.
-async fn write_page<E: TableEntity>(
+async fn write_page(
+    of: &'static MaintainedType,
     client: &TableClient,
     parallelism: usize,
     page: &Page,
@@ -59,23 +72,23 @@ async fn write_page<E: TableEntity>(
     let (mut preparing, mut renaming) = (Vec::new(), Vec::new());
     for row in split_page(&page.body)? {
         let row = VersionedRow::read(row.get().as_bytes())?;
-        if OwnRows::canonical::<E>().take(&row.context) {
-            if !E::ALIASES.is_empty() && !E::EVENTUAL.is_empty() {
+        if of.own.take(&row.context) {
+            if !of.aliases.is_empty() && !of.eventual.is_empty() {
                 renaming.push(row.body);
             }
-            preparing.push(prepare::<E>(client, row).boxed());
+            preparing.push(prepare(of, client, row).boxed());
         }
     }
     let prepared: Vec<_> = stream::iter(preparing).buffered(parallelism).try_collect().await?;
     let mut written = Written::default();
     let sending: Vec<_> = chunks(client, prepared, &mut written)
         .into_iter()
-        .map(|chunk| send::<E>(client, chunk).boxed())
+        .map(|chunk| send(of, client, chunk).boxed())
         .collect();
     let sent = stream::iter(sending).buffer_unordered(parallelism);
     // An unfinished page does not count: a resumed rewrite reads it again.
     let written = sent.try_fold(written, |sum, next| async { Ok(sum.and(next)) }).await?;
-    let (renamed, busy) = eventual_rows::rename::<E>(client, parallelism, &renaming).await?;
+    let (renamed, busy) = eventual_rows::rename(of, client, parallelism, &renaming).await?;
     report.progress.entities += written.entities;
     report.progress.rows += written.rows + renamed;
     report.skipped.extend(written.skipped);
@@ -136,7 +149,8 @@ fn chunks(
 }
 
 /// Sends a chunk of entities; one by one where another writer changed one of them.
-async fn send<E: TableEntity>(
+async fn send(
+    of: &'static MaintainedType,
     client: &TableClient,
     chunk: Chunk<PreparedRewrite>,
 ) -> Result<Written> {
@@ -147,7 +161,7 @@ async fn send<E: TableEntity>(
         Err(error) if is_write_conflict(&error) => {
             for PreparedRewrite { canonical, batch, .. } in entities {
                 let partition_key = batch.partition_key;
-                match rewrite_again::<E>(client, &partition_key, &canonical).await {
+                match rewrite_again(of, client, &partition_key, &canonical).await {
                     Ok(entity) => entity.into_iter().for_each(|entity| written.add(entity)),
                     Err(error) if error.is_of_one_entity() => {
                         let row_key = canonical;

@@ -9,6 +9,7 @@ use crate::model::Metadata;
 use crate::plan::{Plan, Step, TableClient};
 use crate::query::{IntoSpan, KeyRange, RowQuery, ScanPermit, Span};
 use crate::repo::Repo;
+use crate::repo::maintenance::MaintainedType;
 use std::marker::PhantomData;
 
 /// A verify: `.await` returns all findings with counts, `.stream()` each finding as soon as it is certain,
@@ -218,7 +219,8 @@ impl<E: TableEntity> Verify<E> {
     pub fn plan(&self) -> Result<Plan> {
         let joined = self.joined.iter().map(|query| (query.clone(), self.joined_reason.clone()));
         let own = (self.query.clone()?, self.reason.clone());
-        let tickets = leftover::queries::<E>(&self.client, &own.0.keys.partition);
+        let tickets =
+            leftover::queries(MaintainedType::of::<E>(), &self.client, &own.0.keys.partition);
         let tickets = tickets.into_iter().map(|query| (query, None));
         let read = |(query, reason)| Step::Read { query, limit: None, reason }.into();
         Ok(joined.chain([own]).chain(tickets).map(read).collect())

@@ -4,16 +4,18 @@
 use super::expected::ExpectedRow;
 use super::finding::Problem;
 use crate::codec::{Alias, rename};
-use crate::entity::{DynamicEntity, TableEntity, read_row};
+use crate::entity::{DynamicEntity, read_row};
 use crate::error::Result;
 use crate::model::{Edm, HOME_TABLE};
 use crate::property::{Declared, is_chunk};
+use crate::repo::maintenance::MaintainedType;
 use std::collections::BTreeMap;
 
 /// The fault of `stored`; `None` when it equals the expected row. The property that a store adds for
 /// itself, `hidden`, is no difference, and a property with its default equals one that is absent. The value of
 /// an alias is that of its property.
-pub(crate) fn differences<E: TableEntity>(
+pub(crate) fn differences(
+    of: &'static MaintainedType,
     row: &ExpectedRow,
     stored: &[u8],
     hidden: Option<&str>,
@@ -25,9 +27,9 @@ pub(crate) fn differences<E: TableEntity>(
         }
         let mut expected = read_row::<DynamicEntity>(0, &row.body).unwrap_or_default().properties;
         expected.retain(|name, _| !names.contains(name));
-        row.is_read_from::<E>(expected)
+        row.is_read_from(of, expected)
     };
-    problem(&row.body, stored, (hidden, E::ALIASES, E::PROPERTIES), &reads_without)
+    problem(&row.body, stored, (hidden, of.aliases, of.properties), &reads_without)
 }
 
 /// Whether `stored` has just the properties of `expected`, with their types: nothing is left out for being

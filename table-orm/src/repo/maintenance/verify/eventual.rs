@@ -14,14 +14,14 @@ use crate::entity::{
     row_span, split_page,
 };
 use crate::error::Result;
-use crate::eventual::{EventualType, LeftTicket};
+use crate::eventual::LeftTicket;
 use crate::key::KeyError;
 use crate::model::Metadata;
 use crate::plan::{Plan, Step, TableClient};
 use crate::query::{KeyRange, RowQuery, ScanPermit, Span};
 use crate::repo::Repo;
 use crate::repo::get::MAX_PARALLEL_GETS;
-use crate::repo::maintenance::EventualRowKeys;
+use crate::repo::maintenance::{EventualRowKeys, MaintainedType};
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
@@ -161,7 +161,7 @@ impl<R: Row> VerifyEventual<R> {
         let table = query.table.clone();
         let queries = self.joined.into_iter().map(|(query, _)| query).collect();
         let joined = Joined::read(&client, queries).await?;
-        let own = const { OwnRows::of::<R>() };
+        let (of, own) = (MaintainedType::of::<R::Entity>(), const { OwnRows::of::<R>() });
         let mut report = VerifyReport::default();
         let mut pages = client.pages(query);
         while let Some(page) = pages.next().await? {
@@ -171,7 +171,7 @@ impl<R: Row> VerifyEventual<R> {
                 let stored = Bytes::copy_from_slice(row.get().as_bytes());
                 let row = VersionedRow::read(&stored)?;
                 if LeftTicket::has_key(&row.row_key) {
-                    left.extend(leftover::finding::<R::Entity>(&client, &table, &stored)?);
+                    left.extend(leftover::finding(of, &client, &table, &stored)?);
                     continue;
                 }
                 let stated = row.context.home_table.as_deref();
@@ -180,10 +180,10 @@ impl<R: Row> VerifyEventual<R> {
                 {
                     continue;
                 }
-                if is_confirmed::<R>(&client, &row, &joined)? {
+                if is_confirmed(of, R::INDEX, &client, &row, &joined)? {
                     report.entities += 1;
                 } else {
-                    compared.push(compare::<R>(client.clone(), stored).boxed());
+                    compared.push(compare(of, R::INDEX, client.clone(), stored).boxed());
                 }
             }
             let compared = stream::iter(compared).buffered(MAX_PARALLEL_GETS);
@@ -196,7 +196,7 @@ impl<R: Row> VerifyEventual<R> {
                     Compared::Differs(finding) => findings.push(*finding),
                 }
             }
-            mark_pending(&client, EventualType::of::<R::Entity>(), &mut findings).await?;
+            mark_pending(&client, of.settled, &mut findings).await?;
             report.findings.append(&mut findings);
             report.findings.append(&mut left);
         }
@@ -224,25 +224,32 @@ enum Compared {
     Undecided,
 }
 
-async fn compare<R: Row>(client: TableClient, stored: Bytes) -> Result<Compared> {
+async fn compare(
+    of: &'static MaintainedType,
+    index: usize,
+    client: TableClient,
+    stored: Bytes,
+) -> Result<Compared> {
     let row = VersionedRow::read(&stored)?;
     let keys = (&*row.partition_key, &*row.row_key);
-    let Some(found) = EventualRowKeys::of::<R::Entity>(&client, R::INDEX, keys) else {
+    let Some(found) = EventualRowKeys::of(of, &client, index, keys) else {
         return Ok(Compared::Undecided);
     };
     let home = &found.home;
     let canonical = client.annotated_row(&home.partition_key, &home.row_key).await?;
     let canonical = canonical.as_ref().map(|row| &row.body);
-    let Some(problem) = problem_of::<R>(&client, &row, canonical)? else {
+    let Some(problem) = problem_of(of, index, &client, &row, canonical)? else {
         return Ok(Compared::Undecided);
     };
     Ok(problem.map_or(Compared::Same, |problem| {
-        Compared::Differs(Box::new(found.finding::<R::Entity>(Some(&row.etag), problem)))
+        Compared::Differs(Box::new(found.finding(of, Some(&row.etag), problem)))
     }))
 }
 
 /// Whether the canonical row among those expects just this row.
-fn is_confirmed<R: Row>(
+fn is_confirmed(
+    of: &'static MaintainedType,
+    index: usize,
     client: &TableClient,
     row: &VersionedRow<'_>,
     joined: &Joined,
@@ -251,35 +258,36 @@ fn is_confirmed<R: Row>(
         return Ok(false);
     }
     let keys = (&*row.partition_key, &*row.row_key);
-    let found = EventualRowKeys::of::<R::Entity>(client, R::INDEX, keys);
+    let found = EventualRowKeys::of(of, client, index, keys);
     let canonical = found.as_ref().and_then(|found| {
         joined.row(&client.table, &found.home.partition_key, &found.home.row_key)
     });
     // Without one, the point query decides.
     let Some(canonical) = canonical else { return Ok(false) };
-    Ok(matches!(problem_of::<R>(client, row, Some(canonical))?, Some(None)))
+    Ok(matches!(problem_of(of, index, client, row, Some(canonical))?, Some(None)))
 }
 
 /// What is wrong with a row, by its canonical row; `None` where that cannot be read.
-fn problem_of<R: Row>(
+fn problem_of(
+    of: &'static MaintainedType,
+    index: usize,
     client: &TableClient,
     row: &VersionedRow<'_>,
     canonical: Option<&Bytes>,
 ) -> Result<Option<Option<Problem>>> {
-    let own = const { OwnRows::canonical::<R::Entity>() };
     let canonical = match canonical {
-        Some(canonical) if own.take(&VersionedRow::read(canonical)?.context) => canonical,
+        Some(canonical) if of.own.take(&VersionedRow::read(canonical)?.context) => canonical,
         _ => return Ok(Some(Some(Problem::Orphan))),
     };
-    let Ok(rows) = expected_eventual_rows::<R::Entity>(&client.table, canonical) else {
+    let Ok(rows) = expected_eventual_rows(of, &client.table, canonical) else {
         return Ok(None);
     };
     let expected = rows.iter().find(|(_, partition_key, expected)| {
-        expected.index == R::INDEX
+        expected.index == index
             && *partition_key == row.partition_key
             && expected.row_key == row.row_key
     });
     let Some((.., expected)) = expected else { return Ok(Some(Some(Problem::Orphan))) };
     let hidden = client.store().hidden_property();
-    differences::<R::Entity>(expected, row.body, hidden).map(Some)
+    differences(of, expected, row.body, hidden).map(Some)
 }

@@ -4,13 +4,12 @@ use super::differences::differences;
 use super::expected::{ExpectedRow, expected_eventual_rows};
 use super::finding::{Finding, Problem, RowLocation};
 use super::joined::Joined;
-use crate::entity::{TableEntity, name_of};
 use crate::error::{Error, Result};
 use crate::eventual::{EventualKey, EventualType, pending_keys};
 use crate::model::{ETag, TableName};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::repo::get::MAX_PARALLEL_GETS;
-use crate::repo::maintenance::EventualRowKeys;
+use crate::repo::maintenance::{EventualRowKeys, MaintainedType};
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
@@ -20,28 +19,29 @@ use std::collections::btree_map::Entry;
 /// The findings about the `eventual` rows of entities whose canonical rows have these keys and bodies: a point
 /// query for each such row that `joined` does not confirm, at most 16 in flight. The partition's own verify
 /// reports an unreadable canonical row.
-pub(super) fn findings<E: TableEntity + 'static>(
+pub(super) fn findings(
+    of: &'static MaintainedType,
     client: TableClient,
     canonical: Vec<(CanonicalKey, Bytes)>,
     joined: &Joined,
 ) -> BoxFuture<'static, Result<Vec<Finding>>> {
     let mut compared = Vec::new();
     for (home, body) in canonical {
-        let rows = expected_eventual_rows::<E>(&client.table, &body).unwrap_or_default();
+        let rows = expected_eventual_rows(of, &client.table, &body).unwrap_or_default();
         for (table, partition_key, row) in rows {
             let table = table.and_then(|table| TableName::new(table).ok());
             let place = client.in_table(table.as_ref().unwrap_or(&client.table));
             let stored = joined.row(&place.table, &partition_key, &row.row_key);
             let hidden = place.store().hidden_property();
             if let Some(stored) = stored
-                && matches!(differences::<E>(&row, stored, hidden), Ok(None))
+                && matches!(differences(of, &row, stored, hidden), Ok(None))
             {
                 continue;
             }
-            compared.push(compare::<E>(place, home.clone(), partition_key, row).boxed());
+            compared.push(compare(of, place, home.clone(), partition_key, row).boxed());
         }
     }
-    all(client, EventualType::of::<E>(), compared).boxed()
+    all(client, of.settled, compared).boxed()
 }
 
 /// What these comparisons find in a partition.
@@ -84,7 +84,8 @@ pub(super) async fn mark_pending(
 }
 
 /// Compares the row that is stored in `place` with the expected one.
-async fn compare<E: TableEntity>(
+async fn compare(
+    of: &'static MaintainedType,
     place: TableClient,
     home: CanonicalKey,
     partition_key: String,
@@ -97,25 +98,26 @@ async fn compare<E: TableEntity>(
         Err(error) => return Err(error),
         Ok(Some(stored)) => {
             let hidden = place.store().hidden_property();
-            (differences::<E>(&row, &stored.body, hidden)?, Some(stored.etag()?))
+            (differences(of, &row, &stored.body, hidden)?, Some(stored.etag()?))
         }
     };
     let key = EventualKey { table: place.table, partition_key, row_key: row.row_key };
     let found = EventualRowKeys { index: row.index, key, home };
-    Ok(problem.map(|problem| found.finding::<E>(etag.as_ref(), problem)))
+    Ok(problem.map(|problem| found.finding(of, etag.as_ref(), problem)))
 }
 
 impl EventualRowKeys {
     /// A finding about the row, whose version was that when it was read.
-    pub(in crate::repo::maintenance) fn finding<E: TableEntity>(
+    pub(in crate::repo::maintenance) fn finding(
         self,
+        of: &'static MaintainedType,
         etag: Option<&ETag>,
         problem: Problem,
     ) -> Finding {
         let Self { index, key, home } = self;
         Finding {
-            entity: E::NAME.to_owned(),
-            row: name_of::<E>(index).to_owned(),
+            entity: of.name.to_owned(),
+            row: (of.name_of)(index).to_owned(),
             partition_key: key.partition_key,
             row_key: key.row_key,
             location: Some(RowLocation::new(key.table.as_str(), home.partition_key)),

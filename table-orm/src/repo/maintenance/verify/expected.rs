@@ -3,26 +3,26 @@
 use super::finding::Problem;
 use crate::codec::rename;
 use crate::entity::{
-    CopyKind, DynamicEntity, EntityRow, EntityRows, EventualRow, GuardTemplate, TableEntity,
-    canonical, eventual_at, eventual_rows_from, read_row,
+    CopyKind, DynamicEntity, EntityRow, EntityRows, EventualRow, GuardTemplate, read_row,
 };
 use crate::error::Result;
 use crate::model::{Edm, TableName};
+use crate::repo::maintenance::MaintainedType;
 use bytes::Bytes;
 use std::collections::BTreeMap;
 
 /// The rows that follow from the canonical row of a key, including itself. Fails with the problem of that
 /// row.
-pub(crate) fn expected_rows<E: TableEntity>(
+pub(crate) fn expected_rows(
+    of: &'static MaintainedType,
     partition_key: &str,
     row_key: &str,
     body: &[u8],
 ) -> Result<EntityRows, Problem> {
-    let entity = read_row::<E>(canonical::<E>(), body)
-        .map_err(|error| Problem::Unreadable { reason: error.to_string() })?;
-    let rows = EntityRows::of(&entity)
+    let rows = (of.entity_rows)(of.canonical, body)
+        .map_err(|error| Problem::Unreadable { reason: error.to_string() })?
         .map_err(|error| Problem::Unwritable { reason: error.to_string() })?;
-    if rows.stands_at(canonical::<E>(), partition_key, row_key) {
+    if rows.stands_at(of.canonical, partition_key, row_key) {
         return Ok(rows);
     }
     let made = rows.canonical().map(|row| row.row_key.clone());
@@ -46,35 +46,44 @@ pub(crate) struct ExpectedRow {
 impl ExpectedRow {
     /// Whether an entity whose row has these properties instead, its canonical row else, is read as the
     /// expected one.
-    pub fn is_read_from<E: TableEntity>(&self, properties: BTreeMap<String, Edm>) -> bool {
-        let is_guard = self.index >= E::ROWS.len() && eventual_at::<E>(self.index).is_none();
-        !is_guard && self.read_from::<E>(properties).is_some()
+    pub fn is_read_from(
+        &self,
+        of: &'static MaintainedType,
+        properties: BTreeMap<String, Edm>,
+    ) -> bool {
+        let is_guard = self.index >= of.rows.len() && (of.eventual_at)(self.index).is_none();
+        !is_guard && self.read_from(of, properties).is_some()
     }
 
-    fn read_from<E: TableEntity>(&self, mut properties: BTreeMap<String, Edm>) -> Option<()> {
+    fn read_from(
+        &self,
+        of: &'static MaintainedType,
+        mut properties: BTreeMap<String, Edm>,
+    ) -> Option<()> {
         let own = read_row::<DynamicEntity>(0, &self.body).ok()?.properties;
         let mut whole = read_row::<DynamicEntity>(0, &self.canonical).ok()?;
-        rename(&mut whole.properties, E::ALIASES);
-        rename(&mut properties, E::ALIASES);
+        rename(&mut whole.properties, of.aliases);
+        rename(&mut properties, of.aliases);
         whole.properties.retain(|name, _| !own.contains_key(name));
         whole.properties.extend(properties.into_iter().filter(|(name, _)| own.contains_key(name)));
-        let entity = read_row::<E>(canonical::<E>(), &whole.body().ok()?).ok()?;
+        let canonical = whole.body().ok()?;
         if let Some(home) = &self.home {
-            let rows = eventual_rows_from(home, &entity).ok()?;
+            let rows = (of.eventual_rows)(home, &canonical).ok()?;
             return rows.iter().find(|row| row.body == self.body).map(drop);
         }
-        let rows = EntityRows::of(&entity).ok()?;
+        let rows = (of.entity_rows)(of.canonical, &canonical).ok()?.ok()?;
         rows.row(&self.row_key).filter(|row| row.body == self.body).map(drop)
     }
 }
 
 /// The rows in other partitions and tables of the entity whose canonical row in the table `home` has that body,
 /// each with its table, which is the entity's for `None`, and its PartitionKey.
-pub(crate) fn expected_eventual_rows<E: TableEntity>(
+pub(crate) fn expected_eventual_rows(
+    of: &'static MaintainedType,
     home: &TableName,
     body: &[u8],
 ) -> Result<Vec<(Option<&'static str>, String, ExpectedRow)>> {
-    let rows = eventual_rows_from(home, &read_row::<E>(canonical::<E>(), body)?)?;
+    let rows = (of.eventual_rows)(home, body)?;
     let canonical = Bytes::copy_from_slice(body);
     let expected =
         rows.into_iter().map(|EventualRow { index, table, partition_key, row_key, body }| {
@@ -85,9 +94,13 @@ pub(crate) fn expected_eventual_rows<E: TableEntity>(
 }
 
 /// The rows beside the canonical one.
-pub(crate) fn index_rows<E: TableEntity>(rows: EntityRows) -> impl Iterator<Item = ExpectedRow> {
+pub(crate) fn index_rows(
+    of: &MaintainedType,
+    rows: EntityRows,
+) -> impl Iterator<Item = ExpectedRow> + use<> {
     let canonical_body = rows.canonical().map(|row| row.body.clone()).unwrap_or_default();
-    let index_rows = rows.rows.into_iter().filter(|row| row.index != canonical::<E>());
+    let canonical = of.canonical;
+    let index_rows = rows.rows.into_iter().filter(move |row| row.index != canonical);
     index_rows.map(move |EntityRow { index, row_key, body }| ExpectedRow {
         index,
         row_key,
@@ -99,18 +112,18 @@ pub(crate) fn index_rows<E: TableEntity>(rows: EntityRows) -> impl Iterator<Item
 
 /// The RowKey of the canonical row that a full copy or a guard row belongs to, from its own properties.
 /// `None` when they do not determine it: the row is a partial copy, or its properties make another key.
-pub(crate) fn own_canonical<E: TableEntity>(
+pub(crate) fn own_canonical(
+    of: &'static MaintainedType,
     index: usize,
     partition_key: &str,
     row_key: &str,
     body: &[u8],
 ) -> Option<String> {
-    if index >= E::ROWS.len() {
+    if index >= of.rows.len() {
         return reference(body);
     }
-    E::ROWS.get(index).filter(|template| template.copy == CopyKind::Full)?;
-    let entity = read_row::<E>(index, body).ok()?;
-    let rows = EntityRows::of(&entity).ok()?;
+    of.rows.get(index).filter(|template| template.copy == CopyKind::Full)?;
+    let rows = (of.entity_rows)(index, body).ok()?.ok()?;
     let own = rows.canonical().filter(|_| rows.stands_at(index, partition_key, row_key));
     own.map(|row| row.row_key.clone())
 }

@@ -138,9 +138,13 @@ pub enum Problem {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { entity, row, partition_key, row_key, problem, .. } = self;
+        let Self { entity, row, partition_key, row_key, problem, location, canonical, .. } = self;
         let (entity, row) = (Printable(entity), Printable(row));
-        write!(f, "`{entity}`, row `{row}`, key {partition_key:?} / {row_key:?}: {problem}")
+        write!(f, "`{entity}`, row `{row}`, key {partition_key:?} / {row_key:?}")?;
+        if let (Some(RowLocation { home, .. }), Some(canonical)) = (location, canonical) {
+            write!(f, " of {home:?} / {canonical:?}")?;
+        }
+        write!(f, ": {problem}")
     }
 }
 

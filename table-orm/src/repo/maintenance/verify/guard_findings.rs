@@ -1,24 +1,25 @@
 //! Findings about the guard rows of values that are unique over all partitions.
 
 use super::finding::{Finding, Problem, RowLocation};
-use crate::entity::{TableEntity, canonical, read_row};
 use crate::error::{Error, Result};
-use crate::eventual::{EventualType, GUARD_ROW, Guard, UniqueValue, unique_values};
+use crate::eventual::{GUARD_ROW, Guard, UniqueValue};
 use crate::plan::{CanonicalKey, TableClient};
+use crate::repo::maintenance::MaintainedType;
 use crate::repo::maintenance::guards::guards_of;
 
 /// A finding about the guard of a value.
-pub(crate) fn guard_finding<E: TableEntity>(
+pub(crate) fn guard_finding(
+    of: &'static MaintainedType,
     client: &TableClient,
     home: &CanonicalKey,
     value: &UniqueValue,
     guard: Option<&Guard>,
     problem: Problem,
 ) -> Finding {
-    let template = EventualType::of::<E>().guard(&value.name);
+    let template = of.settled.guard(&value.name);
     let table = template.map_or_else(|| client.table.clone(), |it| it.table_of(&client.table));
     Finding {
-        entity: E::NAME.to_owned(),
+        entity: of.name.to_owned(),
         row: value.name.clone(),
         partition_key: value.partition_key(),
         row_key: GUARD_ROW.to_owned(),
@@ -30,8 +31,11 @@ pub(crate) fn guard_finding<E: TableEntity>(
 }
 
 /// The value whose guard a finding is about, and the entity; `None` for a finding about another row.
-pub(crate) fn guarded<E: TableEntity>(finding: &Finding) -> Option<(UniqueValue, CanonicalKey)> {
-    let template = EventualType::of::<E>().guard(&finding.row)?;
+pub(crate) fn guarded(
+    of: &'static MaintainedType,
+    finding: &Finding,
+) -> Option<(UniqueValue, CanonicalKey)> {
+    let template = of.settled.guard(&finding.row)?;
     let value = finding.partition_key.strip_prefix(template.start)?.to_owned();
     let partition_key = finding.location.as_ref()?.home.clone();
     let key = CanonicalKey { partition_key, row_key: finding.canonical.clone()? };
@@ -40,20 +44,19 @@ pub(crate) fn guarded<E: TableEntity>(finding: &Finding) -> Option<(UniqueValue,
 
 /// The findings about the guards of one entity, whose canonical row has that body. The partition's own verify
 /// reports an unreadable row.
-pub(super) async fn findings<E: TableEntity>(
+pub(super) async fn findings(
+    of: &'static MaintainedType,
     client: &TableClient,
     home: &CanonicalKey,
     body: &[u8],
 ) -> Result<Vec<Finding>> {
-    let (guards, mut findings) = (guards_of::<E>(client), Vec::new());
-    let entity = read_row::<E>(canonical::<E>(), body).ok();
-    let values = entity.and_then(|entity| unique_values(&entity).ok()).unwrap_or_default();
+    let (guards, mut findings) = (guards_of(of, client), Vec::new());
     let own = guards.entity(&home.partition_key, &home.row_key);
-    for value in values {
+    for value in (of.unique_values)(body) {
         let guard = match guards.get(&value).await {
             Err(Error::TableNotFound(_)) => {
                 let problem = Problem::TableMissing;
-                findings.push(guard_finding::<E>(client, home, &value, None, problem));
+                findings.push(guard_finding(of, client, home, &value, None, problem));
                 continue;
             }
             guard => guard?,
@@ -72,7 +75,7 @@ pub(super) async fn findings<E: TableEntity>(
             }
             None => Problem::Missing,
         };
-        findings.push(guard_finding::<E>(client, home, &value, guard.as_ref(), problem));
+        findings.push(guard_finding(of, client, home, &value, guard.as_ref(), problem));
     }
     Ok(findings)
 }

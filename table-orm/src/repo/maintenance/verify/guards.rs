@@ -11,6 +11,7 @@ use crate::model::Metadata;
 use crate::plan::{Plan, Step, TableClient};
 use crate::query::{KeyRange, RowQuery, ScanPermit, Span};
 use crate::repo::Repo;
+use crate::repo::maintenance::MaintainedType;
 use crate::repo::maintenance::guards::guards_of;
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
@@ -101,7 +102,7 @@ impl<E: TableEntity> VerifyGuards<E> {
     ) -> Result<()> {
         report.rows += 1;
         let value = UniqueValue::of_key(template, &row.partition_key);
-        let guards = guards_of::<E>(&self.client);
+        let guards = guards_of(MaintainedType::of::<E>(), &self.client);
         let Some(guard) = Guard::read(row) else {
             report.undecided += 1;
             return Ok(());
@@ -118,8 +119,14 @@ impl<E: TableEntity> VerifyGuards<E> {
             // A repair looks for the entity where it is.
             let left = guards.left(&guard.home).await?;
             let key = left.map_or_else(|| guard.home.key.clone(), |home| home.key);
-            let found =
-                guard_finding::<E>(&self.client, &key, &value, Some(&guard), Problem::Orphan);
+            let found = guard_finding(
+                MaintainedType::of::<E>(),
+                &self.client,
+                &key,
+                &value,
+                Some(&guard),
+                Problem::Orphan,
+            );
             report.findings.push(found);
         }
         Ok(())

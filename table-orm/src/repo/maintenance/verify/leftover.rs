@@ -1,20 +1,25 @@
 //! Findings about tickets that nobody used.
 
 use super::finding::{Finding, Problem, RowLocation};
-use crate::entity::{TableEntity, copies_partition, read_row};
+use crate::entity::{copies_partition, read_row};
 use crate::error::Result;
-use crate::eventual::{EventualType, LeftTicket, SETTLE_GRACE};
+use crate::eventual::{LeftTicket, SETTLE_GRACE};
 use crate::model::{Metadata, TableName};
 use crate::plan::TableClient;
 use crate::query::{KeyRange, RowQuery, Span};
+use crate::repo::maintenance::MaintainedType;
 
 /// The queries for the tickets of copies of totals in these partitions of the client's table. The partition of an
 /// entity has none.
-pub(super) fn queries<E: TableEntity>(client: &TableClient, partitions: &Span) -> Vec<RowQuery> {
+pub(super) fn queries(
+    of: &'static MaintainedType,
+    client: &TableClient,
+    partitions: &Span,
+) -> Vec<RowQuery> {
     let mut queries = Vec::new();
-    for sum in E::sums() {
-        let partition = copies_partition(sum.name());
-        if sum.is_over_partitions() && partitions.contains(&partition) {
+    for sum in (of.copied_sums)() {
+        let partition = copies_partition(sum);
+        if partitions.contains(&partition) {
             let keys = KeyRange { partition: Span::Exact(partition), row: LeftTicket::rows() };
             queries.push(RowQuery { metadata: Metadata::Minimal, ..client.query(keys) });
         }
@@ -24,16 +29,17 @@ pub(super) fn queries<E: TableEntity>(client: &TableClient, partitions: &Span) -
 
 /// The finding about a row of `table` that is a ticket of an entity of the type. A young one makes none: it may
 /// be in use.
-pub(super) fn finding<E: TableEntity>(
+pub(super) fn finding(
+    of: &'static MaintainedType,
     client: &TableClient,
     table: &TableName,
     stored: &[u8],
 ) -> Result<Option<Finding>> {
-    let ticket = LeftTicket::read(read_row(0, stored)?, &client.table, EventualType::of::<E>());
+    let ticket = LeftTicket::read(read_row(0, stored)?, &client.table, of.settled);
     let Some(ticket) = ticket else { return Ok(None) };
     let age = client.age(ticket.written);
     Ok((age >= SETTLE_GRACE).then(|| Finding {
-        entity: E::NAME.to_owned(),
+        entity: of.name.to_owned(),
         row: "ticket".to_owned(),
         partition_key: ticket.partition_key,
         row_key: ticket.row_key,

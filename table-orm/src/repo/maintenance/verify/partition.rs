@@ -9,18 +9,19 @@ use super::differences::differences;
 use super::expected::{ExpectedRow, expected_rows, index_rows, own_canonical};
 use super::finding::{Finding, Problem};
 use super::versioned_row::VersionedRow;
-use crate::entity::{Ownership, TableEntity, canonical, name_of, template_of};
+use crate::entity::Ownership;
 use crate::error::Result;
 use crate::model::{ETag, order};
+use crate::repo::maintenance::MaintainedType;
 use bytes::Bytes;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// The rows of one partition that have no match so far.
 #[derive(Debug)]
-pub(crate) struct Partition<E> {
+pub(crate) struct Partition {
+    of: &'static MaintainedType,
     pub key: String,
     /// Rows that follow from a canonical row and were not read yet, by RowKey.
     expected: HashMap<String, OwnedRow>,
@@ -30,7 +31,6 @@ pub(crate) struct Partition<E> {
     unreadable: HashSet<String>,
     /// The property that the store adds to rows.
     hidden: Option<String>,
-    entity: PhantomData<fn() -> E>,
 }
 
 /// An expected row, and the RowKey of the canonical row that expects it.
@@ -57,23 +57,23 @@ pub(crate) enum RowKind {
     Other,
 }
 
-impl<E: TableEntity> Partition<E> {
+impl Partition {
     /// `hidden` is the property that the store adds to rows.
-    pub fn new(key: String, hidden: Option<String>) -> Self {
+    pub fn new(of: &'static MaintainedType, key: String, hidden: Option<String>) -> Self {
         let (expected, unmatched) = (HashMap::new(), HashMap::new());
-        Self { key, expected, unmatched, unreadable: HashSet::new(), hidden, entity: PhantomData }
+        Self { of, key, expected, unmatched, unreadable: HashSet::new(), hidden }
     }
 
     /// Takes the next row, and appends the findings that it completes.
     pub fn row(&mut self, row: VersionedRow<'_>, findings: &mut Vec<Finding>) -> Result<RowKind> {
-        match template_of::<E>(&row.context) {
+        match (self.of.template_of)(&row.context) {
             None | Some((_, Ownership::OtherType)) => Ok(RowKind::Other),
             Some((index, Ownership::Moved(to))) => {
                 let problem = Problem::Moved { to };
                 findings.push(self.finding(index, &row.row_key, None, Some(&row.etag), problem));
                 Ok(RowKind::Other)
             }
-            Some((index, Ownership::Own)) if index == canonical::<E>() => {
+            Some((index, Ownership::Own)) if index == self.of.canonical => {
                 self.canonical_row(&row, findings)?;
                 Ok(RowKind::Canonical)
             }
@@ -85,17 +85,17 @@ impl<E: TableEntity> Partition<E> {
     }
 
     fn canonical_row(&mut self, row: &VersionedRow<'_>, findings: &mut Vec<Finding>) -> Result<()> {
-        let rows = match expected_rows::<E>(&row.partition_key, &row.row_key, row.body) {
+        let rows = match expected_rows(self.of, &row.partition_key, &row.row_key, row.body) {
             Ok(rows) => rows,
             Err(problem) => {
                 self.unreadable.insert(row.row_key.clone());
                 let etag = Some(&row.etag);
-                findings.push(self.finding(canonical::<E>(), &row.row_key, None, etag, problem));
+                findings.push(self.finding(self.of.canonical, &row.row_key, None, etag, problem));
                 return Ok(());
             }
         };
         let own: Arc<str> = row.row_key.as_str().into();
-        for row in index_rows::<E>(rows) {
+        for row in index_rows(self.of, rows) {
             let row_key = row.row_key.clone();
             let expected = OwnedRow { row, owner: Arc::clone(&own) };
             if let Some(Unmatched { etag, body, .. }) = self.unmatched.remove(&row_key) {
@@ -152,7 +152,7 @@ impl<E: TableEntity> Partition<E> {
     /// Whether an index row without a match may belong to an unreadable canonical row.
     fn may_be_expected(&self, row_key: &str, row: &Unmatched) -> bool {
         !self.unreadable.is_empty()
-            && own_canonical::<E>(row.index, &self.key, row_key, &row.body)
+            && own_canonical(self.of, row.index, &self.key, row_key, &row.body)
                 .is_none_or(|canonical| self.unreadable.contains(&canonical))
     }
 
@@ -164,7 +164,7 @@ impl<E: TableEntity> Partition<E> {
         stored: &[u8],
     ) -> Result<Option<Finding>> {
         let OwnedRow { row, owner } = expected;
-        let problem = differences::<E>(row, stored, self.hidden.as_deref())?;
+        let problem = differences(self.of, row, stored, self.hidden.as_deref())?;
         Ok(problem
             .map(|problem| self.finding(row.index, row_key, Some(owner), Some(etag), problem)))
     }
@@ -183,8 +183,8 @@ impl<E: TableEntity> Partition<E> {
         problem: Problem,
     ) -> Finding {
         Finding {
-            entity: E::NAME.to_owned(),
-            row: name_of::<E>(index).to_owned(),
+            entity: self.of.name.to_owned(),
+            row: (self.of.name_of)(index).to_owned(),
             partition_key: self.key.clone(),
             row_key: row_key.to_owned(),
             canonical: canonical.map(str::to_owned),

@@ -10,10 +10,11 @@ use super::partition::{Partition, RowKind};
 use super::report::VerifyReport;
 use super::unused_values;
 use super::versioned_row::VersionedRow;
-use crate::entity::{RowHead, TableEntity, reaches_across, read_row, split_page};
+use crate::entity::{RowHead, TableEntity, read_row, split_page};
 use crate::error::Result;
 use crate::plan::{CanonicalKey, TableClient};
 use crate::query::RowQuery;
+use crate::repo::maintenance::MaintainedType;
 use crate::repo::pages::RowStream;
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
@@ -27,7 +28,9 @@ impl<E: TableEntity> Verify<E> {
     where
         E: 'static,
     {
-        let run = self.query.map(|query| VerifyRun::<E>::new(self.client, query, self.joined));
+        let run = self.query.map(|query| {
+            VerifyRun::new(MaintainedType::of::<E>(), self.client, query, self.joined)
+        });
         RowStream::new(stream::try_unfold(run, |run| async {
             let mut run = run?;
             Ok(run.next().await?.map(|finding| (finding, Ok(run))))
@@ -38,7 +41,8 @@ impl<E: TableEntity> Verify<E> {
     where
         E: 'static,
     {
-        let mut run = VerifyRun::<E>::new(self.client, self.query?, self.joined);
+        let mut run =
+            VerifyRun::new(MaintainedType::of::<E>(), self.client, self.query?, self.joined);
         let mut findings = Vec::new();
         while let Some(finding) = run.next().await? {
             findings.push(finding);
@@ -58,14 +62,15 @@ impl<E: TableEntity + 'static> IntoFuture for Verify<E> {
 }
 
 /// A verify in progress.
-struct VerifyRun<E> {
+struct VerifyRun {
+    of: &'static MaintainedType,
     client: TableClient,
     /// The queries for rows in other partitions that are to be read first.
     to_join: Vec<RowQuery>,
     joined: Joined,
     /// The next request; `None` at the end.
     query: Option<RowQuery>,
-    partition: Option<Partition<E>>,
+    partition: Option<Partition>,
     /// The requests for tickets that are to come after it.
     tickets: VecDeque<RowQuery>,
     /// Canonical rows whose rows in other partitions are to be compared.
@@ -80,13 +85,19 @@ struct VerifyRun<E> {
     undecided: u64,
 }
 
-impl<E: TableEntity + 'static> VerifyRun<E> {
-    fn new(client: TableClient, query: RowQuery, to_join: Vec<RowQuery>) -> Self {
-        let tickets = leftover::queries::<E>(&client, &query.keys.partition).into();
-        let values = unused_values::query::<E>(&query);
+impl VerifyRun {
+    fn new(
+        of: &'static MaintainedType,
+        client: TableClient,
+        query: RowQuery,
+        to_join: Vec<RowQuery>,
+    ) -> Self {
+        let tickets = leftover::queries(of, &client, &query.keys.partition).into();
+        let values = unused_values::query(of, &query);
         let (query, ready) = (Some(query), VecDeque::new());
         let canonical = Vec::new();
         Self {
+            of,
             client,
             to_join,
             joined: Joined::default(),
@@ -137,9 +148,10 @@ impl<E: TableEntity + 'static> VerifyRun<E> {
             }
             let canonical = std::mem::take(&mut self.canonical);
             for (home, body) in &canonical {
-                findings.extend(guard_findings::findings::<E>(&self.client, home, body).await?);
+                findings.extend(guard_findings::findings(self.of, &self.client, home, body).await?);
             }
-            let found = eventual_rows::findings::<E>(self.client.clone(), canonical, &self.joined);
+            let found =
+                eventual_rows::findings(self.of, self.client.clone(), canonical, &self.joined);
             findings.extend(found.await?);
             self.ready.extend(findings);
         }
@@ -152,7 +164,7 @@ impl<E: TableEntity + 'static> VerifyRun<E> {
             for row in split_page(&page)? {
                 self.rows += 1;
                 let row = row.get().as_bytes();
-                self.ready.extend(leftover::finding::<E>(&client, &client.table, row)?);
+                self.ready.extend(leftover::finding(self.of, &client, &client.table, row)?);
             }
         }
         Ok(())
@@ -165,7 +177,8 @@ impl<E: TableEntity + 'static> VerifyRun<E> {
         for row in split_page(&page.body)? {
             let row: RowHead = read_row(0, row.get().as_bytes())?;
             if unused_values::is_next(&row, &self.last_value) {
-                self.ready.extend(unused_values::finding::<E>(&self.client, row.clone()).await?);
+                self.ready
+                    .extend(unused_values::finding(self.of, &self.client, row.clone()).await?);
             }
             self.last_value = row;
         }
@@ -180,12 +193,12 @@ impl<E: TableEntity + 'static> VerifyRun<E> {
         }
         let hidden = self.client.store().hidden_property();
         let partition = self.partition.get_or_insert_with(|| {
-            Partition::new(row.partition_key.clone(), hidden.map(str::to_owned))
+            Partition::new(self.of, row.partition_key.clone(), hidden.map(str::to_owned))
         });
         let (row_key, body) = (row.row_key.clone(), row.body);
         if partition.row(row, findings)? == RowKind::Canonical {
             self.entities += 1;
-            if reaches_across::<E>() {
+            if (self.of.reaches_across)() {
                 let partition_key = partition.key.clone();
                 let key = CanonicalKey { partition_key, row_key };
                 self.canonical.push((key, Bytes::copy_from_slice(body)));
