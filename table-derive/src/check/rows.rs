@@ -173,19 +173,22 @@ pub fn identifies_entity(model: &Model<'_>, errors: &Errors) {
     if !errors.is_empty() {
         return;
     }
-    for (row, key, id) in all_without_id(model).filter(|(row, ..)| row.allow_key_conflict.is_none())
+    for (row, key, canonical) in
+        all_without_id(model).filter(|(row, ..)| row.allow_key_conflict.is_none())
     {
-        let (row, id) = (&row.name, &id.name);
+        let row = &row.name;
+        let id = canonical.iter().map(|part| format!("`{{{}}}`", part.name));
+        let id = id.collect::<Vec<_>>().join(" and ");
         mistake!(errors, key.template.literal => "the key of row `{row}` has no component of the canonical key, so the insert of a second entity with this key fails",
-            help: "end it with `{{{id}}}`, or declare `unique(..)` over components that it has; if no two entities of a partition have the same key, add `allow_key_conflict`");
+            help: "end it with {id}, or declare `unique(..)` over components that it has; if no two entities of a partition have the same key, add `allow_key_conflict`");
     }
 }
 
-/// The index rows in the entity's partition whose keys nothing makes different for two entities, each with a component
-/// that would.
+/// The index rows in the entity's partition whose keys nothing makes different for two entities, each with the
+/// components that would.
 pub fn all_without_id<'m, 'a>(
     model: &'m Model<'a>,
-) -> impl Iterator<Item = (&'a Row, &'m Key<'a>, &'m Part<'a>)> {
+) -> impl Iterator<Item = (&'a Row, &'m Key<'a>, &'m [Part<'a>])> {
     let canonical = model.rows.get(model.canonical).map_or(&[][..], |row| &row.key.parts);
     let rows = model.own_rows().enumerate().filter(|(at, _)| *at != model.canonical);
     rows.filter_map(move |(_, keyed @ KeyedRow { row, key, .. })| {
@@ -195,9 +198,8 @@ pub fn all_without_id<'m, 'a>(
                 || key.parts.iter().any(|own| own.name == part.name)
         };
         let is_unique = || model.guards.iter().any(|guard| guard.parts.iter().all(is_held));
-        let id = canonical.first()?;
-        let has_id = canonical.iter().any(is_held) || is_unique();
-        (!has_id).then_some((*row, key, id))
+        let has_id = canonical.is_empty() || canonical.iter().any(is_held) || is_unique();
+        (!has_id).then_some((*row, key, canonical))
     })
 }
 

@@ -58,6 +58,12 @@ impl Pattern {
         self.per_second(calls / 3_600.0)
     }
 
+    /// Sets how often all users together ask in a minute.
+    #[must_use]
+    pub fn per_minute(self, calls: f64) -> Self {
+        self.per_second(calls / 60.0)
+    }
+
     /// Sets how often all users together ask in a day.
     #[must_use]
     pub fn per_day(self, calls: f64) -> Self {

@@ -5,6 +5,7 @@ use super::{TableEntity, keys_of_rows, partition_key, row_key};
 use crate::key::KeyError;
 use crate::query::class::{Partition, Point};
 use crate::query::{Below, KeyRange, Span};
+use std::collections::HashSet;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -65,20 +66,29 @@ pub trait EntityKeys: TableEntity {
     }
 
     /// The keys of the entity's rows of the kind `R`: several for a row for each element, in the order of
-    /// the elements.
+    /// the elements. Elements that share a row give one key.
     fn keys_in<R: RowOf<Self>>(&self) -> Vec<EntityKey<R>> {
-        let keys = keys_of_rows(self, R::INDEX);
-        keys.map(|keys| EntityKey { keys, row: PhantomData }).collect()
+        let distinct = distinct(keys_of_rows(self, R::INDEX).collect());
+        distinct.into_iter().map(|keys| EntityKey { keys, row: PhantomData }).collect()
     }
 }
 
 #[diagnostic::do_not_recommend]
 impl<E: TableEntity> EntityKeys for E {}
 
+type Keys = Result<(String, String), KeyError>;
+
+/// Each of these keys once, at the place of the first.
+fn distinct(mut keys: Vec<Keys>) -> Vec<Keys> {
+    let mut taken = HashSet::new();
+    keys.retain(|keys| keys.as_ref().map_or(true, |keys| taken.insert(keys.clone())));
+    keys
+}
+
 /// The complete key of a row of kind `R`: a point query. Keeps an error of a value that no key can hold,
 /// which the call that sends the query returns.
 pub struct EntityKey<R> {
-    keys: Result<(String, String), KeyError>,
+    keys: Keys,
     row: PhantomData<fn() -> R>,
 }
 

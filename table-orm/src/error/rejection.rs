@@ -91,9 +91,11 @@ pub(super) fn same_key_help(rejection: &Rejection) -> String {
         None if rejection.is_untyped() => {
             "; a row of this key is stored: replace it, or choose another key".to_owned()
         }
-        None => "; an entity of this key is stored: load and `save` that one, or choose another \
-                 key; `upsert` replaces it, and must not while keys migrate"
-            .to_owned(),
+        None => {
+            "; an entity of this key is stored: load and `save` that one, or choose another key; \
+                 `upsert` replaces it, but do not call it while the type migrates to other keys"
+                .to_owned()
+        }
     }
 }
 

@@ -8,12 +8,14 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum ScanError {
     /// The concurrency is zero.
-    #[error("a scan needs at least one worker; pass 1 or more to `concurrency`")]
+    #[error(
+        "without a worker nothing is read; pass 1 or more to `concurrency` of a scan, or to `workers` of a list"
+    )]
     NoWorkers,
     /// The concurrency is over [`MAX_CONCURRENCY`](crate::scan::MAX_CONCURRENCY).
     #[error(
         "a scan sends at most {most} requests at a time, not {given}; pass at most {most} to \
-         `concurrency`"
+         `concurrency`, or to `workers` of a list"
     )]
     TooManyWorkers {
         /// The concurrency given.

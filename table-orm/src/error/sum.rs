@@ -15,6 +15,17 @@ pub enum SumError {
         /// The row of the total.
         row_key: String,
     },
+    /// The type has no sum of that name.
+    #[error(
+        "the sum {name:?} is not among those of `{entity}`, so no write keeps its totals; nothing was read: add it to \
+         the list that `#[table(sums = ..)]` names, and run `repair_sums` in each partition with stored entities"
+    )]
+    Undeclared {
+        /// The name of the sum.
+        name: &'static str,
+        /// The entity's type name.
+        entity: &'static str,
+    },
     /// The totals of the sum have no copies, so there is no sum over partitions.
     #[error(
         "the sum {name:?} has no copies over partitions; nothing was read: declare it with `over_partitions()`, and \

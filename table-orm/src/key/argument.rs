@@ -8,7 +8,7 @@ use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, Rang
 #[diagnostic::on_unimplemented(
     message = "expected a value of type `{T}`, found `{Self}`",
     label = "expected `{T}`",
-    note = "pass a `{T}`, or a `&{T}` if it is `Clone`; text may also be passed as `&str`"
+    note = "pass a `{T}`, or a `&{T}` if it is `Clone`; a `String` may also be passed as `&str`"
 )]
 pub trait IntoValue<T> {
     /// The value.

@@ -9,8 +9,8 @@ use std::fmt;
 pub enum KeyFault {
     /// The value has a character that the service forbids in keys.
     #[error(
-        "holds {0:?}, which the service forbids in keys; change the value, or store it with \
-         `#[table(escape = encode)]`"
+        "holds {0:?}, which the service forbids in keys; change the value; that of a field can be \
+         stored with `#[table(escape = encode)]`"
     )]
     Forbidden(char),
     /// The value contains the separator after it, or runs into it.
@@ -19,9 +19,18 @@ pub enum KeyFault {
          same key; change the value, use another separator, or `#[table(escape = encode)]`"
     )]
     Separator(&'static str),
+    /// The start of a text contains the separator after it, or runs into it, so keys of other texts begin like it.
+    #[error(
+        "holds or touches the separator `{0}` that follows it, so that keys of other texts begin like it; ask for a \
+         shorter or a longer start, or use `#[table(escape = encode)]`"
+    )]
+    SeparatorStart(&'static str),
     /// The number has more digits than the template. The bounds of a range may have more: they lie
     /// above all values of that width.
-    #[error("needs more than the {0} digits of its template; widen the `:0N` or lower the value")]
+    #[error(
+        "needs more than the {0} digits of its template; lower the value, or widen the `:0N`, and a `max` \
+             of the field"
+    )]
     Width(usize),
     /// The service cannot store the instant.
     #[error("is outside the years 1601 to 9999 that the service can store")]

@@ -181,7 +181,7 @@ impl KeyBuilder {
     ///
     /// # Errors
     /// When a key cannot hold one of the values: the first such error. When the prefix could run into
-    /// the literal after the component: [`KeyFault::Separator`].
+    /// the literal after the component: [`KeyFault::SeparatorStart`].
     pub fn starts_with<X, T: TextPart<X>>(
         self,
         component: &'static str,
@@ -205,7 +205,7 @@ impl KeyBuilder {
                     entity: row_key.entity(),
                     component,
                     value: prefix,
-                    fault: KeyFault::Separator(then),
+                    fault: KeyFault::SeparatorStart(then),
                 });
             }
             Ok(Span::prefix(row_key.finish()?))

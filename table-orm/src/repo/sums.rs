@@ -56,6 +56,7 @@ impl<E: TableEntity> Repo<E> {
         Q: WholePartition,
         Q::Row: RowOf<E>,
     {
+        check_declared(sum)?;
         let partition_key = CanonicalKey::of(partition.into_keys()?).partition_key;
         let totals = self.totals(&partition_key, std::slice::from_ref(sum)).await?;
         let total = totals.values().map(|stored| stored.total).sum();
@@ -93,6 +94,7 @@ impl<E: TableEntity> Repo<E> {
         Q: WholePartition,
         Q::Row: RowOf<E>,
     {
+        check_declared(sum)?;
         let partition_key = CanonicalKey::of(partition.into_keys()?).partition_key;
         let totals = self.totals(&partition_key, std::slice::from_ref(sum)).await?;
         let group = |(total, stored): (Total, StoredTotal)| {
@@ -128,6 +130,14 @@ impl<E: TableEntity> Repo<E> {
         }
         Ok(totals)
     }
+}
+
+/// Fails for a sum that no write keeps.
+pub(super) fn check_declared<E: TableEntity>(sum: &Sum<E>) -> Result<(), SumError> {
+    if E::sums().iter().any(|declared| declared.name() == sum.name()) {
+        return Ok(());
+    }
+    Err(SumError::Undeclared { name: sum.name(), entity: E::NAME })
 }
 
 /// A total that a property can hold.

@@ -11,7 +11,7 @@ use std::{fmt, io};
 pub enum LockError {
     /// Rows that are stored already would not be read, or values in them be lost.
     #[error(
-        "{} was not written, because stored rows do not survive these changes:{}\nTo make such a change after \
+        "{} does not fit the types: stored rows do not survive these changes:{}\nTo make such a change after \
          all, make sure that no stored row needs the lines that it contradicts, then delete them from the file",
         path.display(), list(changes)
     )]
@@ -52,7 +52,8 @@ pub enum LockError {
     },
     /// Two types have one name.
     #[error(
-        "two types are called `{0}`: check one of them against a lock of its own; if one is the old form of a type that \
+        "two types are called `{0}`: give all samples of one type to one `with`; check another type of that name against \
+         a lock of its own; if one is the old form of a type that \
          migrates, leave it out, because `with_migrating` adds it"
     )]
     SameName(String),

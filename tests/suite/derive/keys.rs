@@ -6,7 +6,7 @@
 use super::{exact, keys, repo, row_keys};
 use futures_util::TryStreamExt as _;
 use std::ops::Bound;
-use table_orm::entity::EntityRows;
+use table_orm::entity::{EntityRows, Query as _};
 use table_orm::key::KeyFault;
 use table_orm::plan::Step;
 use table_orm::query::{QueryClass, Span};
@@ -99,6 +99,11 @@ fn ranges_follow_the_order_of_values() {
     assert!(range.row.contains("D:ab__b") && !range.row.contains("D:ab__A"));
     let (range, _) = keys(partition.text().lower_text_starts_with("AB"));
     assert_eq!(range.row, Span::prefix("D:ab"));
+    // The keys of the text "a" begin with "D:a_", too.
+    for start in ["a_", "a__", "a__b"] {
+        let error = partition.text().lower_text_starts_with(start).into_keys().unwrap_err();
+        assert_eq!(error.fault, KeyFault::SeparatorStart("__"), "{start}");
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]

@@ -1,6 +1,6 @@
 //! What is found through rows for elements.
 
-use super::{Article, ArticleByLabel, ArticleByMood, Blog, article, texts};
+use super::{Article, ArticleByLabel, ArticleByMood, ArticleByWord, Blog, article, texts};
 use table_orm::entity::EntityKey;
 use table_orm::query::QueryClass;
 use table_orm::{EntityKeys, Projection, ScanPermit, TableEntity};
@@ -114,6 +114,16 @@ async fn an_entity_knows_the_keys_of_all_its_rows() {
     let one = first.key_in::<ArticleByLabel>().map(texts);
     assert_eq!(one.as_deref(), Some("LAB:rust__00000001"));
     assert!(first.keys_in::<ArticleByMood>().is_empty());
+}
+
+#[test]
+fn elements_that_share_a_row_have_one_key() {
+    let texts = |labels: &[&str]| -> Vec<_> {
+        let keys = article(1, labels).keys_in::<ArticleByWord>().into_iter();
+        keys.map(|key| key.into_texts().unwrap().1).collect()
+    };
+    assert_eq!(texts(&["Rust", "go", "rust"]), texts(&["rust", "go"]));
+    assert_eq!(texts(&["Rust", "go", "rust"]).len(), 2);
 }
 
 #[tokio::test]

@@ -474,3 +474,22 @@ async fn a_write_that_needs_an_entity_is_not_sent_where_none_was_read() {
     // An entity that another client inserts meanwhile would be replaced without its total.
     assert_eq!(record.take().writes.len(), 0);
 }
+
+#[tokio::test]
+async fn a_sum_that_its_type_does_not_declare_is_not_read_as_0() {
+    let orders = orders_in(&Tables::in_memory().unwrap()).await;
+    orders.insert(&order(1, "new", 100)).await.unwrap();
+    let (count, by_state) =
+        (Sum::count("forgotten"), Sum::by_group("forgotten", |_| (String::new(), 1)));
+    let acme = Order::partition("acme");
+    let failed = [
+        orders.sum(&acme, &count).await.map(drop),
+        orders.sum_by_group(&acme, &by_state).await.map(drop),
+        orders.sum_over_partitions(&count).await.map(drop),
+    ];
+    for failed in failed {
+        let error = failed.unwrap_err();
+        let expected = SumError::Undeclared { name: "forgotten", entity: "Order" };
+        assert!(matches!(&error, Error::Sum(found) if *found == expected), "{error}");
+    }
+}
