@@ -35,10 +35,10 @@ pub(crate) fn unanswered(service: &str, error: azure_core::Error) -> StoreError 
     };
     // Without the pipeline's error around it, whose `Debug` output may be pages of backtrace.
     let error = error.into_inner().unwrap_or_else(Into::into);
-    let mut reasons: Vec<_> = reasons(&*error).map(ToString::to_string).collect();
+    let mut texts: Vec<_> = reasons(&*error).map(ToString::to_string).collect();
     // Some errors repeat the text of their source.
-    reasons.dedup();
-    let message = format!("{message}: {}", reasons.join(": "));
+    texts.dedup();
+    let message = format!("{message}: {}", texts.join(": "));
     let error = StoreError::new(code, message).caused_by(error);
     StoreError { status: 0, ..error }
 }

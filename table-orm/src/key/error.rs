@@ -9,8 +9,8 @@ use std::fmt;
 pub enum KeyFault {
     /// The value has a character that the service forbids in keys.
     #[error(
-        "holds {0:?}, which the service forbids in keys; change the value; that of a field can be \
-         stored with `#[table(escape = encode)]`"
+        "holds {0:?}, which the service forbids in keys; change the value; if it is a field's, \
+         `#[table(escape = encode)]` can store it"
     )]
     Forbidden(char),
     /// The value contains the separator after it, or runs into it.
@@ -22,7 +22,7 @@ pub enum KeyFault {
     /// The start of a text contains the separator after it, or runs into it, so keys of other texts begin like it.
     #[error(
         "holds or touches the separator `{0}` that follows it, so that keys of other texts begin like it; ask for a \
-         shorter or a longer start, or use `#[table(escape = encode)]`"
+         shorter start, or a longer one if it only ends in part of it, or use `#[table(escape = encode)]`"
     )]
     SeparatorStart(&'static str),
     /// The number has more digits than the template. The bounds of a range may have more: they lie

@@ -3,7 +3,7 @@
 //! Invariant: a copy is judged only if the rows of its total are the same before and after it is read, and by the
 //! intents that are read in between, before the copy. A copy that differs then and that no intent lists is wrong.
 
-use super::sums::{StoredTotal, StoredTotals, check_declared, pages, to_i64};
+use super::sums::{StoredTotal, StoredTotals, declared, pages, to_i64};
 use super::verify_sums::{SumProblem, WrongSum};
 use crate::entity::{
     COPIES, ReadRow as _, Sum, TableEntity, Total, TotalRow, copied_total, copies_partition,
@@ -59,7 +59,8 @@ impl<E: TableEntity> Repo<E> {
     /// ```
     ///
     /// # Errors
-    /// [`SumError::OfOnePartition`] for a sum without [`over_partitions`](Sum::over_partitions), and
+    /// [`SumError::Undeclared`] for a sum that is not one of the type's `sums`, [`SumError::OfOnePartition`] for one
+    /// without [`over_partitions`](Sum::over_partitions), and
     /// [`SumError::Overflow`] when the sum does not fit `i64`.
     pub async fn sum_over_partitions(&self, sum: &Sum<E>) -> Result<i64> {
         let groups = self.added_up(sum).await?;
@@ -109,7 +110,7 @@ impl<E: TableEntity> Repo<E> {
 
     /// The copies of the totals of each group.
     async fn added_up(&self, sum: &Sum<E>) -> Result<BTreeMap<String, i128>> {
-        check_declared(sum)?;
+        let sum = declared(sum)?;
         if !sum.is_over_partitions() {
             return Err(SumError::OfOnePartition { name: sum.name() }.into());
         }

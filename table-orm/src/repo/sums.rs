@@ -25,8 +25,6 @@ impl<E: TableEntity> Repo<E> {
     /// Returns the total of a sum in a partition: one query of the rows that hold it. For a sum by group, it
     /// adds up all groups; above 1,000 rows, later pages may be newer.
     ///
-    /// The sum must be one of the type's `sums`; another one has no rows, and its total is 0.
-    ///
     /// ```
     /// # use table_orm::{Sum, TableEntity, Tables};
     /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
@@ -50,15 +48,16 @@ impl<E: TableEntity> Repo<E> {
     /// ```
     ///
     /// # Errors
+    /// [`SumError::Undeclared`](crate::repo::SumError) for a sum that is not one of the type's `sums`, and
     /// [`SumError::Overflow`](crate::repo::SumError) when the total of all rows does not fit `i64`.
     pub async fn sum<Q>(&self, partition: Q, sum: &Sum<E>) -> Result<i64>
     where
         Q: WholePartition,
         Q::Row: RowOf<E>,
     {
-        check_declared(sum)?;
+        let sum = declared(sum)?;
         let partition_key = CanonicalKey::of(partition.into_keys()?).partition_key;
-        let totals = self.totals(&partition_key, std::slice::from_ref(sum)).await?;
+        let totals = self.totals(&partition_key, &[sum]).await?;
         let total = totals.values().map(|stored| stored.total).sum();
         Ok(to_i64(&partition_key, sum.start(), total)?)
     }
@@ -94,9 +93,9 @@ impl<E: TableEntity> Repo<E> {
         Q: WholePartition,
         Q::Row: RowOf<E>,
     {
-        check_declared(sum)?;
+        let sum = declared(sum)?;
         let partition_key = CanonicalKey::of(partition.into_keys()?).partition_key;
-        let totals = self.totals(&partition_key, std::slice::from_ref(sum)).await?;
+        let totals = self.totals(&partition_key, &[sum]).await?;
         let group = |(total, stored): (Total, StoredTotal)| {
             Ok((
                 total.group.unwrap_or_default(),
@@ -132,12 +131,11 @@ impl<E: TableEntity> Repo<E> {
     }
 }
 
-/// Fails for a sum that no write keeps.
-pub(super) fn check_declared<E: TableEntity>(sum: &Sum<E>) -> Result<(), SumError> {
-    if E::sums().iter().any(|declared| declared.name() == sum.name()) {
-        return Ok(());
-    }
-    Err(SumError::Undeclared { name: sum.name(), entity: E::NAME })
+/// The sum as the type declares it.
+pub(super) fn declared<E: TableEntity>(sum: &Sum<E>) -> Result<Sum<E>, SumError> {
+    let mut sums = E::sums().into_iter();
+    let declared = sums.find(|declared| declared.name() == sum.name());
+    declared.ok_or(SumError::Undeclared { name: sum.name(), entity: E::NAME })
 }
 
 /// A total that a property can hold.

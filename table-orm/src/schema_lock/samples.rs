@@ -21,12 +21,12 @@ const NEW_KEY: &str = "write them under a row of another name beside this one, `
 const NEW_VALUE: &str = "keep how the value is stored, or store it in a property of another name";
 const NEW_FIELD: &str =
     "if a value is missing, give its field a `default`, or an `alias` if it was renamed";
-const GONE: &str = "if that is meant, run `repair` with this version, then delete the line of this row; guard rows may stay, and do \
-     no harm";
+const GONE: &str = "if that is meant, run `repair` with this version, then delete the line of this row; guard rows \
+                    may stay, and do no harm";
 const OTHER_TOTAL: &str = "keep what an entity adds, or give the sum another name; if other totals are meant, run \
                            `repair_sums` in each partition with this version, then delete this line";
-pub(super) const NEW_UNIQUE: &str = "keep it until a `unique` of another name beside it is filled by `backfill`, such as one over a component `with` a \
-     function of the same field";
+pub(super) const NEW_UNIQUE: &str = "keep it until a `unique` of another name beside it is filled by `backfill`, \
+                                     for example over a component made by `with` from the same field";
 const RESTORE: &str = "restore the file from its repository";
 
 /// The rows of samples, those of one sample after each other and its canonical row first.

@@ -61,6 +61,7 @@ impl Tables {
     /// ```
     #[must_use]
     pub fn repo<E: TableEntity>(&self) -> Repo<E> {
+        // Here, too, so that the compiler names the line of the app.
         const { has_one_form::<E>() };
         has_one_table::<E>();
         self.repo_in(TableName::checked(E::TABLE))

@@ -493,3 +493,13 @@ async fn a_sum_that_its_type_does_not_declare_is_not_read_as_0() {
         assert!(matches!(&error, Error::Sum(found) if *found == expected), "{error}");
     }
 }
+
+#[tokio::test]
+async fn a_sum_is_read_as_its_type_declares_it() {
+    let orders = orders_in(&Tables::in_memory().unwrap()).await;
+    orders.insert(&order(1, "new", 100)).await.unwrap();
+    let other = Sum::count("orders").over_partitions();
+    assert_eq!(orders.sum(Order::partition("acme"), &other).await.unwrap(), 1);
+    let error = orders.sum_over_partitions(&other).await.unwrap_err();
+    assert!(matches!(error, Error::Sum(SumError::OfOnePartition { name: "orders" })), "{error}");
+}

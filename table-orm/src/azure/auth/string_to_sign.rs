@@ -6,8 +6,8 @@ use azure_core::http::Request;
 use azure_core::http::headers::{CONTENT_TYPE, HeaderName};
 use std::collections::BTreeMap;
 
-/// Builds the text to sign of a request with that date. Except for blobs, the body and most of the query are not part
-/// of it.
+/// Builds the text to sign of a request with that date, which is among its headers, too. Except for blobs, the body and
+/// most of the query are not part of it.
 pub(super) fn string_to_sign(
     service: AccountService,
     account: &str,

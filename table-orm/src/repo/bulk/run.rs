@@ -1,4 +1,6 @@
 //! A bulk write in progress.
+//!
+//! Invariant: from when an entity is read until it is written, failed or left unsent, its number is in one chunk.
 
 use super::builder::{Bulk, Settings};
 use super::chunk::Chunk;
@@ -94,9 +96,11 @@ impl<'a, 'i, E: Send + 'static, I: Input<Item = E> + ?Sized> BulkRun<'a, 'i, E, 
         let mut plans = Vec::new();
         // An iterator never waits.
         let context = &mut Context::from_waker(Waker::noop());
-        while let Poll::Ready(Some(chunk)) = self.next_closed(context) {
+        while let Poll::Ready(Some(mut chunk)) = self.next_closed(context) {
             let Settings { client, policy, .. } = &self.settings;
-            plans.push(policy.plan(client, &self.entities_of(&chunk), chunk.batch)?);
+            let batch = chunk.take_batch();
+            plans.push(policy.plan(client, &self.entities_of(&chunk), batch)?);
+            self.forget(&chunk.entities);
         }
         match self.failures.into_iter().next() {
             Some(failure) => Err(failure.error),

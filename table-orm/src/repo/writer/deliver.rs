@@ -52,9 +52,8 @@ async fn send<E: TableEntity + 'static>(
     mut chunk: Chunk<E>,
 ) -> (Chunk<E>, Result<()>) {
     let batch = chunk.take_batch();
-    let entities: Vec<_> = chunk.entities.iter().collect();
-    let sent = inlet.policy.send(inlet.client.clone(), &entities, batch, Settling::default());
-    drop(entities);
+    let (client, settling) = (inlet.client.clone(), Settling::default());
+    let sent = inlet.policy.send(client, &Vec::from_iter(&chunk.entities), batch, settling);
     let answer = sent.await;
     (chunk, answer)
 }

@@ -31,14 +31,14 @@ pub(in crate::azure::protocol) fn parts(body: &[u8]) -> impl Iterator<Item = Par
             if !text.starts_with("HTTP/") {
                 text = &text[status_line.find(text.as_bytes())? + 1..];
             }
-            let (line, rest) = first_line(text)?;
-            let Some(status) = status(line) else {
-                text = rest;
-                continue;
-            };
-            let end = boundary.find(rest.as_bytes()).unwrap_or(rest.len());
-            text = &rest[end..];
-            return Some(Part { status, rest: &rest[..end] });
+            // The line end of the status may belong to a boundary.
+            let (part, next) = text.split_at(boundary.find(text.as_bytes()).unwrap_or(text.len()));
+            let (line, rest) = first_line(part)?;
+            if let Some(status) = status(line) {
+                text = next;
+                return Some(Part { status, rest });
+            }
+            (_, text) = first_line(text)?;
         }
     })
 }
@@ -134,6 +134,14 @@ mod tests {
             --changesetresponse_2\r\nHTTP/1.1 400 Bad Request\r\ncontent-type: \
             application/json\r\n{\"odata.error\":{}}\r\n--changesetresponse_2--";
         assert_eq!(read(stray), [(400, None, "{\"odata.error\":{}}".to_owned())]);
+    }
+
+    #[test]
+    fn a_status_alone_is_a_part() {
+        let text =
+            "HTTP/1.1 204 A\r\n--b\r\nHTTP/1.1 x\r\n--b\r\nHTTP/1.1 201 B\r\nETag: e\r\n--b--";
+        let expected = [(204, None, String::new()), (201, Some("e".to_owned()), String::new())];
+        assert_eq!(read(text), expected);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, StreamExt as _};
 use std::collections::BTreeMap;
 
-/// What fills the pages.
+/// A backfill without its pages.
 pub(super) struct Filling<'c> {
     pub of: &'static MaintainedType,
     pub client: &'c TableClient,

@@ -113,10 +113,11 @@ impl<E: TableEntity, I: Iterator<Item = Finding>> Repair<E, I> {
     /// # Errors
     /// When the store rejects a read.
     pub async fn plan(self) -> Result<Plan> {
+        let of = MaintainedType::of::<E>();
         let mut steps = Vec::new();
         let mut jobs = Jobs::new(self.input);
-        while let Some(job) = jobs.next(MaintainedType::of::<E>(), &self.client) {
-            for (table, batch) in job.plan(MaintainedType::of::<E>(), &self.client).await? {
+        while let Some(job) = jobs.next(of, &self.client) {
+            for (table, batch) in job.plan(of, &self.client).await? {
                 steps.extend(Step::write(table, batch));
             }
         }
@@ -134,7 +135,7 @@ impl<E: TableEntity, I: Iterator<Item = Finding>> Repair<E, I> {
         let mut going = true;
         loop {
             while going && in_flight.len() < self.parallelism {
-                let Some(job) = jobs.next(MaintainedType::of::<E>(), &self.client) else { break };
+                let Some(job) = jobs.next(of, &self.client) else { break };
                 let client = self.client.clone();
                 in_flight.push(async move { job.run(of, &client).await }.boxed());
             }

@@ -4,11 +4,10 @@ use crate::codec::has_former_names;
 use crate::error::Result;
 use crate::eventual::EventualKey;
 use crate::plan::TableClient;
-use crate::repo::maintenance::EventualRowKeys;
-use crate::repo::maintenance::MaintainedType;
 use crate::repo::maintenance::backfill::fill;
 use crate::repo::maintenance::repair::Skipped;
 use crate::repo::maintenance::verify::{Problem, expected_eventual_rows};
+use crate::repo::maintenance::{EventualRowKeys, MaintainedType};
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use std::collections::BTreeMap;
 

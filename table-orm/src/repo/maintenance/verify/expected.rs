@@ -95,7 +95,7 @@ pub(crate) fn expected_eventual_rows(
 
 /// The rows beside the canonical one.
 pub(crate) fn index_rows(
-    of: &MaintainedType,
+    of: &'static MaintainedType,
     rows: EntityRows,
 ) -> impl Iterator<Item = ExpectedRow> + use<> {
     let canonical_body = rows.canonical().map(|row| row.body.clone()).unwrap_or_default();
