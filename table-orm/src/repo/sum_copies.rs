@@ -60,8 +60,7 @@ impl<E: TableEntity> Repo<E> {
     ///
     /// # Errors
     /// [`SumError::Undeclared`] for a sum that is not one of the type's `sums`, [`SumError::OfOnePartition`] for one
-    /// without [`over_partitions`](Sum::over_partitions), and
-    /// [`SumError::Overflow`] when the sum does not fit `i64`.
+    /// without [`over_partitions`](Sum::over_partitions), and [`SumError::Overflow`] when the sum does not fit `i64`.
     pub async fn sum_over_partitions(&self, sum: &Sum<E>) -> Result<i64> {
         let groups = self.added_up(sum).await?;
         let partition_key = copies_partition(sum.name());

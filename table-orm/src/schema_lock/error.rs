@@ -53,8 +53,7 @@ pub enum LockError {
     /// Two types have one name.
     #[error(
         "two types are called `{0}`: give all samples of one type to one `with`; check another type of that name against \
-         a lock of its own; if one is the old form of a type that \
-         migrates, leave it out, because `with_migrating` adds it"
+         a lock of its own; if one is the old form of a type that migrates, leave it out, because `with_migrating` adds it"
     )]
     SameName(String),
     /// A type that migrates was added without its old form.

@@ -49,6 +49,7 @@ pub(crate) fn incoming(headers: &http::HeaderMap) -> Headers {
     let mut incoming = HashMap::with_capacity(headers.len());
     for (name, value) in headers {
         let (name, value) = (name.as_str(), value.as_bytes());
+        // The lossy reading is slower, also where it replaces nothing.
         let value = match str::from_utf8(value) {
             Ok(value) => value.to_owned(),
             Err(_) => String::from_utf8_lossy(value).into_owned(),

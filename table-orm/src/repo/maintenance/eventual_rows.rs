@@ -25,7 +25,7 @@ impl EventualRowKeys {
         (partition_key, row_key): (&str, &str),
     ) -> Option<Self> {
         let (home_partition, home_row) = (of.home_key)(index, partition_key, row_key)?;
-        let table = (of.eventual_at)(index)?.table_of(&client.table);
+        let table = of.eventual_at(index)?.table_of(&client.table);
         let (partition_key, row_key) = (partition_key.to_owned(), row_key.to_owned());
         Some(Self {
             index,
@@ -37,7 +37,7 @@ impl EventualRowKeys {
     /// The index of the template of that name.
     pub fn index_of(of: &'static MaintainedType, name: &str) -> Option<usize> {
         let at = of.eventual.iter().position(|template| template.row.name == name)?;
-        Some(of.rows.len() + of.guards.len() + at)
+        Some(of.first_eventual + at)
     }
 }
 

@@ -3,9 +3,8 @@
 use crate::codec::{Alias, RowContext};
 use crate::entity::{
     EntityRows, EventualRow, EventualTemplate, GuardTemplate, InvalidEntity, LargeType, OwnRows,
-    Ownership, RowTemplate, Sum, TableEntity, canonical, canonical_rows, eventual_at,
-    eventual_rows_from, has_sum_copies, home_key, index_of, name_of, reaches_across, read_row,
-    template_of,
+    Ownership, RowTemplate, Sum, TableEntity, canonical, canonical_rows, eventual_rows_from,
+    first_eventual, home_key, index_of, name_of, reaches_across, read_row, template_of,
 };
 use crate::error::Result;
 use crate::eventual::{EventualType, UniqueValue, unique_values};
@@ -25,7 +24,9 @@ pub(crate) struct MaintainedType {
     pub rows: &'static [RowTemplate],
     pub canonical: usize,
     pub guards: &'static [GuardTemplate],
+    /// The templates of rows in other partitions and tables, and the index of the first.
     pub eventual: &'static [EventualTemplate],
+    pub first_eventual: usize,
     /// Its canonical rows.
     pub own: OwnRows,
     /// Their keys, in any partition.
@@ -40,13 +41,10 @@ pub(crate) struct MaintainedType {
     pub settled: EventualType,
     /// Whether entities have rows or values outside their partition.
     pub reaches_across: fn() -> bool,
-    pub has_sum_copies: fn() -> bool,
     /// The names of the sums over all partitions.
     pub copied_sums: fn() -> Vec<&'static str>,
     /// The name of the template at an index.
     pub name_of: fn(usize) -> &'static str,
-    /// The template at an index, of a row in another partition or table.
-    pub eventual_at: fn(usize) -> Option<&'static EventualTemplate>,
     /// The index of the template that takes a RowKey.
     pub index_of: fn(&str) -> Option<usize>,
     /// The index of the template that a row was written from, and whose row it is.
@@ -71,6 +69,7 @@ impl MaintainedType {
                 canonical: canonical::<E>(),
                 guards: E::GUARDS,
                 eventual: E::EVENTUAL,
+                first_eventual: first_eventual::<E>(),
                 own: OwnRows::canonical::<E>(),
                 canonical_rows: canonical_rows::<E>,
                 keys_follow_canonical: E::KEYS_FOLLOW_CANONICAL,
@@ -79,10 +78,8 @@ impl MaintainedType {
                 large: LargeType::of::<E>(),
                 settled: EventualType::of::<E>(),
                 reaches_across: reaches_across::<E>,
-                has_sum_copies: has_sum_copies::<E>,
                 copied_sums: copied_sums::<E>,
                 name_of: name_of::<E>,
-                eventual_at: eventual_at::<E>,
                 index_of: index_of::<E>,
                 template_of: template_of::<E>,
                 home_key: home_key::<E>,
@@ -96,6 +93,11 @@ impl MaintainedType {
                 },
             }
         }
+    }
+
+    /// The template at an index, of a row in another partition or table.
+    pub fn eventual_at(&self, index: usize) -> Option<&'static EventualTemplate> {
+        self.eventual.get(index.checked_sub(self.first_eventual)?)
     }
 
     /// Whether a template is that of a guard of values that are unique over all partitions.

@@ -48,7 +48,7 @@ pub(super) async fn decide(
     let said = finding.location.as_ref().map_or("", |location| &location.table);
     let rows = of.eventual.iter().map(|row| row.table_of(&client.table));
     // The copies of totals are in the entity's table.
-    let mut tables = rows.chain((of.has_sum_copies)().then(|| client.table.clone()));
+    let mut tables = rows.chain((!(of.copied_sums)().is_empty()).then(|| client.table.clone()));
     // The names of tables have no case.
     let table = tables.find(|table| table.as_str().eq_ignore_ascii_case(said));
     let Some(table) = table.filter(|_| LeftTicket::has_key(&finding.row_key)) else {

@@ -51,7 +51,7 @@ impl ExpectedRow {
         of: &'static MaintainedType,
         properties: BTreeMap<String, Edm>,
     ) -> bool {
-        let is_guard = self.index >= of.rows.len() && (of.eventual_at)(self.index).is_none();
+        let is_guard = self.index >= of.rows.len() && of.eventual_at(self.index).is_none();
         !is_guard && self.read_from(of, properties).is_some()
     }
 
