@@ -65,7 +65,7 @@
 //! | Module | What it holds |
 //! |---|---|
 //! | [`model`] | the service's data model: values and their types, instants, ETags, table names, limits |
-//! | `sync` | a lock for each key, token bucket, backoff, clocks, random numbers |
+//! | `sync` | calls side by side, a lock for each key, token bucket, backoff, clocks, random numbers |
 //! | `figures` | what reports are written with: percentiles, and numbers as people read them |
 //! | [`key`] | the text of PartitionKeys and RowKeys: encoders, order, components |
 //! | `codec` | the JSON of a row: one reader, one writer |

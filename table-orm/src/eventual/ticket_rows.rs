@@ -6,7 +6,7 @@ use super::ticket::Ticket;
 use crate::error::Error;
 use crate::model::TableName;
 use crate::store::{Action, IfMatch, Operation};
-use futures_util::stream::{self, StreamExt as _};
+use crate::sync::Concurrent;
 use std::collections::BTreeMap;
 
 /// The most requests of one step at a time.
@@ -127,8 +127,8 @@ impl Share {
 }
 
 /// Awaits steps, some at a time. Returns their results in order.
-pub(super) async fn at_once<T>(steps: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
-    // Collected first: a lazy iterator that borrows is too narrow for a future that is sent.
-    let steps: Vec<_> = steps.collect();
-    stream::iter(steps).buffered(PARALLEL).collect().await
+pub(super) async fn at_once<T: Send + 'static>(
+    steps: impl Iterator<Item: Future<Output = T> + Send> + Send,
+) -> Vec<T> {
+    Concurrent::in_order(steps, PARALLEL).all().await
 }

@@ -22,8 +22,8 @@ use crate::model::{MAX_PAGE_ROWS, TableName};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::query::{Filter, KeyRange, RowQuery, Span};
 use crate::repo::MAX_PARALLEL_GETS;
+use crate::sync::Concurrent;
 use bytes::Bytes;
-use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use std::collections::BTreeSet;
 
 /// An entity as it counts now, with the rows of its new form, and the row that was read.
@@ -77,13 +77,11 @@ impl<E: Migrates> Migrating<E> {
         let mut taken = 0;
         while let Some(body) = pages.next().await? {
             let found = homes::<E::Old>(&client.table, kinds.old_index, &body)?;
-            let read = found.into_iter().map(|(head, home)| {
-                let read = async move { Ok::<_, Error>((head, self.current_of(home).await?)) };
-                read.boxed()
+            let read = found.into_iter().map(|(head, home)| async move {
+                Ok::<_, Error>((head, self.current_of(home).await?))
             });
-            let read = stream::iter(read.collect::<Vec<_>>()).buffered(MAX_PARALLEL_GETS);
             let mut last = None;
-            for (head, current) in read.try_collect::<Vec<_>>().await? {
+            for (head, current) in Concurrent::in_order(read, MAX_PARALLEL_GETS).try_all().await? {
                 for (entity, rows, stored) in &current {
                     let found = self.take_eventual(entity, rows, stored, readings)?;
                     taken += found.len();
@@ -128,10 +126,9 @@ impl<E: Migrates> Migrating<E> {
             count += found.len();
             let homes = found.into_iter().map(|(_, home)| home);
             let new: Vec<_> = homes.filter(|home| asked.insert(home.clone())).collect();
-            let read = stream::iter(new.into_iter().map(|home| self.current_at(home).boxed()));
-            let read = read.buffered(MAX_PARALLEL_GETS);
-            for (entity, rows, stored) in read.try_collect::<Vec<_>>().await?.into_iter().flatten()
-            {
+            let read = new.into_iter().map(|home| self.current_at(home));
+            let read = Concurrent::in_order(read, MAX_PARALLEL_GETS).try_all().await?;
+            for (entity, rows, stored) in read.into_iter().flatten() {
                 self.take_eventual(&entity, &rows, &stored, readings)?;
             }
             if count >= most && pages.continues() {

@@ -7,8 +7,9 @@ use crate::entity::{FromRow, Query, Row, RowOf};
 use crate::error::Result;
 use crate::query::IntoCondition;
 use crate::repo::{MAX_PARALLEL_GETS, RowStream, merged, until_error};
+use crate::sync::Concurrent;
 use futures_core::future::BoxFuture;
-use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{StreamExt as _, stream};
 use std::fmt;
 
 impl<E: Migrates> Migrating<E> {
@@ -125,11 +126,9 @@ impl<E: Migrates, R: Row> MigratingListMany<E, R> {
         R: RowOf<E> + 'static,
         E: FromRow<R>,
     {
-        let counts = stream::iter(self.0.into_iter().map(|list| list.count().boxed()));
-        counts
-            .buffered(MAX_PARALLEL_GETS)
-            .try_fold(0, |sum, count| async move { Ok(sum + count) })
-            .await
+        let counts = self.0.into_iter().map(MigratingList::count);
+        let counts = Concurrent::in_order(counts, MAX_PARALLEL_GETS).try_all().await?;
+        Ok(counts.into_iter().sum())
     }
 
     /// Returns the entities of all queries in the order of `key`, in which each query must give its own. Equal ones come
@@ -153,8 +152,8 @@ where
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let lists = stream::iter(self.0.into_iter().map(IntoFuture::into_future));
-            let all: Vec<Vec<E>> = lists.buffered(MAX_PARALLEL_GETS).try_collect().await?;
+            let lists = self.0.into_iter().map(IntoFuture::into_future);
+            let all = Concurrent::in_order(lists, MAX_PARALLEL_GETS).try_all().await?;
             Ok(all.into_iter().flatten().collect())
         })
     }

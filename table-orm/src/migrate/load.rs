@@ -8,7 +8,7 @@ use crate::entity::{CanonicalKeyOf, CompleteKey, has_across, keys_of};
 use crate::error::{Error, MigrationError, Result};
 use crate::plan::CanonicalKey;
 use crate::repo::MAX_PARALLEL_GETS;
-use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
+use crate::sync::Concurrent;
 
 impl<E: Migrates> Migrating<E> {
     /// Reads the entity under a new key, whatever its form. One request for an entity that has moved, two for one that
@@ -34,8 +34,8 @@ impl<E: Migrates> Migrating<E> {
     {
         let keys = keys.into_iter().map(|key| Ok(CanonicalKey::of(keys_of(key)?)));
         let keys = keys.collect::<Result<Vec<_>>>()?;
-        let entities = stream::iter(keys).map(|key| async move { self.entity(&key).await }.boxed());
-        entities.buffered(MAX_PARALLEL_GETS).try_collect().await
+        let entities = keys.into_iter().map(|key| async move { self.entity(&key).await });
+        Concurrent::in_order(entities, MAX_PARALLEL_GETS).try_all().await
     }
 
     /// The entity of a new key.

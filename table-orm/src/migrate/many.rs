@@ -20,8 +20,8 @@ use crate::error::{Error, Result};
 use crate::eventual::Intents;
 use crate::plan::{MeasuredBatch, delete_all, insert_all};
 use crate::store::{Batch, IfMatch};
+use crate::sync::Concurrent;
 use futures_core::future::BoxFuture;
-use futures_util::{FutureExt as _, StreamExt as _, stream};
 use std::collections::BTreeMap;
 
 /// How many transactions, or single entities, are sent at once.
@@ -147,9 +147,9 @@ impl<E: Migrates> Migrating<E> {
         }
         let upserts = of_key.into_values();
         let upserts = upserts.map(|entities| {
-            self.send_singly(entities, |client, entity| Box::pin(client.upsert(entity))).boxed()
+            self.send_singly(entities, |client, entity| Box::pin(client.upsert(entity)))
         });
-        report.add_all(upserts.collect()).await;
+        report.add_all(Concurrent::unordered(upserts, PARALLELISM)).await;
         report
     }
 
@@ -219,7 +219,7 @@ impl<E: Migrates> Migrating<E> {
     }
 
     /// Sends the transactions of each entity with those of others; `single` writes one alone.
-    async fn write_many<T: Send + Sync>(
+    async fn write_many<T: Send + Sync + 'static>(
         &self,
         entities: Vec<(Result<Steps>, T)>,
         single: Single<E, T>,
@@ -233,8 +233,8 @@ impl<E: Migrates> Migrating<E> {
             }
         }
         let shared = self.share(prepared).into_iter();
-        let sent = shared.map(|shared| self.send_shared(shared, single).boxed());
-        report.add_all(sent.collect()).await;
+        let sent = shared.map(|shared| self.send_shared(shared, single));
+        report.add_all(Concurrent::unordered(sent, PARALLELISM)).await;
         report
     }
 
@@ -353,8 +353,10 @@ impl<T> ManyReport<T> {
     }
 
     /// Adds what others write at the same time.
-    async fn add_all(&mut self, others: Vec<BoxFuture<'_, Self>>) {
-        let mut others = stream::iter(others).buffer_unordered(PARALLELISM);
+    async fn add_all(&mut self, mut others: Concurrent<'_, Self>)
+    where
+        T: Send + 'static,
+    {
         while let Some(other) = others.next().await {
             self.written += other.written;
             self.failures.extend(other.failures);

@@ -17,9 +17,8 @@ use crate::error::{Error, Result};
 use crate::plan::CanonicalKey;
 use crate::query::{PageToken, ScanPermit, Span};
 use crate::repo::CanonicalPages;
-use crate::sync::Pace;
+use crate::sync::{Concurrent, Pace};
 use futures_core::future::BoxFuture;
-use futures_util::{FutureExt as _, StreamExt as _, stream};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::mem;
@@ -180,7 +179,7 @@ impl<'a, E: Migrates> Migrate<'a, E> {
         self
     }
 
-    /// Calls `progress` after each page. Its token is where to resume.
+    /// Concurrent `progress` after each page. Its token is where to resume.
     pub fn on_progress(mut self, progress: impl FnMut(&MigrateProgress) + Send + 'a) -> Self {
         self.progress = Some(Box::new(progress));
         self
@@ -260,13 +259,12 @@ impl<'a, E: Migrates> Migrate<'a, E> {
         let moves = groups.into_iter().map(|group| {
             let due = pace.due(group.entities.len());
             let client = &self.client;
-            let moved = async move {
+            async move {
                 due.await;
                 client.move_group(group).await
-            };
-            moved.boxed()
+            }
         });
-        let mut moves = stream::iter(moves).buffer_unordered(self.parallelism);
+        let mut moves = Concurrent::unordered(moves, self.parallelism);
         while let Some(outcomes) = moves.next().await {
             report.count(outcomes)?;
         }

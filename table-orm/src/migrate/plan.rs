@@ -10,8 +10,7 @@ use crate::entity::{Loaded, is_alive};
 use crate::error::Result;
 use crate::plan::CanonicalKey;
 use crate::repo::CanonicalPages;
-use crate::sync::Pace;
-use futures_util::{FutureExt as _, StreamExt as _, stream};
+use crate::sync::{Concurrent, Pace};
 use std::fmt;
 
 /// What a mover would do, found by a dry run. It can be printed.
@@ -88,13 +87,12 @@ async fn plan<E: Migrates>(
                 Err(error) => Err(error),
             };
             let (due, client) = (pace.due(1), &client);
-            let checked = async move {
+            checks.push(async move {
                 due.await;
                 check(client, row.key, read).await
-            };
-            checks.push(checked.boxed());
+            });
         }
-        let mut checks = stream::iter(checks).buffered(parallelism);
+        let mut checks = Concurrent::in_order(checks, parallelism);
         while let Some(checked) = checks.next().await {
             match checked? {
                 Movable::Yes(one) => unmoved.push(*one),

@@ -17,8 +17,8 @@ use crate::error::{Error, Result};
 use crate::plan::TableClient;
 use crate::query::ScanPermit;
 use crate::repo::{CanonicalPages, Deletes};
+use crate::sync::Concurrent;
 use futures_core::future::BoxFuture;
-use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use std::fmt;
 
 /// How much [`Migrating::retire`] did.
@@ -144,7 +144,7 @@ impl<'a, E: Migrates> RetireMarkers<'a, E> {
         self
     }
 
-    /// Calls `progress` after each page of markers.
+    /// Concurrent `progress` after each page of markers.
     pub fn on_progress(mut self, progress: impl FnMut(&RetireProgress) + Send + 'a) -> Self {
         self.progress = Some(Box::new(progress));
         self
@@ -205,22 +205,19 @@ impl<'a, E: Migrates> RetireMarkers<'a, E> {
             return Err(not_moved::<E>(done.left, first).into());
         }
         let migrating = &self.client;
-        let landed = markers.into_iter().map(|(key, etag, marker)| {
-            let landed = async move {
-                if migrating.parcel(&marker, &key).await?.is_some() {
-                    return Ok(None);
-                }
-                migrating.rename_guards(&marker, &key).await?;
-                Ok::<_, Error>(Some((key, etag)))
-            };
-            landed.boxed()
+        let landed = markers.into_iter().map(|(key, etag, marker)| async move {
+            if migrating.parcel(&marker, &key).await?.is_some() {
+                return Ok(None);
+            }
+            migrating.rename_guards(&marker, &key).await?;
+            Ok::<_, Error>(Some((key, etag)))
         });
         // In their order, so that markers of one partition share transactions.
-        let landed = stream::iter(landed.collect::<Vec<_>>()).buffered(self.parallelism);
+        let landed = Concurrent::in_order(landed, self.parallelism);
         // A marker is no entity: no total has it, and it has no events.
         let client = TableClient { summed: Vec::new(), ..migrating.old.client.unreported() };
         let mut deletes = Deletes::of(&client);
-        for marker in landed.try_collect::<Vec<_>>().await? {
+        for marker in landed.try_all().await? {
             match marker {
                 Some((key, etag)) => deletes.add(key, etag),
                 None => done.left += 1,

@@ -10,10 +10,9 @@ use super::within::writing_unless;
 use crate::blobs::{BlobError, BlobErrorKind, Blobs};
 use crate::error::LargeValueError;
 use crate::model::TableName;
-use crate::sync::Backoff;
+use crate::sync::{Backoff, Concurrent};
 use bytes::Bytes;
 use futures_util::future::{Either, select};
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use std::pin::pin;
 use std::time::Duration;
 
@@ -87,10 +86,7 @@ impl Connection {
             let deletes = names.iter().cloned().map(|name| async move {
                 ValueBlob { connection: self, blobs, name }.delete().await
             });
-            // Collected first: a lazy iterator that borrows is too narrow for a future that is sent.
-            let deletes = stream::iter(deletes.collect::<Vec<_>>());
-            let deletes = deletes.buffer_unordered(DELETES_AT_ONCE);
-            deletes.try_for_each(|()| async { Ok(()) }).await?;
+            Concurrent::unordered(deletes, DELETES_AT_ONCE).try_all().await?;
         }
         Ok(())
     }

@@ -10,8 +10,8 @@ use crate::key::KeyError;
 use crate::model::Metadata;
 use crate::plan::{Plan, Step, TableClient};
 use crate::query::{KeyRange, RowQuery};
+use crate::sync::Concurrent;
 use futures_core::future::BoxFuture;
-use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
@@ -303,11 +303,8 @@ impl<R: Row + 'static, T: FromRow<R> + Send + 'static> Future for GetMany<R, T> 
             Box::pin(async move {
                 // All keys first: an invalid key fails the call before anything is sent.
                 let keys = keys.into_iter().collect::<Result<Vec<_>, _>>()?;
-                stream::iter(keys)
-                    .map(|keys| read_point::<R, T>(&client, keys).boxed())
-                    .buffered(MAX_PARALLEL_GETS)
-                    .try_collect()
-                    .await
+                let reading = keys.into_iter().map(|keys| read_point::<R, T>(&client, keys));
+                Concurrent::in_order(reading, MAX_PARALLEL_GETS).try_all().await
             })
         })
     }

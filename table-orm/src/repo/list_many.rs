@@ -11,8 +11,9 @@ use crate::error::Result;
 use crate::plan::Plan;
 use crate::property::PropertyError;
 use crate::query::IntoCondition;
+use crate::sync::Concurrent;
 use futures_core::future::BoxFuture;
-use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
+use futures_util::{StreamExt as _, stream};
 
 impl<E: TableEntity> Repo<E> {
     /// Reads the rows of several queries of one kind, such as one for each shard. At most 16 queries
@@ -157,8 +158,8 @@ impl<R: Row, C, T> ListMany<R, C, T> {
         T: FromRow<R> + Send + 'static,
     {
         Box::pin(async move {
-            let lists = stream::iter(self.0.into_iter().map(List::collect));
-            let rows: Vec<Vec<T>> = lists.buffered(MAX_PARALLEL_GETS).try_collect().await?;
+            let lists = self.0.into_iter().map(List::collect);
+            let rows = Concurrent::in_order(lists, MAX_PARALLEL_GETS).try_all().await?;
             Ok(rows.into_iter().flatten().collect())
         })
     }
@@ -253,10 +254,7 @@ impl<R: Row, C, T> ListMany<R, C, T> {
         C: 'static,
         T: 'static,
     {
-        let lists = stream::iter(self.0.into_iter().map(|list| list.count().boxed()));
-        lists
-            .buffer_unordered(MAX_PARALLEL_GETS)
-            .try_fold(0, |sum, rows| async move { Ok(sum + rows) })
-            .await
+        let counts = Concurrent::unordered(self.0.into_iter().map(List::count), MAX_PARALLEL_GETS);
+        Ok(counts.try_all().await?.into_iter().sum())
     }
 }

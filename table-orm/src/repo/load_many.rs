@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::key::KeyError;
 use crate::plan::{CanonicalKey, Plan, Step, TableClient};
 use crate::query::KeyRange;
+use crate::sync::Concurrent;
 use futures_core::future::BoxFuture;
-use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use std::marker::PhantomData;
 
 impl<E: TableEntity> Repo<E> {
@@ -123,15 +123,17 @@ impl<E: TableEntity> LoadMany<E> {
         self.keys.iter().map(|keys| plan::<E>(&self.client, keys)).collect()
     }
 
-    async fn run(self) -> Result<Vec<Option<Loaded<E>>>> {
+    async fn run(self) -> Result<Vec<Option<Loaded<E>>>>
+    where
+        E: 'static,
+    {
         // All keys first: an invalid key fails the call before anything is sent.
         let keys = self.keys.into_iter().collect::<Result<Vec<_>, _>>()?;
         let client = &self.client;
-        stream::iter(keys)
-            .map(|keys| async move { client.load_alive(&CanonicalKey::of(keys)).await }.boxed())
-            .buffered(MAX_PARALLEL_GETS)
-            .try_collect()
-            .await
+        let loading = keys
+            .into_iter()
+            .map(|keys| async move { client.load_alive(&CanonicalKey::of(keys)).await });
+        Concurrent::in_order(loading, MAX_PARALLEL_GETS).try_all().await
     }
 }
 

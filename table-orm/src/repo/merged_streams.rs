@@ -5,7 +5,8 @@
 use super::get::MAX_PARALLEL_GETS;
 use super::pages::RowStream;
 use crate::error::{Error, Result};
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use crate::sync::Concurrent;
+use futures_util::{TryStreamExt as _, stream};
 
 /// The next row of a stream, and the stream after it.
 struct StreamHead<T, K> {
@@ -33,8 +34,8 @@ where
 {
     let first = key.clone();
     let heads = async move {
-        let heads = stream::iter(streams).map(|rows| StreamHead::of(rows, first.clone()));
-        let heads: Vec<_> = heads.buffered(MAX_PARALLEL_GETS).try_collect().await?;
+        let heads = streams.into_iter().map(move |rows| StreamHead::of(rows, first.clone()));
+        let heads = Concurrent::in_order(heads, MAX_PARALLEL_GETS).try_all().await?;
         Ok::<_, Error>((heads, key))
     };
     let rows = stream::once(heads).map_ok(|(heads, key)| {

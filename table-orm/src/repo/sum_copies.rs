@@ -17,7 +17,7 @@ use crate::plan::{Attempts, RetryLimits};
 use crate::query::Span;
 use crate::repo::Repo;
 use crate::repo::get::MAX_PARALLEL_GETS;
-use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
+use crate::sync::Concurrent;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How often copies are compared whose totals change meanwhile.
@@ -200,17 +200,14 @@ impl<E: TableEntity> Repo<E> {
                 due.push((total.clone(), entry));
             }
         }
-        let read = due.into_iter().map(|(total, due)| {
-            let read = async move {
-                let value = self.copy(&due).await?;
-                Ok::<_, Error>((total, Copy { due, value }))
-            };
-            read.boxed()
+        let read = due.into_iter().map(|(total, due)| async move {
+            let value = self.copy(&due).await?;
+            Ok::<_, Error>((total, Copy { due, value }))
         });
-        let read: Vec<_> = read.collect();
-        let mut read = stream::iter(read).buffered(MAX_PARALLEL_GETS);
+        let mut read = Concurrent::in_order(read, MAX_PARALLEL_GETS);
         let mut copies = BTreeMap::<_, Vec<_>>::new();
-        while let Some((total, copy)) = read.try_next().await? {
+        while let Some(read) = read.next().await {
+            let (total, copy) = read?;
             copies.entry(total).or_default().push(copy);
         }
         Ok(copies)

@@ -1,7 +1,8 @@
-//! Locks, rates, waits, clocks and random numbers, shared by calls that run at once, and what is known of a
-//! request under way.
+//! Concurrent side by side; locks, rates, waits, clocks and random numbers, shared by calls that run at once; and what is
+//! known of a request under way.
 
 mod backoff;
+mod concurrent;
 mod flight;
 mod keyed_lock;
 mod pace;
@@ -11,6 +12,7 @@ mod token_bucket;
 mod wall_clock;
 
 pub(crate) use backoff::{Backoff, jitter};
+pub(crate) use concurrent::Concurrent;
 pub(crate) use flight::{Flight, held};
 pub(crate) use keyed_lock::{KeyedLock, Permit};
 pub(crate) use pace::Pace;

@@ -14,7 +14,7 @@ use crate::entity::RowHead;
 use crate::model::{Metadata, TableName};
 use crate::query::{RowQuery, Span};
 use crate::store::{ErrorCode, Page, StoreError, StoredRow};
-use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use crate::sync::Concurrent;
 use std::collections::{BTreeSet, HashSet};
 
 /// How many partitions are looked up at once.
@@ -175,11 +175,11 @@ impl Growing {
             Slot::Moving { to, .. } => Some((partition, to)),
             Slot::At(_) => None,
         });
-        let found = stream::iter(moving).map(|(partition, to)| async move {
+        let found = moving.map(|(partition, to)| async move {
             let is_open = self.is_open(to, table, &partition).await?;
             Ok::<_, StoreError>(is_open.then_some((partition, to)))
         });
-        let found: Vec<_> = found.buffer_unordered(AT_ONCE).try_collect().await?;
+        let found = Concurrent::unordered(found, AT_ONCE).try_all().await?;
         Ok(found.into_iter().flatten().collect())
     }
 }

@@ -10,7 +10,7 @@ use crate::query::{PageToken, RowQuery};
 use crate::repo::get::MAX_PARALLEL_GETS;
 use crate::repo::listing::Listing;
 use crate::repo::pages::{PageReader, Pages, RowPage};
-use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
+use crate::sync::Concurrent;
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
 
@@ -106,14 +106,13 @@ where
         };
         let (check, most) = (&self.check, self.left.unwrap_or(usize::MAX));
         let places: Vec<_> = candidates.iter().map(Candidate::first_place).collect();
-        let mut answers = stream::iter(candidates)
-            .map(|candidate| async move { check.confirm(candidate).await }.boxed())
-            .buffered(most.min(MAX_PARALLEL_GETS));
+        let confirming = candidates.into_iter().map(|candidate| check.confirm(candidate));
+        let mut answers = Concurrent::in_order(confirming, most.min(MAX_PARALLEL_GETS));
         // In the order of their places.
         let mut confirmed = Vec::new();
         let mut answered = 0;
-        while let Some(answer) = answers.try_next().await? {
-            if let Some((place, found)) = answer {
+        while let Some(answer) = answers.next().await {
+            if let Some((place, found)) = answer? {
                 let at = confirmed.partition_point(|(earlier, _)| *earlier < place);
                 confirmed.insert(at, (place, found));
             }

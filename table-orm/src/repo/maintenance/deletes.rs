@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::model::ETag;
 use crate::plan::{CanonicalKey, TableClient};
 use crate::store::{Action, Batch, IfMatch, Operation};
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use crate::sync::Concurrent;
 
 /// Rows to delete, in transactions as large as the store takes.
 pub(crate) struct Deletes<'c> {
@@ -49,9 +49,9 @@ impl<'c> Deletes<'c> {
     /// Sends the transactions, `parallelism` of them at once.
     pub async fn send(self, parallelism: usize) -> Result<Deleted> {
         let client = self.client;
-        let sending: Vec<_> = self.batches.into_iter().map(|batch| delete(client, batch)).collect();
-        let sending = stream::iter(sending).buffered(parallelism);
-        sending.try_fold(Deleted::default(), |sum, one| async { Ok(sum.and(one)) }).await
+        let sending = self.batches.into_iter().map(|batch| delete(client, batch));
+        let deleted = Concurrent::in_order(sending, parallelism).try_all().await?;
+        Ok(deleted.into_iter().fold(Deleted::default(), Deleted::and))
     }
 }
 

@@ -14,8 +14,8 @@ use crate::repo::bulk::DEFAULT_PARALLELISM;
 use crate::repo::get::reading_heads;
 use crate::repo::{Repo, entity_costs};
 use crate::store::{Action, Batch, IfMatch, Operation};
+use crate::sync::Concurrent;
 use futures_core::future::BoxFuture;
-use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use std::marker::PhantomData;
 
 /// What a deletion of all rows of a kind did.
@@ -131,19 +131,14 @@ impl<R: Row> DropEventualRow<R> {
                 is.then_some(row.keys)
             };
             let rows: Vec<_> = rows.into_iter().filter_map(of_table).collect();
-            // Collected first: a lazy iterator that borrows is too narrow for a future that is sent.
-            let deletes =
-                batches(rows, client.store().transaction_operations()).into_iter().map(|batch| {
-                    let delete = async {
-                        let rows = batch.operations.len() as u64;
-                        client.send_changes(batch, None).await.map(|_| rows)
-                    };
-                    delete.boxed()
-                });
-            let deletes = stream::iter(deletes.collect::<Vec<_>>());
-            let mut deletes = deletes.buffer_unordered(DEFAULT_PARALLELISM);
-            while let Some(rows) = deletes.try_next().await? {
-                *deleted += rows;
+            let batches = batches(rows, client.store().transaction_operations()).into_iter();
+            let deletes = batches.map(|batch| async {
+                let rows = batch.operations.len() as u64;
+                client.send_changes(batch, None).await.map(|_| rows)
+            });
+            let mut deletes = Concurrent::unordered(deletes, DEFAULT_PARALLELISM);
+            while let Some(rows) = deletes.next().await {
+                *deleted += rows?;
             }
         }
         Ok(())

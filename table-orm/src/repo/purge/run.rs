@@ -14,9 +14,8 @@ use crate::query::RowQuery;
 use crate::repo::get::MAX_PARALLEL_GETS;
 use crate::repo::maintenance::{EventualRowKeys, MaintainedType, settle};
 use crate::repo::{BulkReport, Repo};
-use crate::sync::Pace;
+use crate::sync::{Concurrent, Pace};
 use futures_core::future::BoxFuture;
-use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -109,10 +108,9 @@ impl<E: TableEntity + 'static> PurgeRun<E> {
         });
         let rows: Vec<_> = rows.collect();
         let keys: Vec<_> = rows.iter().map(|row| row.home.clone()).collect();
-        let read =
-            stream::iter(keys).map(|key| async move { client.load::<E>(&key).await }.boxed());
+        let read = keys.into_iter().map(|key| async move { client.load::<E>(&key).await });
         // An entity that cannot be read is a failure of its own.
-        let read: Vec<_> = read.buffered(MAX_PARALLEL_GETS).collect().await;
+        let read = Concurrent::in_order(read, MAX_PARALLEL_GETS).all().await;
         let (mut expired, mut stale) =
             (Vec::new(), BTreeMap::<String, Vec<EventualRowKeys>>::new());
         for (row, loaded) in rows.into_iter().zip(read) {
@@ -157,17 +155,13 @@ impl<E: TableEntity + 'static> PurgeRun<E> {
         client: &TableClient,
         stale: BTreeMap<String, Vec<EventualRowKeys>>,
     ) -> Result<()> {
-        let settling = stale.into_iter().map(|(home, rows)| {
-            let settling = async move {
-                let settled = settle(MaintainedType::of::<E>(), client, &home, &rows).await?;
-                Ok::<_, Error>(if settled { rows.len() as u64 } else { 0 })
-            };
-            settling.boxed()
+        let settling = stale.into_iter().map(|(home, rows)| async move {
+            let settled = settle(MaintainedType::of::<E>(), client, &home, &rows).await?;
+            Ok::<_, Error>(if settled { rows.len() as u64 } else { 0 })
         });
-        let settling = stream::iter(settling.collect::<Vec<_>>());
-        let mut settled = settling.buffer_unordered(MAX_PARALLEL_GETS);
-        while let Some(rows) = settled.try_next().await? {
-            self.report.progress.settled += rows;
+        let mut settled = Concurrent::unordered(settling, MAX_PARALLEL_GETS);
+        while let Some(rows) = settled.next().await {
+            self.report.progress.settled += rows?;
         }
         Ok(())
     }

@@ -19,6 +19,7 @@ use crate::model::{TableName, order};
 use crate::query::ScanPermit;
 use crate::tables::Tables;
 use crate::testing::{FakeService, KeySet, ServiceSettings};
+use std::pin::{Pin, pin};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 use tokio::runtime::Builder;
@@ -92,6 +93,7 @@ pub(super) fn run_on<F: Future>(runtime: &mut Builder, future: F) -> F::Output {
             std::process::abort();
         }
     });
+    let future: Pin<&mut dyn Future<Output = F::Output>> = pin!(future);
     runtime.enable_time().build().unwrap().block_on(future)
 }
 

@@ -8,7 +8,7 @@ use crate::repo::maintenance::backfill::fill;
 use crate::repo::maintenance::repair::Skipped;
 use crate::repo::maintenance::verify::{Problem, expected_eventual_rows};
 use crate::repo::maintenance::{EventualRowKeys, MaintainedType};
-use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
+use crate::sync::Concurrent;
 use std::collections::BTreeMap;
 
 /// Settles those of the entities with these canonical rows: from then on they have the present names. Returns
@@ -27,8 +27,8 @@ pub(super) async fn rename(
             EventualRowKeys::of(of, client, row.index, (&partition_key, &row.row_key))
         })
     });
-    let reading: Vec<_> = expected.map(|row| with_former_names(of, client, row).boxed()).collect();
-    let read: Vec<_> = stream::iter(reading).buffered(parallelism).try_collect().await?;
+    let reading = expected.map(|row| with_former_names(of, client, row));
+    let read = Concurrent::in_order(reading, parallelism).try_all().await?;
     let mut rows = BTreeMap::<_, Vec<_>>::new();
     for row in read.into_iter().flatten() {
         rows.entry(row.home.partition_key.clone()).or_default().push(row);

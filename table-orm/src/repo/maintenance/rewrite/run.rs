@@ -13,8 +13,8 @@ use crate::repo::maintenance::canonical_pages::CanonicalPages;
 use crate::repo::maintenance::repair::{Skipped, is_write_conflict};
 use crate::repo::maintenance::verify::VersionedRow;
 use crate::store::{Batch, Page};
+use crate::sync::Concurrent;
 use futures_core::future::BoxFuture;
-use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 
 impl<'a, E: TableEntity + 'a> IntoFuture for Rewrite<'a, E> {
     type Output = RewriteReport;
@@ -76,18 +76,16 @@ async fn write_page(
             if !of.aliases.is_empty() && !of.eventual.is_empty() {
                 renaming.push(row.body);
             }
-            preparing.push(prepare(of, client, row).boxed());
+            preparing.push(prepare(of, client, row));
         }
     }
-    let prepared: Vec<_> = stream::iter(preparing).buffered(parallelism).try_collect().await?;
+    let prepared = Concurrent::in_order(preparing, parallelism).try_all().await?;
     let mut written = Written::default();
-    let sending: Vec<_> = chunks(client, prepared, &mut written)
-        .into_iter()
-        .map(|chunk| send(of, client, chunk).boxed())
-        .collect();
-    let sent = stream::iter(sending).buffer_unordered(parallelism);
+    let chunks = chunks(client, prepared, &mut written).into_iter();
+    let sending = chunks.map(|chunk| send(of, client, chunk));
     // An unfinished page does not count: a resumed rewrite reads it again.
-    let written = sent.try_fold(written, |sum, next| async { Ok(sum.and(next)) }).await?;
+    let sent = Concurrent::unordered(sending, parallelism).try_all().await?;
+    let written = sent.into_iter().fold(written, Written::and);
     let (renamed, busy) = eventual_rows::rename(of, client, parallelism, &renaming).await?;
     report.progress.entities += written.entities;
     report.progress.rows += written.rows + renamed;

@@ -22,9 +22,9 @@ use crate::query::{KeyRange, RowQuery, ScanPermit, Span};
 use crate::repo::Repo;
 use crate::repo::get::MAX_PARALLEL_GETS;
 use crate::repo::maintenance::{EventualRowKeys, MaintainedType};
+use crate::sync::Concurrent;
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
-use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use std::marker::PhantomData;
 
 /// A verify of rows in other partitions: `.await` returns all findings, `.plan()` shows the first request. It
@@ -183,11 +183,10 @@ impl<R: Row> VerifyEventual<R> {
                 if is_confirmed(of, R::INDEX, &client, &row, &joined)? {
                     report.entities += 1;
                 } else {
-                    compared.push(compare(of, R::INDEX, client.clone(), stored).boxed());
+                    compared.push(compare(of, R::INDEX, client.clone(), stored));
                 }
             }
-            let compared = stream::iter(compared).buffered(MAX_PARALLEL_GETS);
-            let compared: Vec<_> = compared.try_collect().await?;
+            let compared = Concurrent::in_order(compared, MAX_PARALLEL_GETS).try_all().await?;
             let mut findings = Vec::new();
             for compared in compared {
                 match compared {

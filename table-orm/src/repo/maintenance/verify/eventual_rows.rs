@@ -10,9 +10,10 @@ use crate::model::{ETag, TableName};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::repo::get::MAX_PARALLEL_GETS;
 use crate::repo::maintenance::{EventualRowKeys, MaintainedType};
+use crate::sync::Concurrent;
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
-use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
+use futures_util::FutureExt as _;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -50,9 +51,8 @@ async fn all(
     of: EventualType,
     compared: Vec<BoxFuture<'static, Result<Option<Finding>>>>,
 ) -> Result<Vec<Finding>> {
-    let compared = stream::iter(compared).buffered(MAX_PARALLEL_GETS);
-    let found = compared.try_filter_map(|finding| async { Ok(finding) });
-    let mut findings: Vec<Finding> = found.try_collect().await?;
+    let compared = Concurrent::in_order(compared, MAX_PARALLEL_GETS).try_all().await?;
+    let mut findings: Vec<Finding> = compared.into_iter().flatten().collect();
     mark_pending(&home, of, &mut findings).await?;
     Ok(findings)
 }
