@@ -32,6 +32,7 @@ mod tls;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::future::Future;
+use std::num::NonZero;
 use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -54,8 +55,14 @@ struct Case {
     run: fn(Subject) -> Run,
 }
 
+/// Tests mostly wait for servers and clocks, so several share a core.
+fn threads() -> usize {
+    4 * std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
 fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert_with(threads);
     let runtime = Arc::new(Runtime::new().expect("a runtime"));
     let azurite =
         if arguments.list { Err("not started to list tests".into()) } else { Azurite::start() };

@@ -5,25 +5,41 @@
 
 mod guide_messages;
 
+use std::env;
 use std::io::Write as _;
 use std::process::Command;
 
 /// The release that `rust-toolchain.toml` pins.
 const PINNED: &str = "rustc 1.95.";
 
+/// Cargo takes the flags of rustc from this variable, if it is set.
+const FLAGS: &str = "CARGO_ENCODED_RUSTFLAGS";
+
+/// The flags of `trybuild`. By itself, it builds the dependencies of the fixtures without the last one, then again with it.
+fn flags() -> String {
+    ["--cfg", "trybuild", "--verbose", "-A", "dead_code", "--diagnostic-width=140"].join("\x1f")
+}
+
 #[test]
 fn mistakes_are_explained() {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let version = Command::new(rustc).arg("--version").output().unwrap().stdout;
     let version = String::from_utf8_lossy(&version);
     if !version.starts_with(PINNED) {
         let reason = format!(
             "left out: all UI fixtures, for their messages are those of {PINNED}*, not of {version}"
         );
-        assert!(std::env::var_os("CI").is_none(), "{reason}");
+        assert!(env::var_os("CI").is_none(), "{reason}");
         // Not `eprintln!`, which the test harness hides where a test passes.
         let _ = std::io::stderr().write_all(reason.as_bytes());
         return;
     }
-    trybuild::TestCases::new().compile_fail("ui/*/*.rs");
+    if env::var(FLAGS).is_ok_and(|given| given == flags()) {
+        trybuild::TestCases::new().compile_fail("ui/*/*.rs");
+        return;
+    }
+    let mut this_test = Command::new(env::current_exe().unwrap());
+    this_test.env(FLAGS, flags()).args(["mistakes_are_explained", "--exact", "--nocapture"]);
+    this_test.args(env::args().filter(|argument| argument.starts_with("trybuild=")));
+    assert!(this_test.status().unwrap().success(), "the compiler's messages are printed above");
 }
