@@ -18,7 +18,10 @@ impl KeySet {
     /// Holds the rows of these PartitionKeys and RowKeys, which may come in any order.
     #[must_use]
     pub fn new(rows: impl IntoIterator<Item = (String, String)>) -> Self {
-        let mut rows: Vec<_> = rows.into_iter().collect();
+        Self::of(rows.into_iter().collect())
+    }
+
+    fn of(mut rows: Vec<(String, String)>) -> Self {
         rows.sort_unstable_by(|left, right| {
             order::compare(&left.0, &right.0).then_with(|| order::compare(&left.1, &right.1))
         });
