@@ -55,9 +55,10 @@ struct Case {
     run: fn(Subject) -> Run,
 }
 
-/// Tests mostly wait for servers and clocks, so several share a core.
+/// Tests mostly wait for servers and clocks, so several share a core. More than 16 would wait for Azurite.
 fn threads() -> usize {
-    4 * std::thread::available_parallelism().map_or(1, NonZero::get)
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    (4 * cores).min(16)
 }
 
 fn main() -> ExitCode {

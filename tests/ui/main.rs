@@ -5,6 +5,7 @@
 
 mod guide_messages;
 
+use std::any::type_name_of_val;
 use std::env;
 use std::io::Write as _;
 use std::process::Command;
@@ -12,10 +13,12 @@ use std::process::Command;
 /// The release that `rust-toolchain.toml` pins.
 const PINNED: &str = "rustc 1.95.";
 
-/// Cargo takes the flags of rustc from this variable, if it is set.
-const FLAGS: &str = "CARGO_ENCODED_RUSTFLAGS";
+/// Cargo takes the flags of rustc from here, if it is set, and from nowhere else.
+const VARIABLE: &str = "CARGO_ENCODED_RUSTFLAGS";
 
-/// The flags of `trybuild`. By itself, it builds the dependencies of the fixtures without the last one, then again with it.
+/// The flags that `trybuild` gives the fixtures. It builds dependencies without the last one, then again with it. From
+/// [`VARIABLE`], both builds have the same flags, so the second one finds all built. Compare them with `cargo.rs` and
+/// `rustflags.rs` of `trybuild` when it is updated.
 fn flags() -> String {
     ["--cfg", "trybuild", "--verbose", "-A", "dead_code", "--diagnostic-width=140"].join("\x1f")
 }
@@ -34,12 +37,14 @@ fn mistakes_are_explained() {
         let _ = std::io::stderr().write_all(reason.as_bytes());
         return;
     }
-    if env::var(FLAGS).is_ok_and(|given| given == flags()) {
+    if env::var(VARIABLE).is_ok_and(|given| given == flags()) {
         trybuild::TestCases::new().compile_fail("ui/*/*.rs");
         return;
     }
+    // Only another process can have another environment.
+    let (_, name) = type_name_of_val(&mistakes_are_explained).split_once("::").unwrap();
     let mut this_test = Command::new(env::current_exe().unwrap());
-    this_test.env(FLAGS, flags()).args(["mistakes_are_explained", "--exact", "--nocapture"]);
+    this_test.env(VARIABLE, flags()).args([name, "--exact", "--nocapture"]);
     this_test.args(env::args().filter(|argument| argument.starts_with("trybuild=")));
     assert!(this_test.status().unwrap().success(), "the compiler's messages are printed above");
 }

@@ -179,7 +179,7 @@ impl<'a, E: Migrates> Migrate<'a, E> {
         self
     }
 
-    /// Concurrent `progress` after each page. Its token is where to resume.
+    /// Calls `progress` after each page. Its token is where to resume.
     pub fn on_progress(mut self, progress: impl FnMut(&MigrateProgress) + Send + 'a) -> Self {
         self.progress = Some(Box::new(progress));
         self

@@ -144,7 +144,7 @@ impl<'a, E: Migrates> RetireMarkers<'a, E> {
         self
     }
 
-    /// Concurrent `progress` after each page of markers.
+    /// Calls `progress` after each page of markers.
     pub fn on_progress(mut self, progress: impl FnMut(&RetireProgress) + Send + 'a) -> Self {
         self.progress = Some(Box::new(progress));
         self

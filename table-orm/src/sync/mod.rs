@@ -1,4 +1,4 @@
-//! Concurrent side by side; locks, rates, waits, clocks and random numbers, shared by calls that run at once; and what is
+//! Calls side by side; locks, rates, waits, clocks and random numbers, shared by calls that run at once; and what is
 //! known of a request under way.
 
 mod backoff;

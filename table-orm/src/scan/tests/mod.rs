@@ -93,6 +93,7 @@ pub(super) fn run_on<F: Future>(runtime: &mut Builder, future: F) -> F::Output {
             std::process::abort();
         }
     });
+    // `block_on` is built for each type of output, not for each future.
     let future: Pin<&mut dyn Future<Output = F::Output>> = pin!(future);
     runtime.enable_time().build().unwrap().block_on(future)
 }
