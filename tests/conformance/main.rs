@@ -44,7 +44,7 @@ use table_orm::blobs::MemoryBlobs;
 use table_orm::embedded::EmbeddedStore;
 use table_orm::queue::MemoryQueues;
 use table_server::Server;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Builder, Runtime};
 
 /// What a test runs.
 type Run = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -119,10 +119,10 @@ fn main() -> ExitCode {
         }));
     }
     for (name, run) in service::all() {
-        trials.push(trial(&runtime, format!("stub::{name}"), run));
+        trials.push(trial_alone(format!("stub::{name}"), run));
     }
     for (name, run) in queue_service::all() {
-        trials.push(trial(&runtime, format!("stub::queues::{name}"), run));
+        trials.push(trial_alone(format!("stub::queues::{name}"), run));
     }
 
     let mut on_azurite = |name: String, run: Box<dyn FnOnce(&Azurite) -> Run + Send>| {
@@ -247,6 +247,17 @@ fn main() -> ExitCode {
         azurite.stop();
     }
     conclusion.exit_code()
+}
+
+/// A test with a thread of its own, which other tests do not keep from using a connection again in time.
+fn trial_alone<F: Future<Output = ()>>(
+    name: String,
+    run: impl FnOnce() -> F + Send + 'static,
+) -> Trial {
+    Trial::test(name, move || {
+        Builder::new_current_thread().enable_all().build()?.block_on(run());
+        Ok(())
+    })
 }
 
 fn trial<F: Future<Output = ()> + Send + 'static>(
