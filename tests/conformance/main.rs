@@ -249,7 +249,8 @@ fn main() -> ExitCode {
     conclusion.exit_code()
 }
 
-/// A test with a thread of its own, which other tests do not keep from using a connection again in time.
+/// A test on a runtime of its own. On a shared one, other tests delay the return of its connections to the pool, and it
+/// opens more of them.
 fn trial_alone<F: Future<Output = ()>>(
     name: String,
     run: impl FnOnce() -> F + Send + 'static,
@@ -260,6 +261,7 @@ fn trial_alone<F: Future<Output = ()>>(
     })
 }
 
+/// A test on the runtime that the others share.
 fn trial<F: Future<Output = ()> + Send + 'static>(
     runtime: &Arc<Runtime>,
     name: String,

@@ -13,12 +13,12 @@ use std::process::Command;
 /// The release that `rust-toolchain.toml` pins.
 const PINNED: &str = "rustc 1.95.";
 
-/// Cargo takes the flags of rustc from here, if it is set, and from nowhere else.
+/// If it is set, cargo takes the flags of rustc from it only.
 const VARIABLE: &str = "CARGO_ENCODED_RUSTFLAGS";
 
-/// The flags that `trybuild` gives the fixtures. It builds dependencies without the last one, then again with it. From
-/// [`VARIABLE`], both builds have the same flags, so the second one finds all built. Compare them with `cargo.rs` and
-/// `rustflags.rs` of `trybuild` when it is updated.
+/// The flags that `trybuild` gives the fixtures. By itself, it builds their dependencies without the last flag, then
+/// again with it. [`VARIABLE`] gives both builds the same flags, so cargo builds once. Compare the flags with `cargo.rs`
+/// and `rustflags.rs` of `trybuild` when it is updated.
 fn flags() -> String {
     ["--cfg", "trybuild", "--verbose", "-A", "dead_code", "--diagnostic-width=140"].join("\x1f")
 }
