@@ -34,6 +34,12 @@ LIBRARY = [
     ("get from a file", "counted", ["get from a file"], 30000, "get from raw redb"),
     ("insert into memory", "counted", ["insert into memory"], 10000, None),
     *[
+        (row, "counted", [row], 60000, None if row == whole else whole)
+        for store in ["memory", "a file"]
+        for whole in [f"row of a list from {store}"]
+        for row in [whole, f"projected {whole}"]
+    ],
+    *[
         (f"{work}, {client}", "wire", ["counted", client, work], times, None if client == "by hand" else f"{work}, by hand")
         for work, times in [("point get", 3000), ("insert", 3000), ("transaction of 100 inserts", 300)]
         for client in ["by hand", "table-orm"]

@@ -11,8 +11,16 @@ use raw::{ROWS, finisher};
 use redb::Database;
 use redb::backends::InMemoryBackend;
 use std::hint::black_box;
-use table_orm::{Repo, Tables};
+use table_orm::{Projection, Repo, Tables};
 use tokio::runtime::Runtime;
+
+/// One property of ten.
+#[derive(Projection)]
+#[projection(of = Finisher)]
+#[expect(dead_code, reason = "only read from JSON")]
+struct Time {
+    seconds: f64,
+}
 
 fn main() {
     let arguments: Vec<_> = std::env::args().collect();
@@ -21,11 +29,15 @@ fn main() {
     let Ok(times) = times.parse::<u32>() else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let folder = tempfile::tempdir().unwrap();
+    let memory = || Tables::in_memory().unwrap();
+    let file = || Tables::open(folder.path().join("tables.redb")).unwrap();
     match &**what {
-        "get from memory" => gets(&runtime, &Tables::in_memory().unwrap(), times),
-        "get from a file" => {
-            gets(&runtime, &Tables::open(folder.path().join("tables.redb")).unwrap(), times);
-        }
+        "get from memory" => gets(&runtime, &memory(), times),
+        "get from a file" => gets(&runtime, &file(), times),
+        "row of a list from memory" => list(&runtime, &memory(), times),
+        "row of a list from a file" => list(&runtime, &file(), times),
+        "projected row of a list from memory" => list_times(&runtime, &memory(), times),
+        "projected row of a list from a file" => list_times(&runtime, &file(), times),
         "get from raw redb" => {
             let backend = InMemoryBackend::new();
             let database = Database::builder().create_with_backend(backend).unwrap();
@@ -56,6 +68,27 @@ fn gets(runtime: &Runtime, tables: &Tables, times: u32) {
     for bib in bibs(times) {
         black_box(runtime.block_on(repo.get(race.row().bib(bib)).into_future()).unwrap());
     }
+}
+
+/// Lists rows in pages of a thousand, as often as needed.
+fn list(runtime: &Runtime, tables: &Tables, rows: u32) {
+    let (repo, race) = (repo(runtime, tables), Finisher::partition("Marathon"));
+    for rows in lists(rows) {
+        black_box(runtime.block_on(repo.list(race.row()).take(rows).collect()).unwrap());
+    }
+}
+
+fn list_times(runtime: &Runtime, tables: &Tables, rows: u32) {
+    let (repo, race) = (repo(runtime, tables), Finisher::partition("Marathon"));
+    for rows in lists(rows) {
+        let list = repo.list(race.row()).take(rows).project::<Time>();
+        black_box(runtime.block_on(list.collect()).unwrap());
+    }
+}
+
+/// The rows of each list, so that all have so many.
+fn lists(rows: u32) -> impl Iterator<Item = usize> {
+    (0..rows).step_by(ROWS as usize).map(move |from| (rows - from).min(ROWS) as usize)
 }
 
 fn repo(runtime: &Runtime, tables: &Tables) -> Repo<Finisher> {

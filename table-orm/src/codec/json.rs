@@ -178,7 +178,7 @@ impl<'de> Json<'de> {
 
 /// How many bytes are before the first that ends a string without escapes, or that no string has.
 #[inline]
-fn plain_len(text: &[u8]) -> Option<usize> {
+pub(crate) fn plain_len(text: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
     const TOP_BITS: u64 = ONES << 7;
     let (words, _) = text.as_chunks::<8>();

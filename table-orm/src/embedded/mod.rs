@@ -37,6 +37,8 @@ mod row;
 mod row_change;
 mod rules;
 mod seek;
+mod selected_shape;
+mod selection;
 mod shape;
 mod stored;
 mod syncer;

@@ -5,6 +5,7 @@
 
 use super::filter_eval::Properties;
 use super::key_bytes;
+use super::selected_shape::{SelectedGap, SelectedShape};
 use super::shape::{Gap, Part, Shapes, SharedShape};
 use super::stored::{self, TimestampText};
 use super::value::StoredValue;
@@ -37,7 +38,12 @@ impl PackedRow {
         bytes.clear();
         push(&mut bytes, key);
         bytes.extend_from_slice(timestamp);
-        let shape = shapes.of(body, |value| push(&mut bytes, value));
+        let (shape, values) = shapes.of(body);
+        for (gap, value) in values {
+            if *gap == Gap::Value {
+                push(&mut bytes, &body[value.clone()]);
+            }
+        }
         let row = Self { shape, bytes: bytes.as_slice().into() };
         if bytes.capacity() <= MOST_KEPT {
             shapes.packed = bytes;
@@ -72,31 +78,26 @@ impl PackedRow {
         out.extend_from_slice(rest);
     }
 
-    /// Appends the row with only the named members and their annotations.
-    pub(crate) fn select(&self, names: &[impl AsRef<str>], out: &mut Vec<u8>) {
-        let named = |name: &[u8]| names.iter().any(|named| named.as_ref().as_bytes() == name);
+    pub(crate) const fn shape(&self) -> &SharedShape {
+        &self.shape
+    }
+
+    /// Appends the members that are selected of the row's shape, each behind a comma.
+    pub(crate) fn append_selected(&self, selected: &SelectedShape, out: &mut Vec<u8>) {
         let mut content = self.content();
-        let mut mark = b'{';
-        let mut start = |name: &[u8], out: &mut Vec<u8>| {
-            out.extend_from_slice(&[mem::replace(&mut mark, b','), b'"']);
-            out.extend_from_slice(name);
-            out.extend_from_slice(b"\":");
-        };
-        if named(TIMESTAMP.as_bytes()) {
-            start(TIMESTAMP.as_bytes(), out);
+        if selected.timestamp {
+            out.extend_from_slice(b",\"Timestamp\":");
             write_string(out, content.timestamp);
         }
-        for (name, part) in self.shape.members() {
-            let value = content.value(part);
-            if named(name.strip_suffix(TYPE_ANNOTATION.as_bytes()).unwrap_or(name)) {
-                start(name, out);
-                value.append_to(out);
+        for SelectedGap { text, gap, is_selected } in &selected.gaps {
+            if *is_selected {
+                out.extend_from_slice(text);
+                content.take(*gap).append_to(out);
+            } else if *gap == Gap::Value {
+                content.take(*gap);
             }
         }
-        if mark == b'{' {
-            out.push(mark);
-        }
-        out.push(b'}');
+        out.extend_from_slice(&selected.rest);
     }
 
     fn content(&self) -> Content<'_> {
@@ -238,6 +239,7 @@ fn pop<'b>(bytes: &mut &'b [u8]) -> &'b [u8] {
 mod tests {
     use super::*;
     use crate::embedded::members::RowMembers;
+    use crate::embedded::selection::Selection;
     use proptest::prelude::*;
 
     const STAMP: &TimestampText = b"2011-11-06T09:10:00.0000000Z";
@@ -278,8 +280,11 @@ mod tests {
             &["odata.type", "B@odata.type"],
             &[],
         ] {
-            let expected = text(|out| stored::select(&stored, names, out).unwrap());
-            assert_eq!(text(|out| row.select(names, out)), expected, "{names:?}");
+            let mut selection = Selection::new(names);
+            let expected = text(|out| selection.append_text(stored.as_bytes(), out).unwrap());
+            for _ in 0..2 {
+                assert_eq!(text(|out| selection.append_packed(&row, out)), expected, "{names:?}");
+            }
         }
         let members = RowMembers::read(&stored).unwrap();
         for name in ["A", "B", "D", "É", "PartitionKey", "RowKey", "Timestamp", "Absent", "", "B@"]

@@ -7,12 +7,16 @@ use super::apply::table_not_found;
 use super::database::{Database, ReadRows, ReadTable};
 use super::row::Row;
 use super::seek::{Seek, SeekBound};
+use super::selection::Selection;
 use super::{MAX_PAGE_BYTES, MAX_SCANNED_ROWS, layout, seek};
 use crate::model::{Continuation, MAX_COMPARISONS, MAX_PAGE_ROWS};
 use crate::query::{Filter, RowQuery};
 use crate::store::{ErrorCode, Page, StoreError, StoredRow, limits};
 use std::borrow::Cow;
 use std::ops::Bound;
+
+/// Memory for a whole page is reserved once it has so many rows, by their length: most pages have few.
+const SAMPLED_ROWS: usize = 64;
 
 /// Reads one row by its key.
 pub(crate) fn get(
@@ -28,7 +32,9 @@ pub(crate) fn get(
     };
     // A whole row holds its version; a selection may have no Timestamp.
     let header = select.map(|_| row.etag()).transpose()?;
-    Ok(Some(StoredRow { body: row.to_bytes(select)?, header }))
+    let mut body = Vec::new();
+    row.append_to(select.map(Selection::new).as_mut(), &mut body)?;
+    Ok(Some(StoredRow { body: body.into(), header }))
 }
 
 /// Reads one page of a query.
@@ -96,20 +102,20 @@ enum PageStep {
 }
 
 /// A page under construction.
-struct PageRows<'q> {
+struct PageRows<'q, 'r> {
     filter: Option<&'q Filter>,
-    select: Option<&'q [Cow<'static, str>]>,
+    selection: Option<Selection<'q, 'r, Cow<'static, str>>>,
     top: usize,
     body: Vec<u8>,
     returned: usize,
     scanned: usize,
 }
 
-impl<'q> PageRows<'q> {
+impl<'q, 'r> PageRows<'q, 'r> {
     fn new(query: &'q RowQuery) -> Self {
         Self {
             filter: query.filter.as_ref(),
-            select: query.select.as_deref(),
+            selection: query.select.as_deref().map(Selection::new),
             top: query.top.unwrap_or(MAX_PAGE_ROWS).into(),
             body: br#"{"value":["#.to_vec(),
             returned: 0,
@@ -117,7 +123,7 @@ impl<'q> PageRows<'q> {
         }
     }
 
-    fn fill(&mut self, rows: &ReadRows<'_>, seek: &Seek) -> Result<PageStep, StoreError> {
+    fn fill(&mut self, rows: &'r ReadRows<'_>, seek: &Seek) -> Result<PageStep, StoreError> {
         let bounds =
             (seek.lower.as_ref().map(Vec::as_slice), seek.upper.as_ref().map(Vec::as_slice));
         for entry in rows.range(bounds).map_err(failed)? {
@@ -139,7 +145,7 @@ impl<'q> PageRows<'q> {
         Ok(PageStep::End(None))
     }
 
-    fn take(&mut self, row: &Row<'_>) -> Result<(), StoreError> {
+    fn take(&mut self, row: &Row<'r>) -> Result<(), StoreError> {
         if let Some(filter) = self.filter
             && !row.matches(filter)?
         {
@@ -149,7 +155,12 @@ impl<'q> PageRows<'q> {
             self.body.push(b',');
         }
         self.returned += 1;
-        row.append_to(self.select, &mut self.body)
+        row.append_to(self.selection.as_mut(), &mut self.body)?;
+        if self.returned == SAMPLED_ROWS {
+            let rest = self.body.len() / SAMPLED_ROWS * self.top.saturating_sub(SAMPLED_ROWS);
+            self.body.reserve(rest.min(MAX_PAGE_BYTES));
+        }
+        Ok(())
     }
 
     fn finish(mut self, continuation: Option<Continuation>) -> Page {

@@ -2,11 +2,11 @@
 
 use super::members::RowMembers;
 use super::packed::PackedRow;
+use super::selection::Selection;
 use super::{filter_eval, stored};
 use crate::model::ETag;
 use crate::query::Filter;
 use crate::store::StoreError;
-use bytes::Bytes;
 use redb::AccessGuard;
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -35,7 +35,7 @@ pub(crate) enum Row<'r> {
     Memory(&'r PackedRow),
 }
 
-impl Row<'_> {
+impl<'r> Row<'r> {
     /// Returns the row's version.
     pub(crate) fn etag(&self) -> Result<ETag, StoreError> {
         match self {
@@ -56,26 +56,19 @@ impl Row<'_> {
         }
     }
 
-    /// Returns the row's JSON object, or that of its named members.
-    pub(crate) fn to_bytes(&self, select: Option<&[&str]>) -> Result<Bytes, StoreError> {
-        let mut object = Vec::new();
-        self.append_to(select, &mut object)?;
-        Ok(object.into())
-    }
-
-    /// Appends the row's JSON object, or that of its named members.
+    /// Appends the row's JSON object, or that of its selected members.
     pub(crate) fn append_to(
         &self,
-        select: Option<&[impl AsRef<str>]>,
+        selection: Option<&mut Selection<'_, 'r, impl AsRef<str>>>,
         out: &mut Vec<u8>,
     ) -> Result<(), StoreError> {
-        match (self, select) {
+        match (self, selection) {
             (Self::File(row), None) => out.extend_from_slice(row.value()),
-            (Self::File(row), Some(names)) => {
-                stored::select(stored::text(row.value())?, names, out)?;
+            (Self::File(row), Some(selection)) => {
+                selection.append_text(row.value(), out)?;
             }
             (Self::Memory(row), None) => row.append_to(out),
-            (Self::Memory(row), Some(names)) => row.select(names, out),
+            (Self::Memory(row), Some(selection)) => selection.append_packed(row, out),
         }
         Ok(())
     }

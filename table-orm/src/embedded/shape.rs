@@ -4,6 +4,7 @@
 //! Invariants: a shape and the values of a row make up its object, byte for byte. A shape is kept for as
 //! long as a row has it.
 
+use crate::codec::plain_len;
 use crate::model::{PARTITION_KEY, ROW_KEY, TYPE_ANNOTATION};
 use memchr::memchr2;
 use std::borrow::Borrow;
@@ -57,6 +58,13 @@ impl SharedShape {
         Self(Arc::new(Shape { text: text.into(), gaps }))
     }
 
+    /// Whether its rows end behind the last member, as objects do.
+    pub(crate) fn is_whole(&self) -> bool {
+        let text = &*self.0.text;
+        let end = members(text).last().map_or(0, |(_, value)| value.end);
+        text[end..].trim_ascii() == b"}"
+    }
+
     /// Returns the length of the text.
     pub(crate) fn len(&self) -> usize {
         self.0.text.len()
@@ -75,8 +83,8 @@ impl SharedShape {
         &text[from..]
     }
 
-    /// Whether a normalised object has this shape. Keeps where its values are that are no keys.
-    fn is_of(&self, object: &[u8], values: &mut Vec<Range<usize>>) -> bool {
+    /// Whether a normalised object has this shape. Keeps where the values are that belong into its gaps.
+    fn is_of(&self, object: &[u8], values: &mut Vec<(Gap, Range<usize>)>) -> bool {
         let Shape { text, gaps } = &*self.0;
         let (mut from, mut at) = (0, 1);
         values.clear();
@@ -87,15 +95,14 @@ impl SharedShape {
                 return false;
             }
             let Some(end) = value_end(object, start) else { return false };
-            if text[gap as usize] == Gap::Value as u8 {
-                values.push(start..end);
-            }
+            values.push((Gap::marked_by(text[gap as usize]).unwrap_or(Gap::Value), start..end));
             (from, at) = (gap as usize + 1, end);
         }
         object.get(at..) == Some(&text[from..])
     }
 
-    fn is(&self, other: &Self) -> bool {
+    /// Whether it is the same, not one of the same text.
+    pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
@@ -142,7 +149,7 @@ pub(crate) struct Shapes {
     /// That of the last row: mostly the next row has it, too.
     last: Option<SharedShape>,
     /// Where the values of a row are.
-    values: Vec<Range<usize>>,
+    values: Vec<(Gap, Range<usize>)>,
     /// Where the text of a row's shape is written to.
     text: Vec<u8>,
     /// Where a row is packed, before its length is known.
@@ -150,20 +157,19 @@ pub(crate) struct Shapes {
 }
 
 impl Shapes {
-    /// Returns the shape of a normalised object, and calls `on_value` with each value that is left out and is no
-    /// key.
-    pub(crate) fn of(&mut self, object: &[u8], mut on_value: impl FnMut(&[u8])) -> SharedShape {
+    /// Returns the shape of a normalised object, and where the values are that it leaves out.
+    pub(crate) fn of(&mut self, object: &[u8]) -> (SharedShape, &[(Gap, Range<usize>)]) {
         let Self { last, values, .. } = self;
         if let Some(shape) = last.as_ref().filter(|last| last.is_of(object, values)) {
-            values.drain(..).for_each(|value| on_value(&object[value]));
-            return shape.clone();
+            return (shape.clone(), &self.values);
         }
-        let shape = self.found(object, on_value);
+        let shape = self.found(object);
         self.last = Some(shape.clone());
-        shape
+        (shape, &self.values)
     }
 
-    fn found(&mut self, object: &[u8], mut on_value: impl FnMut(&[u8])) -> SharedShape {
+    fn found(&mut self, object: &[u8]) -> SharedShape {
+        self.values.clear();
         let mut text = mem::take(&mut self.text);
         text.clear();
         let mut from = 1;
@@ -175,9 +181,9 @@ impl Shapes {
             } else if name.ends_with(TYPE_ANNOTATION.as_bytes()) {
                 continue;
             } else {
-                on_value(&object[value.clone()]);
                 Gap::Value
             };
+            self.values.push((gap, value.clone()));
             text.extend_from_slice(&object[from..value.start]);
             text.push(gap as u8);
             from = value.end;
@@ -238,7 +244,13 @@ fn find(text: &[u8], from: usize, is_found: impl Fn(u8) -> bool) -> Option<usize
 }
 
 /// Returns where the quote is that ends a string.
-fn string_end(text: &[u8], mut from: usize) -> Option<usize> {
+#[inline]
+fn string_end(text: &[u8], from: usize) -> Option<usize> {
+    let end = from + plain_len(text.get(from..)?)?;
+    if text[end] == b'"' { Some(end) } else { escaped_string_end(text, end) }
+}
+
+fn escaped_string_end(text: &[u8], mut from: usize) -> Option<usize> {
     loop {
         let at = from + memchr2(b'"', b'\\', text.get(from..)?)?;
         if text[at] == b'"' {
@@ -256,20 +268,18 @@ const fn is_space(byte: u8) -> bool {
 mod tests {
     use super::*;
 
-    /// Returns the object of a shape with these values, and these texts for the keys.
-    fn filled(shape: &SharedShape, values: &[String]) -> String {
+    /// Returns the object of a shape with these values, which lie in a text.
+    fn filled(shape: &SharedShape, text: &str, values: &[(Gap, Range<usize>)]) -> String {
         let mut object = b"{".to_vec();
         let mut values = values.iter();
-        let rest = shape.pieces(|text, gap| {
-            object.extend_from_slice(text);
-            let value = match gap {
-                Gap::PartitionKey => "\"p\"",
-                Gap::RowKey => "\"r\"",
-                Gap::Value => values.next().unwrap(),
-            };
-            object.extend_from_slice(value.as_bytes());
+        let rest = shape.pieces(|piece, gap| {
+            object.extend_from_slice(piece);
+            let (of, value) = values.next().unwrap();
+            assert_eq!(*of, gap);
+            object.extend_from_slice(&text.as_bytes()[value.clone()]);
         });
         object.extend_from_slice(rest);
+        assert!(values.next().is_none());
         String::from_utf8(object).unwrap()
     }
 
@@ -282,11 +292,8 @@ mod tests {
             r#"{ "PartitionKey" : "p" , "RowKey":"r", "L@odata.type" : "Edm.Int64" ,"L":"5" , "D" : 1e3 }"#,
             r#"{"PartitionKey":"p","RowKey":"r","B":true,"É":"{,}:","W":"x","W@odata.type":"Edm.Binary"}"#,
         ] {
-            let mut values = Vec::new();
-            let shape = shapes.of(object.as_bytes(), |value| {
-                values.push(String::from_utf8(value.to_vec()).unwrap());
-            });
-            assert_eq!(filled(&shape, &values), object);
+            let (shape, values) = shapes.of(object.as_bytes());
+            assert_eq!(filled(&shape, object, values), object);
             assert_eq!(shape.len(), shape.0.text.len());
         }
     }
@@ -308,15 +315,10 @@ mod tests {
             for second in objects {
                 let mut shapes = Shapes::default();
                 for object in [first, second] {
-                    let mut values = Vec::new();
-                    let shape = shapes.of(object.as_bytes(), |value| {
-                        values.push(String::from_utf8(value.to_vec()).unwrap());
-                    });
-                    let alone = Shapes::default().found(object.as_bytes(), |_| ());
+                    let (shape, values) = shapes.of(object.as_bytes());
+                    let alone = Shapes::default().found(object.as_bytes());
                     assert_eq!(shape, alone, "{object} after {first}");
-                    let keys = object.replace("\"PartitionKey\":\"r\"", "\"PartitionKey\":\"p\"");
-                    let keys = keys.replace("\"RowKey\":\"p\"", "\"RowKey\":\"r\"");
-                    assert_eq!(filled(&shape, &values), keys);
+                    assert_eq!(filled(&shape, object, values), object);
                 }
             }
         }
@@ -325,7 +327,10 @@ mod tests {
     #[test]
     fn only_types_are_left_in_a_shape() {
         let object = br#"{"PartitionKey":"p","RowKey":"r","L":"5","L@odata.type":"Edm.Int64"}"#;
-        let shape = Shapes::default().of(object, |value| assert_eq!(value, b"\"5\""));
+        let mut shapes = Shapes::default();
+        let (shape, values) = shapes.of(object);
+        let values: Vec<_> = values.iter().map(|(_, value)| &object[value.clone()]).collect();
+        assert_eq!(values, [&b"\"p\""[..], b"\"r\"", b"\"5\""]);
         let members: Vec<_> = shape.members().collect();
         let expected: [(&[u8], Part<'_>); 4] = [
             (b"PartitionKey", Part::Gap(Gap::PartitionKey)),
@@ -339,7 +344,7 @@ mod tests {
     #[test]
     fn a_shape_is_shared_and_lasts_as_long_as_a_row_has_it() {
         let mut shapes = Shapes::default();
-        let mut of = |object: &str| shapes.of(object.as_bytes(), |_| ());
+        let mut of = |object: &str| shapes.of(object.as_bytes()).0;
         let (one, same) = (of(r#"{"A":1,"B":"x"}"#), of(r#"{"A":22,"B":"yy"}"#));
         let other = of(r#"{"A":1,"C":"x"}"#);
         assert!(Arc::ptr_eq(&one.0, &same.0));

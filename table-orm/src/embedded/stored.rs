@@ -4,7 +4,7 @@
 //! at full width, so the row's version has a fixed position. PartitionKey, RowKey and the
 //! properties follow as they were sent.
 
-use crate::codec::{RawMember, visit_members};
+use crate::codec::RawMember;
 use crate::model::{DateTime, ETag};
 use crate::store::{ErrorCode, StoreError};
 use std::error::Error;
@@ -61,28 +61,6 @@ pub(crate) fn corrupt(source: impl Into<Box<dyn Error + Send + Sync>>) -> StoreE
     StoreError::new(ErrorCode::INTERNAL_ERROR, message).caused_by(source)
 }
 
-/// Appends the row with only the named members and their annotations.
-pub(crate) fn select(
-    row: &str,
-    names: &[impl AsRef<str>],
-    out: &mut Vec<u8>,
-) -> Result<(), StoreError> {
-    out.push(b'{');
-    let start = out.len();
-    visit_members(row, |member| {
-        let property = member.property();
-        if names.iter().any(|name| name.as_ref() == property) {
-            if out.len() > start {
-                out.push(b',');
-            }
-            append(out, &member);
-        }
-    })
-    .map_err(corrupt)?;
-    out.push(b'}');
-    Ok(())
-}
-
 /// Appends `"name":value`. Names that passed the rules need no escape.
 pub(crate) fn append(out: &mut Vec<u8>, member: &RawMember<'_>) {
     out.push(b'"');
@@ -107,21 +85,5 @@ mod tests {
         );
         assert_eq!(etag(&row).unwrap(), ETag::from_timestamp("2011-11-06T09:10:00.0000000Z"));
         assert_eq!(etag(b"{}").unwrap_err().code, ErrorCode::INTERNAL_ERROR);
-    }
-
-    #[test]
-    fn selected_members_keep_their_annotations() {
-        let row = r#"{"Timestamp":"t","A":1,"B":"2","B@odata.type":"Edm.Int64","C":3}"#;
-        let select = |names: &[&str]| {
-            let mut out = Vec::new();
-            select(row, names, &mut out).unwrap();
-            String::from_utf8(out).unwrap()
-        };
-        assert_eq!(
-            select(&["B", "Timestamp"]),
-            r#"{"Timestamp":"t","B":"2","B@odata.type":"Edm.Int64"}"#
-        );
-        assert_eq!(select(&["Absent"]), "{}");
-        assert_eq!(select(&[]), "{}");
     }
 }
