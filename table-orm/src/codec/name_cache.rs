@@ -55,6 +55,10 @@ impl MemberRole {
             _ => Self::Property,
         }
     }
+
+    pub const fn is_key(self) -> bool {
+        matches!(self, Self::PartitionKey | Self::RowKey)
+    }
 }
 
 /// A matched name, the position after it in the cache, and the unread text.

@@ -86,7 +86,7 @@ pub(crate) use own_rows::{OwnRowError, OwnRows, Ownership, index_of, template_of
 pub(crate) use page_range::cut_page;
 pub(crate) use query::{canonical, canonical_rows, keys_of, row_span};
 pub(crate) use read::{
-    PageRows, first_head, read_etag, read_own, read_page, read_row, read_row_in_context,
+    PageRows, first_head, read_etag, read_keys, read_own, read_page, read_row, read_row_in_context,
     read_timestamp, split_page,
 };
 pub(crate) use rows::{body, check_references, mark, partition_key, row_key};

@@ -281,6 +281,27 @@ pub(crate) fn read_own<'a, T: ReadRow>(
     }
 }
 
+/// The keys of a row whose text was read before: reads no further than the second key.
+pub(crate) fn read_keys(json: &[u8]) -> Result<RowHead, PropertyError> {
+    let mut context = RowContext::new(RowHead::NAME);
+    keys_in(&mut context, json).map_err(|fault| context.error(fault))?;
+    let RowContext { partition_key, row_key, .. } = context;
+    Ok(RowHead { partition_key: partition_key.into_owned(), row_key: row_key.into_owned() })
+}
+
+fn keys_in<'de>(context: &mut RowContext<'de>, json: &'de [u8]) -> Result<(), RowFault> {
+    let mut json = Json::new(json)?;
+    let (mut names, mut found) = (None, 0);
+    let mut members = Members::new(&mut json, context, &mut names);
+    while found < 2
+        && let Some((_, role)) = members.next_member()?
+    {
+        found += usize::from(role.is_key());
+        members.keep(role)?;
+    }
+    Ok(())
+}
+
 /// The JSON objects of a page's `value` array, unread.
 pub(crate) fn split_page(json: &[u8]) -> Result<Vec<&RawValue>, PropertyError> {
     read_value(json, |json| json.own_value(PhantomData::<Vec<&RawValue>>))

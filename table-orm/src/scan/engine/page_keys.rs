@@ -2,7 +2,7 @@
 
 #[cfg(feature = "distributed")]
 use crate::entity::{OwnRows, read_page};
-use crate::entity::{RowHead, read_row};
+use crate::entity::{RowHead, read_keys};
 use crate::property::PropertyError;
 use std::ops::Range;
 
@@ -45,7 +45,7 @@ impl<'a> PageKeys<'a> {
     /// The key of a row.
     pub fn at(&self, index: usize) -> Result<RowHead, PropertyError> {
         let text = self.texts.get(index).and_then(|text| self.body.get(text.clone()));
-        text.map_or_else(|| Ok(RowHead::default()), |text| read_row(0, text))
+        text.map_or_else(|| Ok(RowHead::default()), read_keys)
     }
 
     /// How many rows, from the first, match a condition that no later row matches.
