@@ -44,6 +44,8 @@ pub(crate) struct Writes<'a> {
     pub settling: Settling,
     /// Whether the row keys ascend, as they mostly do. Otherwise each new one is compared with all.
     ascends: bool,
+    /// Whether one operation may belong to several entities.
+    shares: bool,
     fault: Option<Fault>,
 }
 
@@ -103,6 +105,7 @@ impl<'a> Writes<'a> {
             intents: Intents::default(),
             settling: Settling::default(),
             ascends: true,
+            shares: false,
             fault,
         }
     }
@@ -126,6 +129,7 @@ impl<'a> Writes<'a> {
             intents: intents.clone(),
             settling: settling.clone(),
             ascends: self.ascends,
+            shares: self.shares,
             fault: fault.clone(),
         }
     }
@@ -157,33 +161,34 @@ impl<'a> Writes<'a> {
 
     pub async fn commit(self) -> Result<Vec<Option<ETag>>> {
         self.check()?;
-        let Self { client, batch, entries, members, mut intents, settling, .. } = self;
+        let Self { client, batch, entries, mut members, mut intents, settling, shares, .. } = self;
         let sent = match batch.operations.len() {
             0 => Ok(Vec::new()),
             // Only canonical rows are deleted under their ETag.
             _ => intents.send(&client, batch, None, &settling).await,
         };
-        let etags = sent.map_err(|error| {
+        let mut etags = sent.map_err(|error| {
             let failed = error.rejection().and_then(|rejection| rejection.operation);
             match failed.and_then(|(index, _)| entries.get(index)) {
                 Some(entry) => entry.context.attribute(error),
                 None => error,
             }
         })?;
-        let committed = members.into_iter().map(|member| match member.version {
-            Ok(index) => {
-                let etag = etags.get(index).cloned().flatten();
-                if let (Some(written), Some(etag)) = (member.written, &etag) {
-                    written(etag.clone());
-                }
-                etag
+        // Before the rest, which a deadline may cut short.
+        for Member { version, written } in &mut members {
+            if let (Ok(index), Some(written)) = (&*version, written.take())
+                && let Some(Some(etag)) = etags.get(*index)
+            {
+                written(etag.clone());
             }
+        }
+        intents.settle(&client, &etags, &settling).await;
+        let returned = members.into_iter().map(|member| match member.version {
+            Ok(index) if shares => etags.get(index)?.clone(),
+            Ok(index) => etags.get_mut(index)?.take(),
             Err(kept) => kept,
         });
-        // Before the rest, which a deadline may cut short.
-        let committed: Vec<_> = committed.collect();
-        intents.settle(&client, &etags, &settling).await;
-        Ok(committed)
+        Ok(returned.collect())
     }
 
     /// Adds a write of one row that belongs to no entity.
@@ -290,20 +295,22 @@ impl<'a> Writes<'a> {
         self.ascends &= in_order.is_sorted_by(|one, next| one.row_key < next.row_key);
         let context = EntityContext::of::<E>();
         let mut written = written;
-        let mut places = Vec::with_capacity(new.operations.len());
-        for operation in new.operations {
+        // Of an operation that does not exist, no version is known.
+        let (returned, mut version) = (version.as_ref().ok().copied(), version.and(Err(None)));
+        for (index, operation) in new.operations.into_iter().enumerate() {
             match self.add(operation, Entry { context, requires }) {
                 Ok(place) => {
                     // The version is that of another body.
                     written = written.filter(|_| !requires || self.entries[place].requires);
-                    places.push(place);
+                    if returned == Some(index) {
+                        version = Ok(place);
+                    }
                 }
                 Err(row_key) => {
                     return self.fail(TransactionError::SameRow { entity: E::NAME, row_key });
                 }
             }
         }
-        let version = version.and_then(|index| places.get(index).copied().ok_or(None));
         self.members.push(Member { version, written });
         self.check_count();
     }
@@ -341,6 +348,7 @@ impl<'a> Writes<'a> {
             self.entries.push(entry);
             return Ok(here.len() - 1);
         };
+        self.shares = true;
         let (old, old_entry) = (&mut here[place].action, &mut self.entries[place]);
         // The version decides whether the operation fails, so it belongs to the entity that has one.
         let takes_over = match (old_entry.requires, entry.requires) {
