@@ -99,7 +99,8 @@ pub(crate) use sum_copy::{
 };
 pub(crate) use summed_type::{Contributions, SummedType, differences};
 pub(crate) use template::{
-    eventual_at, first_eventual, has_own_table, name_of, partition_at, rows_of, template_at,
+    eventual_at, first_eventual, has_own_table, name_of, partition_at, rows_of, table_at,
+    template_at,
 };
 pub(crate) use total::{TOTAL, Total, TotalRow, is_total};
 

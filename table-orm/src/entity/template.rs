@@ -291,6 +291,11 @@ pub(crate) const fn eventual_at<E: TableEntity>(index: usize) -> Option<&'static
     Some(&E::EVENTUAL[index - first])
 }
 
+/// The table of the row at an index; `None` for that of its entity.
+pub(crate) fn table_at<E: TableEntity>(index: usize) -> Option<&'static str> {
+    eventual_at::<E>(index).and_then(|eventual| eventual.table)
+}
+
 /// Whether the row at an index is in a table of its own.
 pub(crate) const fn has_own_table<E: TableEntity>(index: usize) -> bool {
     matches!(eventual_at::<E>(index), Some(template) if template.table.is_some())

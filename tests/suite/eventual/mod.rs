@@ -9,6 +9,7 @@ mod across;
 mod beside;
 mod checked;
 mod costs;
+mod former_rows;
 mod joined;
 mod leftover;
 mod limits;

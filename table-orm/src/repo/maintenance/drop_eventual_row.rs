@@ -1,10 +1,11 @@
 //! Deletes the rows of a kind that the app's types no longer have.
 //!
-//! Invariant: only rows whose keys read as those of the kind are deleted, and of several tables only those of one.
+//! Invariant: only rows whose two keys read as those of the kind are deleted, and none whose keys read as those of a
+//! row of a type that the call knows. Of several tables, only the rows of one are.
 
 use crate::entity::{
-    EventualHead, OwnRows, Row, RowHead, RowOf, TableEntity, eventual_at, is_of_table, read_rows,
-    row_span,
+    EventualHead, OwnRows, Row, RowHead, TableEntity, eventual_at, home_key, is_of_table,
+    partition_at, read_rows, row_span, table_at, template_at,
 };
 use crate::error::{Error, Result};
 use crate::model::{Metadata, TableName};
@@ -16,6 +17,7 @@ use crate::repo::{Repo, entity_costs};
 use crate::store::{Action, Batch, IfMatch, Operation};
 use crate::sync::Concurrent;
 use futures_core::future::BoxFuture;
+use std::any::TypeId;
 use std::marker::PhantomData;
 
 /// What a deletion of all rows of a kind did.
@@ -23,8 +25,10 @@ use std::marker::PhantomData;
 #[must_use = "it may hold an error"]
 #[non_exhaustive]
 pub struct DropEventualRowReport {
-    /// Rows that were deleted.
+    /// Rows that were deleted; in a [`dry_run`](DropEventualRow::dry_run), those that would be.
     pub rows: u64,
+    /// Rows that were kept, because their keys also read as those of a row that a present type has.
+    pub kept: u64,
     /// The error that ended it before the end. Call it again.
     pub ended: Option<Error>,
 }
@@ -39,7 +43,13 @@ impl DropEventualRowReport {
     }
 }
 
-/// A deletion of all rows of a kind: `.await` sends it, `.plan()` shows what it reads.
+/// A deletion of all rows of a kind: `.await` sends it, `.plan()` shows what it reads, and `.dry_run()` counts what it
+/// would delete.
+///
+/// A row is deleted if both of its keys read as those of the kind. It is kept, and counted, if they also read as those
+/// of a row that the type of the `Repo` has, or a type that [`keeping`](Self::keeping) names. Where the keys of the
+/// former and the present rows look alike, all are kept: then [`verify_eventual_table`](Repo::verify_eventual_table)
+/// finds the rows that no entity has, and [`repair`](Repo::repair) deletes these.
 #[must_use = "nothing is sent until this is awaited"]
 #[derive(Debug)]
 pub struct DropEventualRow<R> {
@@ -48,16 +58,50 @@ pub struct DropEventualRow<R> {
     home: TableName,
     query: RowQuery,
     reason: String,
+    /// Whose rows are kept.
+    present: Vec<PresentType>,
+    dry: bool,
     row: PhantomData<fn() -> R>,
 }
 
-impl<E: TableEntity> Repo<E> {
+/// A type whose rows are kept.
+#[derive(Debug, Clone)]
+struct PresentType {
+    /// The table of its entities; `None` where they may be in any.
+    home: Option<String>,
+    /// The index of its row that is dropped.
+    dropped: Option<usize>,
+    has: fn(&Self, &TableName, &RowHead) -> bool,
+}
+
+impl PresentType {
+    fn of<E: TableEntity>(home: Option<&str>, dropped: Option<usize>) -> Self {
+        Self { home: home.map(str::to_owned), dropped, has: Self::has_row::<E> }
+    }
+
+    /// Whether the type has a row with such keys in a table, other than the dropped one.
+    fn has_row<E: TableEntity>(&self, table: &TableName, row: &RowHead) -> bool {
+        let mut templates = (0..).map_while(|index| Some((index, template_at::<E>(index)?)));
+        templates.any(|(index, template)| {
+            let own = table_at::<E>(index).or(self.home.as_deref());
+            self.dropped != Some(index)
+                && own.is_none_or(|own| own.eq_ignore_ascii_case(table.as_str()))
+                && partition_at::<E>(index).takes(&row.partition_key, E::ESCAPE)
+                && template.takes(&row.row_key, E::ESCAPE)
+        })
+    }
+}
+
+impl<E: TableEntity + 'static> Repo<E> {
     /// Deletes all rows of kind `R` in other partitions. Call it when the types of the app no longer have this
     /// row: it was removed, or got another key.
     ///
+    /// `R` is a row of the earlier declaration of the type. Rows whose keys read as those of a row that the type has
+    /// now are kept. If other types have rows in this table, name them with [`keeping`](DropEventualRow::keeping), and
+    /// look at a [`dry_run`](DropEventualRow::dry_run).
+    ///
     /// Reads every row of their table, and is billed for it. Deletes up to 100 rows a request. Deploy the
-    /// types without the row first: a writer that still has it writes it again. Declare the earlier form of
-    /// the type for this call. After an error, call it again.
+    /// types without the row first: a writer that still has it writes it again. After an error, call it again.
     ///
     /// If the rows are in a table of their own, it deletes only those whose entities are in this `Repo`'s
     /// table.
@@ -72,22 +116,33 @@ impl<E: TableEntity> Repo<E> {
     ///     pub struct Member { pub user: String, pub room: String }
     /// }
     ///
+    /// #[derive(TableEntity)]
+    /// #[table(name = "members", partition = "{user}", row = "ROOM:{room}")]
+    /// #[row(by_room, partition = "ROOM@{room}", key = "USER:{user}", eventual)]
+    /// struct Member { user: String, room: String }
+    ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> table_orm::Result<()> {
     /// # let tables = Tables::in_memory()?;
-    /// let members = tables.repo::<before::Member>();
-    /// # members.create_table().await?;
-    /// # members.insert(&before::Member { user: "ann".into(), room: "hall".into() }).await?;
-    /// let permit = ScanPermit::because("by_room has another key now");
-    /// members.drop_eventual_row::<before::MemberByRoom>(permit).await.all()?;
-    /// assert_eq!(members.list(before::Member::by_room("hall")).count().await?, 0);
+    /// # let former = tables.repo::<before::Member>();
+    /// # former.create_table().await?;
+    /// # former.insert(&before::Member { user: "ann".into(), room: "hall".into() }).await?;
+    /// let members = tables.repo::<Member>();
+    /// let permit = || ScanPermit::because("by_room has another key now");
+    /// members.backfill_table(permit()).await.all()?;
+    /// members.drop_eventual_row::<before::MemberByRoom>(permit()).await.all()?;
+    /// assert_eq!(members.list(Member::by_room("hall")).count().await?, 1);
+    /// # assert_eq!(former.list(before::Member::by_room("hall")).count().await?, 0);
     /// # Ok(())
     /// # }
     /// ```
-    pub fn drop_eventual_row<R: RowOf<E>>(&self, permit: ScanPermit) -> DropEventualRow<R> {
+    pub fn drop_eventual_row<R: Row<Entity: 'static>>(
+        &self,
+        permit: ScanPermit,
+    ) -> DropEventualRow<R> {
         const {
             assert!(
-                eventual_at::<E>(R::INDEX).is_some(),
+                eventual_at::<R::Entity>(R::INDEX).is_some(),
                 "`drop_eventual_row` is for rows in other partitions, declared `eventual`"
             );
         }
@@ -98,7 +153,26 @@ impl<E: TableEntity> Repo<E> {
         let (client, reason) =
             (self.client.in_other_table(&query.table), permit.reason().to_owned());
         let home = self.client.table.clone();
-        DropEventualRow { client, home, query, reason, row: PhantomData }
+        let is_of_type = TypeId::of::<E>() == TypeId::of::<R::Entity>();
+        let dropped = is_of_type.then_some(R::INDEX);
+        let present = vec![PresentType::of::<E>(Some(home.as_str()), dropped)];
+        DropEventualRow { client, home, query, reason, present, dry: false, row: PhantomData }
+    }
+}
+
+impl<R> DropEventualRow<R> {
+    /// Keeps every row whose keys read as those of a row of `T`, a type that has rows in the same table.
+    pub fn keeping<T: TableEntity>(mut self) -> Self {
+        // The tables of its periods have other names.
+        let home = T::BUCKET.is_none().then_some(T::TABLE);
+        self.present.push(PresentType::of::<T>(home, None));
+        self
+    }
+
+    /// Deletes nothing. The report says how many rows would be deleted, and how many would be kept.
+    pub const fn dry_run(mut self) -> Self {
+        self.dry = true;
+        self
     }
 }
 
@@ -114,23 +188,31 @@ impl<R: Row> DropEventualRow<R> {
 
     async fn run(self) -> DropEventualRowReport {
         let mut report = DropEventualRowReport::default();
-        if let Err(error) = self.pages(&mut report.rows).await {
+        if let Err(error) = self.pages(&mut report).await {
             report.ended = Some(error.repeatable());
         }
         report
     }
 
-    async fn pages(self, deleted: &mut u64) -> Result<()> {
-        let Self { client, home, query, .. } = self;
+    async fn pages(self, report: &mut DropEventualRowReport) -> Result<()> {
+        let Self { client, home, query, present, dry, .. } = self;
         let own = const { OwnRows::of::<R>() };
+        let table = query.table.clone();
+        let is_present = |row: &RowHead| present.iter().any(|kind| (kind.has)(kind, &table, row));
         let mut pages = client.pages(query);
         while let Some(page) = pages.next().await? {
             let (rows, _) = read_rows::<EventualHead>(&own, &page, None, usize::MAX)?;
-            let of_table = |row: EventualHead| {
-                let is = is_of_table::<R::Entity>(R::INDEX, &home, row.home_table.as_deref());
-                is.then_some(row.keys)
+            let is_own = |EventualHead { keys, home_table }: &EventualHead| {
+                is_of_table::<R::Entity>(R::INDEX, &home, home_table.as_deref())
+                    && home_key::<R::Entity>(R::INDEX, &keys.partition_key, &keys.row_key).is_some()
             };
-            let rows: Vec<_> = rows.into_iter().filter_map(of_table).collect();
+            let rows = rows.into_iter().filter(is_own).map(|row| row.keys);
+            let (kept, rows): (Vec<_>, Vec<_>) = rows.partition(is_present);
+            report.kept += kept.len() as u64;
+            if dry {
+                report.rows += rows.len() as u64;
+                continue;
+            }
             let batches = batches(rows, client.store().transaction_operations()).into_iter();
             let deletes = batches.map(|batch| async {
                 let rows = batch.operations.len() as u64;
@@ -138,7 +220,7 @@ impl<R: Row> DropEventualRow<R> {
             });
             let mut deletes = Concurrent::unordered(deletes, DEFAULT_PARALLELISM);
             while let Some(rows) = deletes.next().await {
-                *deleted += rows?;
+                report.rows += rows?;
             }
         }
         Ok(())
