@@ -148,6 +148,7 @@ impl Intents {
         for entry in entries.into_iter().flatten() {
             due_of::<E>(&mut self.intents, intent::START, client, partition_key).push(entry);
         }
+        keep_values(&mut self.tickets, &mut self.intents);
         // Another entity of the transaction may get the key, before or after.
         if let Some(old) = old {
             self.rows.entry(old.row_key.clone()).or_default();
@@ -509,6 +510,31 @@ async fn cover_events(client: &TableClient, batch: &Batch) -> Result<Option<Cove
     }
     let cover = Box::pin(cover(client, EVENTS, &batch.partition_key)).await?;
     Ok(cover.map(Cover::stay))
+}
+
+/// Keeps the values of an entity whose key the next one gets, if that has them, too: they are neither taken nor given up.
+fn keep_values(
+    tickets: &mut Vec<(EventualType, Intent)>,
+    intents: &mut Vec<(EventualType, Intent)>,
+) {
+    for (kind, ticket) in &mut *tickets {
+        let Some((_, intent)) = intents.iter_mut().find(|(own, _)| own.entity == kind.entity)
+        else {
+            continue;
+        };
+        for gained in &mut ticket.due {
+            let of_entity = |entry: &&mut DueEntry| entry.canonical == gained.canonical;
+            for given_up in intent.due.iter_mut().filter(of_entity) {
+                let kept = given_up.values.extract_if(.., |value| gained.values.contains(value));
+                let kept: Vec<_> = kept.collect();
+                gained.values.retain(|value| !kept.contains(value));
+            }
+        }
+    }
+    for rows in [tickets, intents] {
+        rows.iter_mut().for_each(|(_, row)| row.due.retain(|entry| entry.len() > 0));
+        rows.retain(|(_, row)| !row.due.is_empty());
+    }
 }
 
 /// Makes one row of each type out of those of both.
