@@ -169,6 +169,54 @@ async fn a_page_asks_each_shard_for_no_more_rows_than_it_lacks() {
     assert!(asked.len() > 1 && asked.is_sorted_by(|more, less| more > less), "{asked:?}");
 }
 
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "letters", partition = "{box}", row = "L:{id:04}")]
+struct Folder {
+    r#box: u8,
+    id: u32,
+}
+
+/// A row whose key continues that of its folder.
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "letters", partition = "{box}", row = "L:{folder:04}__{id:05}")]
+struct Sheet {
+    r#box: u8,
+    folder: u32,
+    id: u32,
+}
+
+#[tokio::test]
+async fn rows_of_other_types_between_those_of_a_page_cost_few_requests() {
+    let (tables, record) = recorded();
+    let (folders, sheets) = (tables.repo::<Folder>(), tables.repo::<Sheet>());
+    folders.create_table().await.unwrap();
+    let boxes = [1, 2];
+    for (r#box, most) in boxes.into_iter().zip([900, 0]) {
+        folders.insert_many((0..6).map(|id| Folder { r#box, id })).await.all().unwrap();
+        let of = |folder| (0..most).map(move |id| Sheet { r#box, folder, id });
+        sheets.insert_many((0..6).flat_map(of)).await.all().unwrap();
+    }
+    let pages = || folders.list_many(boxes.map(Folder::partition)).pages(4);
+    record.take();
+    let found = walk(pages, 4).await;
+    let requests = record.take().queries.len();
+    assert!(requests < 60, "{requests} requests for 5,412 rows");
+    let all = folders.list_many(boxes.map(Folder::partition)).collect().await.unwrap();
+    assert_eq!(found, all);
+    assert_eq!(found.len(), 12);
+    // And back.
+    let mut page = pages().next().await.unwrap().unwrap();
+    while let Some(next) = page.next {
+        page = pages().resume(next).next().await.unwrap().unwrap();
+    }
+    let mut back = vec![page.items];
+    while let Some(previous) = page.previous {
+        page = pages().resume(previous).next().await.unwrap().unwrap();
+        back.insert(0, page.items);
+    }
+    assert_eq!(back.concat(), all);
+}
+
 #[tokio::test]
 async fn wrong_sizes_and_values_are_errors_of_the_first_page_alone() {
     let events = events(&Tables::in_memory().unwrap(), (0..3).collect()).await;

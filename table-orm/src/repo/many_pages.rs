@@ -6,6 +6,7 @@
 use super::pages::{Pages, RowPage};
 use crate::entity::first_head;
 use crate::error::Result;
+use crate::model::MAX_PAGE_ROWS;
 use crate::plan::Plan;
 use crate::query::{ManyPlace, ManyStart, PageStart, PageToken, fingerprint_of_many};
 use std::{iter, mem};
@@ -14,7 +15,9 @@ use std::{iter, mem};
 /// the queries.
 ///
 /// Each page but the last has exactly its size of rows. A query that ends within a page costs one request,
-/// and so does each that has no row. The requests of a page are sent one after another.
+/// and so does each that has no row. The requests of a page are sent one after another. Where rows of other types lie
+/// between, a request reads twice as many rows as the one before; one that then finds more rows than the page lacks is
+/// sent again for fewer.
 ///
 /// A [`previous`](RowPage::previous) page starts where it started before, and ends before the first row of the
 /// page that was left. It has the rows that are there now, at most its size of them; [`next`](RowPage::next)
@@ -54,6 +57,8 @@ pub struct ManyPages<T> {
     size: usize,
     /// The number of the query that is being read.
     at: usize,
+    /// The fewest rows of its next request: more than the page lacks, where those before were mostly of other types.
+    sparse: usize,
     /// The next page.
     page: ManyPlace,
     /// Its rows that are read already.
@@ -69,7 +74,7 @@ impl<T> ManyPages<T> {
         let hashes: Result<Vec<_>> = queries.iter_mut().map(hash).collect();
         let hash = Some(hashes.map(fingerprint_of_many));
         let (page, items) = (ManyPlace::default(), Vec::new());
-        let mut pages = Self { queries, hash, size, at: 0, page, items, first: None };
+        let mut pages = Self { queries, hash, size, at: 0, sparse: 0, page, items, first: None };
         pages.settle();
         pages
     }
@@ -82,7 +87,7 @@ impl<T> ManyPages<T> {
             match token.open_many(hash) {
                 Ok(page) => {
                     let ManyStart { query, read, start } = page.start.clone();
-                    (self.at, self.page, self.first) = (query, page, None);
+                    (self.at, self.sparse, self.page, self.first) = (query, 0, page, None);
                     self.items.clear();
                     let starts =
                         iter::once((start, read)).chain(iter::repeat_with(Default::default));
@@ -128,9 +133,21 @@ impl<T> ManyPages<T> {
             if let Some(end) = end {
                 pages.cursor.end_at(end);
             }
-            let start = pages.cursor.start();
+            let (start, lacks) = (pages.cursor.start(), self.size - self.items.len());
+            let asked = self.sparse.max(lacks);
             match pages.next_with_body().await {
+                Ok(Some((page, _))) if page.items.len() > lacks => {
+                    if let Some((start, read)) = start {
+                        pages.cursor.start_at(start, read);
+                    }
+                    self.sparse = asked / 2;
+                    self.settle();
+                    continue;
+                }
                 Ok(Some((page, body))) => {
+                    if page.items.len() < lacks {
+                        self.sparse = (2 * asked).min(MAX_PAGE_ROWS.into());
+                    }
                     if self.first.is_none() {
                         self.first = start.and_then(|start| first_row(self.at, start, &body));
                     }
@@ -174,14 +191,15 @@ impl<T> ManyPages<T> {
         Ok(rows)
     }
 
-    /// Moves on to the first query that has another page, and asks it for no more rows than the page lacks.
+    /// Moves on to the first query that has another page, and asks it for the rows that the page lacks.
     fn settle(&mut self) {
         while self.queries.get(self.at).is_some_and(|pages| pages.cursor.is_done()) {
             self.at += 1;
+            self.sparse = 0;
         }
         let lacks = self.size.saturating_sub(self.items.len()).max(1);
         if let Some(pages) = self.queries.get_mut(self.at) {
-            pages.cursor.set_size(lacks);
+            pages.cursor.set_size(lacks.max(self.sparse));
         }
     }
 
