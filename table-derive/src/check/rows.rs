@@ -247,6 +247,7 @@ fn labelled<'e>(entity: &'e Entity<'_>) -> Vec<Labelled<'e>> {
         "start each with a literal of its own; neither literal may be a prefix of the other";
     const OTHER_KEY: &str =
         "give the guard row a key with another start: `unique(.., key = \"..\")`";
+    const OTHER_ORDER: &str = "rename a field, or list the fields of one in another order: the keys of guards start with their names";
     // The case of a table's name does not matter.
     let name = |table: &LitStr| table.value().to_ascii_lowercase();
     let own = entity.table.as_ref().map(name);
@@ -256,7 +257,11 @@ fn labelled<'e>(entity: &'e Entity<'_>) -> Vec<Labelled<'e>> {
         (row.name.to_string(), &row.template, OTHER_LITERALS, other)
     });
     let guards = entity.uniques.iter().map(|unique| {
-        let help = if unique.given { OTHER_LITERALS } else { OTHER_KEY };
+        let help = match (unique.given, unique.across) {
+            (true, _) => OTHER_LITERALS,
+            (false, None) => OTHER_KEY,
+            (false, Some(_)) => OTHER_ORDER,
+        };
         (format!("unique({})", unique.list()), &unique.template, help, None)
     });
     rows.chain(guards).collect()
