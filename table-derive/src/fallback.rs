@@ -11,6 +11,7 @@ use crate::expand::types::Types;
 use crate::expand::{self, key_part, properties, union, write};
 use crate::model::Model;
 use crate::names;
+use crate::symbol::AND_BELOW;
 use crate::template::Template;
 use crate::tokens::*;
 use crate::variants::UnionMember;
@@ -110,10 +111,13 @@ fn row_methods(entity: &Entity<'_>, types: &Types<'_>) -> TokenStream {
         let this = types.row_in(names::row(types.input, row), quote!(_orm::Complete));
         let names: Vec<_> = slots(&row.template).chain(entity.names()).collect();
         let (equal, ranges) = methods(&names, &["_in", "_starts_with"]);
+        // A component of that name is a mistake.
+        let below = (!names.iter().any(|name| name == AND_BELOW))
+            .then(|| quote!(#vis fn and_below(self) -> _orm::Below<Self> {}));
         let methods = quote! {
             #(#vis fn #equal(self, #equal: impl _orm::Sized) -> Self {})*
             #(#vis fn #ranges(self, _: impl _orm::Sized) -> _orm::Range<Self> {})*
-            #vis fn and_below(self) -> _orm::Below<Self> {}
+            #below
         };
         types.items(this, methods)
     });

@@ -29,6 +29,9 @@ pub const ON_UNION: Attribute = ("table", "crate");
 pub const ON_PROJECTION: Attribute = ("projection", "of borrow crate");
 pub const ON_PROJECTED_FIELD: Attribute = ("projection", "default json series slots chunked");
 
+/// The method of complete canonical keys that takes the rows below, too.
+pub const AND_BELOW: &str = "and_below";
+
 /// The properties that the service writes on every row.
 pub const SYSTEM_PROPERTIES: [&str; 3] = ["PartitionKey", "RowKey", "Timestamp"];
 /// The properties that table-orm marks rows with.

@@ -2,8 +2,9 @@
 
 use crate::ast::Field;
 use crate::errors::{Errors, mistake};
-use crate::model::Model;
+use crate::model::{KeyedRow, Model};
 use crate::names;
+use crate::symbol::AND_BELOW;
 use crate::tokens::*;
 use std::collections::BTreeMap;
 
@@ -43,5 +44,14 @@ pub fn setters(model: &Model<'_>, errors: &Errors) {
                 help: "rename one of the fields; `#[table(rename = \"{property}\")]` keeps the property of `{name}`");
         }
         taken.insert(method, field);
+    }
+}
+
+/// A component's method would be a second one of a name that complete canonical keys have.
+pub fn component_methods(model: &Model<'_>, errors: &Errors) {
+    let KeyedRow { row, key, .. } = &model.rows[model.canonical];
+    if key.parts.iter().any(|part| part.name == AND_BELOW) {
+        mistake!(errors, row.template.literal => "component `{AND_BELOW}` has the name of a method of canonical keys",
+            help: "rename the field; `#[table(rename = \"AndBelow\")]` keeps its property");
     }
 }

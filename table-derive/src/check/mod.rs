@@ -75,6 +75,7 @@ pub fn model(model: &Model<'_>, errors: &Errors) {
     keys::repeated(model, errors);
     generated::types(model, errors);
     generated::setters(model, errors);
+    generated::component_methods(model, errors);
     rows::identifies_entity(model, errors);
     marks::unneeded(model, errors);
 }
