@@ -55,7 +55,9 @@ pub enum PropertyFault {
     )]
     NotFinite(String),
     /// The series has more values than its property names can number.
-    #[error("is a series of {length} values; it can have {max}")]
+    #[error(
+        "is a series of {length} values, and it can have {max}; store the others in another entity"
+    )]
     SeriesTooLong {
         /// The number of values.
         length: usize,
@@ -84,7 +86,7 @@ pub enum PropertyFault {
     Name,
     /// Another property of the row has the name, or the service reserves it.
     #[error(
-        "would be in the row twice, or has a name that the service reserves; rename the field, a \
+        "would be in the row twice, or has a name that the service or table-orm reserves; rename the field, a \
          field of a flattened group, or the key of an open property"
     )]
     Duplicate,
@@ -170,7 +172,8 @@ impl PropertyFault {
                 format!("is one of {count} properties; the service allows {MAX_PROPERTIES}")
             }
             Self::Duplicate => {
-                "is in the row twice, or has a name that the service reserves".to_owned()
+                "is in the row twice, or has a name that the service or table-orm reserves"
+                    .to_owned()
             }
             Self::Missing => "is missing".to_owned(),
             fault => fault.to_string(),
@@ -210,7 +213,8 @@ impl fmt::Display for PropertyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { entity, property, partition_key, row_key, fault } = self;
         let is_key = matches!(fault, PropertyFault::Key(_));
-        match (property.is_empty(), is_key) {
+        let is_unnamed = property.is_empty() && !matches!(fault, PropertyFault::Name);
+        match (is_unnamed, is_key) {
             (false, false) => write!(f, "property `{}` of ", Printable(property))?,
             (false, true) => write!(f, "key component `{property}` of ")?,
             (true, false) => {}

@@ -35,7 +35,6 @@ pub(crate) use object::{MembersByName, members_by_name, write_object};
 #[cfg(any(feature = "azure", feature = "embedded"))]
 pub use object::{RawMember, visit_members};
 pub(crate) use overlay::overlay;
-#[cfg(any(feature = "azure", fuzzing, test))]
 pub use property_name::is_property_name;
 #[cfg(feature = "embedded")]
 pub(crate) use seen_names::SeenNames;

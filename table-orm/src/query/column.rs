@@ -1,6 +1,7 @@
 //! A property in a filter, with its type.
 
 use super::{Comparison, Filter};
+use crate::codec::is_property_name;
 use crate::key::IntoValue;
 use crate::model::{Edm, EdmType};
 use crate::property::{Ordered, Property, PropertyError, PropertyFault};
@@ -36,7 +37,8 @@ impl<T> Column<T> {
     /// The property of that name, whether or not the entity has a field for it: such as the
     /// service's own `Timestamp`, or a property that other programs store as another type. A
     /// comparison matches only rows that store the property as `T` is stored: `i32` matches only
-    /// `Edm.Int32`.
+    /// `Edm.Int32`. A call with a name that no property can have fails with
+    /// [`Error::Property`](crate::Error::Property).
     ///
     /// ```
     /// use table_orm::model::DateTime;
@@ -77,17 +79,23 @@ impl<T> Column<T> {
     }
 }
 
-/// A typed condition. Keeps the error of a value that no property can store; the call that uses the
-/// condition returns it.
+/// A typed condition. Keeps the error of a value that no property can store, and of a name that none can have; the call
+/// that uses the condition returns it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition(Result<Filter, (String, PropertyFault)>);
 
 /// A condition on properties of any name, if filters can express it.
 impl From<Filter> for Condition {
     fn from(filter: Filter) -> Self {
-        let fault = filter.not_finite().map(|(property, value)| {
-            (property.to_owned(), PropertyFault::NotFinite(value.to_string()))
-        });
+        let is_no_name = |name: &&str| !is_property_name(name);
+        let fault = match (filter.properties().into_iter().find(is_no_name), filter.not_finite()) {
+            (Some(name), _) => Some((name, PropertyFault::Name)),
+            (None, Some((name, value))) => {
+                Some((name, PropertyFault::NotFinite(value.to_string())))
+            }
+            (None, None) => None,
+        };
+        let fault = fault.map(|(name, fault)| (name.to_owned(), fault));
         Self(fault.map_or(Ok(filter), Err))
     }
 }
@@ -374,5 +382,30 @@ impl std::ops::Not for Condition {
 
     fn not(self) -> Self {
         Self(self.0.map(|filter| !filter))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_no_property_can_have_is_an_error() {
+        for name in ["", "a b", "V eq 1 or V", "1a", "V)"] {
+            let one = Column::<i32>::new(name);
+            let other = Column::<i32>::new("Other");
+            for condition in [one.eq(1), !one.lt(1), other.eq(2).or(one.eq(1))] {
+                let error = condition.of("Runner").unwrap_err();
+                assert_eq!((&*error.property, &error.fault), (name, &PropertyFault::Name));
+                let text = error.to_string();
+                assert!(
+                    text.starts_with(&format!("property `{name}` of `Runner` has a name")),
+                    "{text}"
+                );
+            }
+        }
+        for name in ["V", "_v", "Timestamp", "RowKey", "Ä1"] {
+            assert!(Column::<i32>::new(name).eq(1).of("Runner").is_ok(), "{name}");
+        }
     }
 }
