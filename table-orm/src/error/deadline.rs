@@ -33,7 +33,10 @@ impl fmt::Display for DeadlineExceeded {
             (0, true) => {
                 f.write_str("its write may have taken effect: read the rows before writing again")
             }
-            (written, false) => write!(f, "{written} of its requests took effect"),
+            (written, false) => write!(
+                f,
+                "{written} of its requests took effect: read the rows before writing again"
+            ),
             (written, true) => write!(
                 f,
                 "{written} of its requests took effect, and another one may have: read the rows \

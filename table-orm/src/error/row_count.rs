@@ -13,7 +13,7 @@ pub struct RowCount {
 
 fn found_text(found: usize) -> String {
     match found {
-        0 => "none".to_owned(),
+        0 => "none; if there may be none, use `optional`, `get` or `collect`".to_owned(),
         1 => "one".to_owned(),
         _ => format!("{found} or more; give more components, or use `collect`"),
     }

@@ -37,7 +37,9 @@ pub enum KeyFault {
     OutOfRange,
     /// The whole key is longer than 512 UTF-16 units (1 KiB; service documentation, "Understanding
     /// the Table service data model").
-    #[error("makes the key {0} UTF-16 units long; the service allows {MAX_KEY_UNITS}")]
+    #[error(
+        "makes the key {0} UTF-16 units long, and the service allows {MAX_KEY_UNITS}; shorten a value of the key"
+    )]
     TooLong(usize),
     /// The range starts after it ends.
     #[error("is a range that starts after it ends; swap its bounds")]

@@ -24,7 +24,7 @@ pub(super) fn text<T: Serialize>(value: &T) -> Result<String, PropertyFault> {
         serde_json::to_string(value).map_err(|error| PropertyFault::Json(error.to_string()))?;
     // Only what is written as `null` can be a number that has no text.
     if text.contains("null") && !is_finite(value) {
-        return Err(PropertyFault::Json("it holds a NaN or an infinity".to_owned()));
+        return Err(PropertyFault::Json("it holds a NaN or an infinity; replace it".to_owned()));
     }
     Ok(text)
 }

@@ -299,7 +299,8 @@ fn a_number_without_json_text_is_rejected() {
         let mut out = PropertiesWriter::new("One");
         out.json("P", shape).err().map(|error| error.fault)
     };
-    let rejected = Some(PropertyFault::Json("it holds a NaN or an infinity".to_owned()));
+    let rejected =
+        Some(PropertyFault::Json("it holds a NaN or an infinity; replace it".to_owned()));
     let scales = [Scale::Unit, Scale::Number(1.0), Scale::Pair(u128::MAX, 1.0)];
     let named = |scale: Scale| BTreeMap::from([("null".to_owned(), scale)]);
     for scale in scales {
