@@ -58,7 +58,7 @@ pub(crate) fn row(partition_key: &str, row_key: &str) -> Vec<u8> {
 
 /// Splits a row's key into the encoded PartitionKey and RowKey.
 pub(crate) fn split(key: &[u8]) -> Option<(&[u8], &[u8])> {
-    let at = key.iter().position(|&byte| byte == SEPARATOR)?;
+    let at = memchr::memchr(SEPARATOR, key)?;
     Some((&key[..at], &key[at + 1..]))
 }
 
