@@ -24,7 +24,9 @@ pub use writer::{PropertiesWriter, PropertyWriter};
 
 pub(crate) use aliases::{has_former_names, rename};
 pub(crate) use error::{LARGE_ENTITY_HELP, LARGE_VALUE_HELP, UNTYPED};
-pub(crate) use json::{Json, plain_len};
+pub(crate) use json::Json;
+#[cfg(feature = "embedded")]
+pub(crate) use json::plain_len;
 pub(crate) use json_text::KEYS_FRAME;
 pub use json_text::{write_keys, write_string};
 pub(crate) use members::RowContext;
