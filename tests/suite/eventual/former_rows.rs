@@ -1,6 +1,6 @@
 //! Rows in other partitions that the types of an app had, and have no longer.
 
-use table_orm::{Repo, ScanPermit, TableEntity, Tables};
+use table_orm::{Repo, ScanPermit, TableEntity, TableName, Tables};
 
 mod before {
     use table_orm::TableEntity;
@@ -85,8 +85,9 @@ async fn only_rows_with_both_keys_of_the_former_row_are_deleted() {
     assert_eq!(count_former(&former).await, 0);
     assert_eq!(parts.list(Part::by_room("a")).count().await.unwrap(), 5);
     assert_eq!(parts.verify_table(permit()).await.unwrap().findings, []);
-    // Whoever calls it with the former type alone deletes no more.
-    assert_eq!(former.drop_eventual_row::<before::PartByShelf>(permit()).await.all().unwrap(), 0);
+    // A row that the type has is kept.
+    let done = parts.drop_eventual_row::<PartByRoom>(permit()).await;
+    assert_eq!((done.rows, done.kept), (0, 5));
     assert_eq!(parts.list(Part::by_room("a")).count().await.unwrap(), 5);
 }
 
@@ -120,4 +121,21 @@ async fn rows_of_a_type_that_is_named_are_kept() {
     assert_eq!((done.rows, done.kept), (0, 6));
     assert_eq!(count_former(&former).await, 5);
     assert_eq!(quotes.list(Quote::by_shelf("b")).collect().await.unwrap(), [quote]);
+}
+
+#[tokio::test]
+async fn rows_of_a_type_that_is_named_are_kept_in_whatever_table_its_entities_are() {
+    let tables = Tables::in_memory().unwrap();
+    let tenant = || TableName::new("tenant").unwrap();
+    tables.create(&tenant()).await.unwrap();
+    let quotes = tables.repo_in::<Quote>(tenant());
+    quotes
+        .insert(&Quote { owner: "ann".into(), number: "7".into(), shelf: "b".into() })
+        .await
+        .unwrap();
+    let parts = tables.repo_in::<Part>(tenant());
+    let drop_rows = || parts.drop_eventual_row::<before::PartByShelf>(permit());
+    let done = drop_rows().keeping::<Quote>().await;
+    assert_eq!((done.rows, done.kept), (0, 1));
+    assert_eq!(quotes.verify_table(permit()).await.unwrap().findings, []);
 }

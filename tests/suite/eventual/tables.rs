@@ -21,6 +21,17 @@ struct Parcel {
     driver: String,
 }
 
+mod without_drivers {
+    use table_orm::TableEntity;
+
+    #[derive(TableEntity)]
+    #[table(name = "parcels", partition = "{sender}", row = "PAR:{number:05}")]
+    pub struct Parcel {
+        sender: String,
+        number: u32,
+    }
+}
+
 fn parcel(region: &str, number: u32) -> Parcel {
     let (sender, region, driver) = ("acme".into(), region.into(), "Ann".into());
     Parcel { sender, number, region, driver }
@@ -144,6 +155,7 @@ async fn drop_eventual_row_deletes_the_rows_of_its_own_table_only() {
     let (tables, [_, us]) = regions().await;
     us.delete_table().leave_rows_in_other_tables().await.unwrap();
     let permit = ScanPermit::because("test");
+    let us = tables.repo_in::<without_drivers::Parcel>(us.table().clone());
     assert_eq!(us.drop_eventual_row::<ParcelByDriver>(permit).await.all().unwrap(), 3);
     let left = drivers_rows(&tables).await;
     assert_eq!(left.len(), 3);

@@ -17,7 +17,6 @@ use crate::repo::{Repo, entity_costs};
 use crate::store::{Action, Batch, IfMatch, Operation};
 use crate::sync::Concurrent;
 use futures_core::future::BoxFuture;
-use std::any::TypeId;
 use std::marker::PhantomData;
 
 /// What a deletion of all rows of a kind did.
@@ -67,37 +66,35 @@ pub struct DropEventualRow<R> {
 /// A type whose rows are kept.
 #[derive(Debug, Clone)]
 struct PresentType {
-    /// The table of its entities; `None` where they may be in any.
-    home: Option<String>,
-    /// The index of its row that is dropped.
-    dropped: Option<usize>,
+    /// The table of its entities; `None` where it is not known.
+    home: Option<TableName>,
     has: fn(&Self, &TableName, &RowHead) -> bool,
 }
 
 impl PresentType {
-    fn of<E: TableEntity>(home: Option<&str>, dropped: Option<usize>) -> Self {
-        Self { home: home.map(str::to_owned), dropped, has: Self::has_row::<E> }
+    fn of<E: TableEntity>(home: Option<TableName>) -> Self {
+        Self { home, has: Self::has_row::<E> }
     }
 
-    /// Whether the type has a row with such keys in a table, other than the dropped one.
+    /// Whether the type may have a row with such keys in a table.
     fn has_row<E: TableEntity>(&self, table: &TableName, row: &RowHead) -> bool {
+        let home = self.home.as_ref().map(TableName::as_str);
         let mut templates = (0..).map_while(|index| Some((index, template_at::<E>(index)?)));
         templates.any(|(index, template)| {
-            let own = table_at::<E>(index).or(self.home.as_deref());
-            self.dropped != Some(index)
-                && own.is_none_or(|own| own.eq_ignore_ascii_case(table.as_str()))
+            let own = table_at::<E>(index).or(home);
+            own.is_none_or(|own| own.eq_ignore_ascii_case(table.as_str()))
                 && partition_at::<E>(index).takes(&row.partition_key, E::ESCAPE)
                 && template.takes(&row.row_key, E::ESCAPE)
         })
     }
 }
 
-impl<E: TableEntity + 'static> Repo<E> {
+impl<E: TableEntity> Repo<E> {
     /// Deletes all rows of kind `R` in other partitions. Call it when the types of the app no longer have this
     /// row: it was removed, or got another key.
     ///
     /// `R` is a row of the earlier declaration of the type. Rows whose keys read as those of a row that the type has
-    /// now are kept. If other types have rows in this table, name them with [`keeping`](DropEventualRow::keeping), and
+    /// now are kept: all of them, if `R` is such a row. If other types have rows in this table, name them with [`keeping`](DropEventualRow::keeping), and
     /// look at a [`dry_run`](DropEventualRow::dry_run).
     ///
     /// Reads every row of their table, and is billed for it. Deletes up to 100 rows a request. Deploy the
@@ -136,10 +133,7 @@ impl<E: TableEntity + 'static> Repo<E> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn drop_eventual_row<R: Row<Entity: 'static>>(
-        &self,
-        permit: ScanPermit,
-    ) -> DropEventualRow<R> {
+    pub fn drop_eventual_row<R: Row>(&self, permit: ScanPermit) -> DropEventualRow<R> {
         const {
             assert!(
                 eventual_at::<R::Entity>(R::INDEX).is_some(),
@@ -153,19 +147,16 @@ impl<E: TableEntity + 'static> Repo<E> {
         let (client, reason) =
             (self.client.in_other_table(&query.table), permit.reason().to_owned());
         let home = self.client.table.clone();
-        let is_of_type = TypeId::of::<E>() == TypeId::of::<R::Entity>();
-        let dropped = is_of_type.then_some(R::INDEX);
-        let present = vec![PresentType::of::<E>(Some(home.as_str()), dropped)];
+        let present = vec![PresentType::of::<E>(Some(home.clone()))];
         DropEventualRow { client, home, query, reason, present, dry: false, row: PhantomData }
     }
 }
 
 impl<R> DropEventualRow<R> {
-    /// Keeps every row whose keys read as those of a row of `T`, a type that has rows in the same table.
+    /// Keeps every row whose keys read as those of a row of `T`, a type that has rows in the same table. The entities of
+    /// `T` may be in any table, so more may be kept than `T` has.
     pub fn keeping<T: TableEntity>(mut self) -> Self {
-        // The tables of its periods have other names.
-        let home = T::BUCKET.is_none().then_some(T::TABLE);
-        self.present.push(PresentType::of::<T>(home, None));
+        self.present.push(PresentType::of::<T>(None));
         self
     }
 
