@@ -8,6 +8,7 @@ use super::batch;
 use super::message::WireResponse;
 use crate::model::{Continuation, ETag, TableName};
 use crate::store::{Action, ErrorCode, Operation, Page, StoreError, StoredRow};
+use memchr::memmem;
 use serde_json::Value;
 
 impl WireResponse {
@@ -29,9 +30,11 @@ impl WireResponse {
         let page: Value = serde_json::from_slice(&response.body)
             .map_err(|error| unrecognized().caused_by(error))?;
         let tables = page.get("value").and_then(Value::as_array).ok_or_else(unrecognized)?;
+        let names = tables.iter().map(|table| table.get("TableName").and_then(Value::as_str));
+        let names: Vec<_> = names.collect::<Option<_>>().ok_or_else(unrecognized)?;
         // The service's own tables start with `$`, which a `TableName` cannot.
-        let name = |table: &Value| TableName::new(table.get("TableName")?.as_str()?).ok();
-        Ok((tables.iter().filter_map(name).collect(), response.next_table_name))
+        let names = names.into_iter().filter_map(|name| TableName::new(name).ok());
+        Ok((names.collect(), response.next_table_name))
     }
 
     /// Reads the response to a point query; `None` when the row does not exist.
@@ -59,7 +62,7 @@ impl WireResponse {
     /// Returns the service's error, or one for a body that is not a page of rows.
     pub fn page(self) -> Result<Page, StoreError> {
         let response = self.succeeded(&[200])?;
-        if !response.holds_object() {
+        if !is_page(&response.body) {
             return Err(response.unrecognized("a body that is not a page of rows"));
         }
         let Self { body, next_partition_key, next_row_key, .. } = response;
@@ -127,6 +130,22 @@ impl WireResponse {
     fn holds_object(&self) -> bool {
         self.body.trim_ascii_start().starts_with(b"{")
     }
+}
+
+/// Whether a body is an object whose `value` is a list of objects, as far as its start and its end show.
+fn is_page(body: &[u8]) -> bool {
+    let body = body.trim_ascii();
+    let Some(mut value) = memmem::find(body, b"\"value\"").map(|at| &body[at + 7..]) else {
+        return false;
+    };
+    let starts = [&b":"[..], b"[", b"{]"].into_iter().all(|expected| {
+        let found = value.trim_ascii_start().split_first();
+        found.is_some_and(|(mark, rest)| {
+            value = rest;
+            expected.contains(mark)
+        })
+    });
+    starts && body.starts_with(b"{") && body.ends_with(b"}")
 }
 
 /// Returns the row's new version; a deleted row has none. `None` where a version is missing.
@@ -208,16 +227,43 @@ mod tests {
 
     #[test]
     fn continuation_headers_are_independent() {
-        let page = answer(200, &[("x-ms-continuation-NextPartitionKey", "p")], "{}").page();
+        let page =
+            answer(200, &[("x-ms-continuation-NextPartitionKey", "p")], r#"{"value":[]}"#).page();
         let expected = Continuation { next_partition_key: Some("p".into()), next_row_key: None };
         assert_eq!(page.unwrap().continuation.as_ref(), Some(&expected));
-        assert_eq!(answer(200, &[], "{}").page().unwrap().continuation, None);
+        assert_eq!(answer(200, &[], r#"{"value":[]}"#).page().unwrap().continuation, None);
         let [partition, row] =
             ["x-ms-continuation-NextPartitionKey", "x-ms-continuation-NextRowKey"];
-        let page = answer(200, &[(partition, "p"), (row, "")], "{}").page();
+        let page = answer(200, &[(partition, "p"), (row, "")], r#"{"value":[]}"#).page();
         assert_eq!(page.unwrap().continuation, Some(expected));
-        let page = answer(200, &[(partition, ""), (row, "")], "{}").page();
+        let page = answer(200, &[(partition, ""), (row, "")], r#"{"value":[]}"#).page();
         assert_eq!(page.unwrap().continuation, None);
+    }
+
+    #[test]
+    fn a_page_of_another_program_is_no_page_of_rows() {
+        for page in [
+            r#"{"value":[]}"#,
+            " {\n\"odata.metadata\":\"http://a/$metadata#t\", \"value\" : [ {\"A\":1}]}\n",
+            r#"{"value":[{}],"odata.metadata":"value"}"#,
+        ] {
+            assert!(answer(200, &[], page).page().is_ok(), "{page}");
+        }
+        for other in [
+            "",
+            "{}",
+            "[]",
+            "<html>",
+            r#"{"value":"x"}"#,
+            r#"{"value":[1,2]}"#,
+            r#"{"value":{}}"#,
+            r#"{"value":["#,
+            r#"{"value":[{"A":1"#,
+            r#"{"values":[]}"#,
+            r#""value":[]}"#,
+        ] {
+            assert_eq!(answer(200, &[], other).page().unwrap_err().status, 0, "{other}");
+        }
     }
 
     #[test]
@@ -228,6 +274,7 @@ mod tests {
         assert_eq!(names, [TableName::new("abc").unwrap()]);
         assert_eq!(next.as_deref(), Some("n"));
         assert!(answer(200, &[], "{}").table_names().is_err());
+        assert!(answer(200, &[], r#"{"value":[{"TableName":"abc"},1]}"#).table_names().is_err());
         assert!(answer(200, &[], "").table_names().is_err());
     }
 
