@@ -39,6 +39,7 @@ errors! {
     AUTHORIZATION_FAILURE = 403 "AuthorizationFailure", "This request is not authorized to perform this operation.";
     CORS_PREFLIGHT_FAILURE = 403 "CorsPreflightFailure", "CORS not enabled or no matching rule found for this request.";
     DIFFERENT_PARTITIONS = 400 "CommandsInBatchActOnDifferentPartitions", "All commands in a batch must operate on same entity group.";
+    DUPLICATE_PROPERTIES = 400 "DuplicatePropertiesSpecified", "A property is specified more than one time.";
     HEAD_TOO_LARGE = 431 "InvalidHeaderValue", "The line and the headers of the request have more than 64 KiB.";
     INVALID_AUTHENTICATION_INFO = 401 "InvalidAuthenticationInfo", "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.";
     INVALID_HEADER_VALUE = 400 "InvalidHeaderValue", "The value for one of the HTTP headers is not in the correct format.";

@@ -32,7 +32,9 @@ impl<'a> EntityBody<'a> {
             match member.name.strip_prefix(name) {
                 Some("") if member.value != "null" => {
                     let text = value::quoted(member.value).ok_or_else(|| not_text(name))?;
-                    key = Some(text.into_owned());
+                    if key.replace(text.into_owned()).is_some() {
+                        return Err(ServiceError::DUPLICATE_PROPERTIES);
+                    }
                 }
                 Some("@odata.type") if member.value != "\"Edm.String\"" => {
                     return Err(not_text(name));

@@ -87,9 +87,10 @@ fn if_match(headers: &HeaderMap) -> Result<Option<IfMatch>, ServiceError> {
             Ok(None)
         };
     };
+    let quoted = text.strip_prefix("W/").unwrap_or(text).strip_prefix('"');
     match text {
         "*" => Ok(Some(IfMatch::Any)),
-        _ if text.ends_with('"') && (text.starts_with("W/\"") || text.starts_with('"')) => {
+        _ if quoted.is_some_and(|rest| rest.ends_with('"')) => {
             Ok(Some(IfMatch::ETag(ETag::new(text))))
         }
         _ => Err(ServiceError::invalid(
