@@ -10,6 +10,9 @@ pub enum AccountsError {
     /// No account, or too many.
     #[error("a store has 1 to {MAX_ACCOUNTS} accounts, not {0}")]
     Number(usize),
+    /// Two accounts of the list are one store: these, counted from 0.
+    #[error("accounts {0} and {1} of the list are one store: name each account once")]
+    Twice(usize, usize),
     /// Some accounts add a property to rows that others do not add.
     #[error(
         "the accounts hide different properties of rows: give each account the same layers, with the \

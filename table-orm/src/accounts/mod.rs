@@ -89,7 +89,8 @@ impl Accounts {
     /// function must name the same account at every call and in every process.
     ///
     /// # Errors
-    /// There is no account, or there are more than [`MAX_ACCOUNTS`], or they hide different properties.
+    /// There is no account, or there are more than [`MAX_ACCOUNTS`], or one is there twice, or they hide different
+    /// properties.
     pub fn by_table(
         stores: impl IntoIterator<Item = Arc<dyn Store>>,
         account: impl Fn(&TableName) -> usize + Send + Sync + 'static,
@@ -229,6 +230,11 @@ fn checked(
     let stores: Arc<[Arc<dyn Store>]> = stores.into_iter().collect();
     if !(1..=MAX_ACCOUNTS).contains(&stores.len()) {
         return Err(AccountsError::Number(stores.len()));
+    }
+    for (at, store) in stores.iter().enumerate() {
+        if let Some(same) = stores[..at].iter().position(|other| Arc::ptr_eq(other, store)) {
+            return Err(AccountsError::Twice(same, at));
+        }
     }
     let hidden: BTreeSet<_> = stores.iter().map(|store| store.hidden_property()).collect();
     if hidden.len() > 1 {

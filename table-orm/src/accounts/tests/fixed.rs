@@ -109,6 +109,9 @@ async fn an_account_that_is_not_there_is_an_error_before_anything_is_sent() {
     assert_eq!(error.code, ErrorCode::INVALID_INPUT);
     assert!(error.message.contains("account 2"), "{error}");
     assert!(matches!(Accounts::by_partition([]), Err(AccountsError::Number(0))));
+    let [one, other] = [memory(), memory()];
+    let twice = Accounts::by_partition([other, Arc::clone(&one), one]);
+    assert!(matches!(twice, Err(AccountsError::Twice(1, 2))));
 }
 
 #[tokio::test]
