@@ -109,8 +109,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
 
 /// Says that there are more rows, where no program reads it.
 fn more(limit: usize) -> Result<(), Failure> {
-    let rows = counted::rows(limit as u64);
-    Ok(writeln!(stderr(), "There are more than {limit} {rows}; --limit 0 shows all")?)
+    let (are, rows) = (if limit == 1 { "is" } else { "are" }, counted::rows(limit as u64));
+    Ok(writeln!(stderr(), "There {are} more than {limit} {rows}; --limit 0 shows all")?)
 }
 
 async fn csv(scan: impl Fn() -> Scan<DynamicEntity>, limit: usize) -> Result<(), Failure> {

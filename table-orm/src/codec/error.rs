@@ -172,7 +172,7 @@ impl PropertyFault {
                 format!("is one of {count} properties; the service allows {MAX_PROPERTIES}")
             }
             Self::Duplicate => {
-                "is in the row twice, or has a name that the service or table-orm reserves"
+                "is in the row twice, or has a name that the service or table-orm reserves; leave it out, or rename it"
                     .to_owned()
             }
             Self::Missing => "is missing".to_owned(),

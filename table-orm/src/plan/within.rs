@@ -17,7 +17,7 @@ tokio::task_local! {
     static CALL: Arc<Call>;
 }
 
-/// Adds a deadline to any call.
+/// Adds a deadline to any call that returns a `Result`.
 pub trait Within: IntoFuture + Sized {
     /// What the call returns.
     type Answer;
