@@ -30,11 +30,12 @@ impl WireResponse {
         let page: Value = serde_json::from_slice(&response.body)
             .map_err(|error| unrecognized().caused_by(error))?;
         let tables = page.get("value").and_then(Value::as_array).ok_or_else(unrecognized)?;
-        let names = tables.iter().map(|table| table.get("TableName").and_then(Value::as_str));
-        let names: Vec<_> = names.collect::<Option<_>>().ok_or_else(unrecognized)?;
+        if !tables.iter().all(Value::is_object) {
+            return Err(unrecognized());
+        }
         // The service's own tables start with `$`, which a `TableName` cannot.
-        let names = names.into_iter().filter_map(|name| TableName::new(name).ok());
-        Ok((names.collect(), response.next_table_name))
+        let name = |table: &Value| TableName::new(table.get("TableName")?.as_str()?).ok();
+        Ok((tables.iter().filter_map(name).collect(), response.next_table_name))
     }
 
     /// Reads the response to a point query; `None` when the row does not exist.
