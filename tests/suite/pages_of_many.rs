@@ -7,7 +7,7 @@ use support::recorder::recorded;
 use table_orm::layer::Faults;
 use table_orm::query::{PageToken, TokenError};
 use table_orm::repo::{ManyPages, RowPage};
-use table_orm::{Error, Repo, TableEntity, Tables};
+use table_orm::{DynamicEntity, Error, Repo, TableEntity, Tables};
 
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "events", partition = "{share}__{day}", row = "EV:{id:05}")]
@@ -215,6 +215,25 @@ async fn rows_of_other_types_between_those_of_a_page_cost_few_requests() {
         back.insert(0, page.items);
     }
     assert_eq!(back.concat(), all);
+}
+
+#[tokio::test]
+async fn a_row_that_cannot_be_read_fails_only_the_page_that_it_is_on() {
+    let tables = Tables::in_memory().unwrap();
+    let (folders, sheets) = (tables.repo::<Folder>(), tables.repo::<Sheet>());
+    folders.create_table().await.unwrap();
+    folders.insert_many((0..9).map(|id| Folder { r#box: 1, id })).await.all().unwrap();
+    let of = |folder| (0..40).map(move |id| Sheet { r#box: 1, folder, id });
+    sheets.insert_many((0..9).flat_map(of)).await.all().unwrap();
+    let unreadable = DynamicEntity::new("1", "L:0005").with("Id", "five");
+    tables.table(folders.table().clone()).insert_or_replace(&unreadable).await.unwrap();
+    let mut pages = folders.list_many([Folder::partition(1)]).pages(2);
+    for ids in [[0, 1], [2, 3]] {
+        let page = pages.next().await.unwrap().unwrap();
+        assert_eq!(page.items.iter().map(|folder| folder.id).collect::<Vec<_>>(), ids);
+    }
+    assert!(matches!(pages.next().await, Err(Error::Property(_))));
+    assert!(pages.next().await.unwrap().is_none());
 }
 
 #[tokio::test]

@@ -52,6 +52,6 @@ pub fn component_methods(model: &Model<'_>, errors: &Errors) {
     let KeyedRow { row, key, .. } = &model.rows[model.canonical];
     if key.parts.iter().any(|part| part.name == AND_BELOW) {
         mistake!(errors, row.template.literal => "component `{AND_BELOW}` has the name of a method of canonical keys",
-            help: "rename the field; `#[table(rename = \"AndBelow\")]` keeps its property");
+            help: "rename the field; `#[table(rename = \"..\")]` keeps its property");
     }
 }

@@ -10,7 +10,7 @@ pub enum AccountsError {
     /// No account, or too many.
     #[error("a store has 1 to {MAX_ACCOUNTS} accounts, not {0}")]
     Number(usize),
-    /// Two accounts of the list are one store: these, counted from 0.
+    /// Two accounts of the list are the same `Arc`: these, counted from 0. Two clients of one account are not noticed.
     #[error("accounts {0} and {1} of the list are one store: name each account once")]
     Twice(usize, usize),
     /// Some accounts add a property to rows that others do not add.

@@ -89,8 +89,8 @@ impl Accounts {
     /// function must name the same account at every call and in every process.
     ///
     /// # Errors
-    /// There is no account, or there are more than [`MAX_ACCOUNTS`], or one is there twice, or they hide different
-    /// properties.
+    /// There is no account, or there are more than [`MAX_ACCOUNTS`], or one `Arc` is there twice, or they hide
+    /// different properties.
     pub fn by_table(
         stores: impl IntoIterator<Item = Arc<dyn Store>>,
         account: impl Fn(&TableName) -> usize + Send + Sync + 'static,

@@ -42,7 +42,7 @@ impl<'q, 'r, N: AsRef<str>> Selection<'q, 'r, N> {
         let start = out.len();
         let (shape, values) = self.shapes.of(row);
         let selected = selected(&mut self.last, self.names, Cow::Owned(shape));
-        if !selected.is_whole {
+        if !selected.is_whole || selected.gaps.len() != values.len() {
             return Err(damaged());
         }
         for (SelectedGap { text, is_selected, .. }, (_, value)) in selected.gaps.iter().zip(values)

@@ -51,7 +51,8 @@ pub struct DeleteTable<E> {
 impl<E: TableEntity> DeleteTable<E> {
     /// Leaves the rows of the type in other tables. They then belong to no entity: queries return them, and a guard
     /// that is left blocks nobody from taking its value. Delete these tables too, or the rows by
-    /// [`drop_eventual_row`](Repo::drop_eventual_row).
+    /// [`drop_eventual_row`](Repo::drop_eventual_row), called on a `Repo` of this table and of a declaration of the type
+    /// without them.
     pub const fn leave_rows_in_other_tables(mut self) -> Self {
         self.leaves_rows_in_other_tables = true;
         self

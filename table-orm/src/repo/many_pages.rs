@@ -134,18 +134,23 @@ impl<T> ManyPages<T> {
                 pages.cursor.end_at(end);
             }
             let (start, lacks) = (pages.cursor.start(), self.size - self.items.len());
-            let asked = self.sparse.max(lacks);
-            match pages.next_with_body().await {
-                Ok(Some((page, _))) if page.items.len() > lacks => {
-                    if let Some((start, read)) = start {
-                        pages.cursor.start_at(start, read);
-                    }
-                    self.sparse = asked / 2;
-                    self.settle();
-                    continue;
-                }
+            let asked = rows_to_ask(pages, lacks, self.sparse);
+            let here = (asked > lacks).then(|| pages.cursor.here());
+            let answer = pages.next_with_body().await;
+            // A row behind the page that cannot be read is one of a later page.
+            let is_too_long = match &answer {
+                Ok(page) => page.as_ref().is_some_and(|(page, _)| page.items.len() > lacks),
+                Err(_) => pages.cursor.is_done(),
+            };
+            if let (true, Some(here)) = (is_too_long, here) {
+                pages.cursor.rewind(here);
+                self.sparse = asked / 2;
+                self.settle();
+                continue;
+            }
+            match answer {
                 Ok(Some((page, body))) => {
-                    if page.items.len() < lacks {
+                    if page.items.len() < lacks && pages.cursor.leaves_out() {
                         self.sparse = (2 * asked).min(MAX_PAGE_ROWS.into());
                     }
                     if self.first.is_none() {
@@ -199,7 +204,8 @@ impl<T> ManyPages<T> {
         }
         let lacks = self.size.saturating_sub(self.items.len()).max(1);
         if let Some(pages) = self.queries.get_mut(self.at) {
-            pages.cursor.set_size(lacks.max(self.sparse));
+            let rows = rows_to_ask(pages, lacks, self.sparse);
+            pages.cursor.set_size(rows);
         }
     }
 
@@ -208,6 +214,12 @@ impl<T> ManyPages<T> {
         let (start, read) = self.queries.get(self.at)?.cursor.start()?;
         Some(ManyStart { query: self.at, read, start })
     }
+}
+
+/// How many rows to ask for. Where rows that cannot be read are reported, no more than are lacking: a request that is sent
+/// again would report some twice.
+fn rows_to_ask<T>(pages: &Pages<T>, lacks: usize, sparse: usize) -> usize {
+    if pages.cursor.skip.is_some() { lacks } else { lacks.max(sparse) }
 }
 
 /// Where the first row of a page is, which starts there in its query; `None` for a page without rows.

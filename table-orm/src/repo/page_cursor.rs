@@ -30,6 +30,14 @@ pub struct PageCursor {
     ahead: PageAhead,
 }
 
+/// Where a cursor was.
+#[derive(Debug)]
+pub struct CursorPlace {
+    query: Option<RowQuery>,
+    place: Option<PagePlace>,
+    left: Option<usize>,
+}
+
 /// A page as the store returned it.
 #[derive(Debug)]
 pub struct RawPage {
@@ -108,6 +116,22 @@ impl PageCursor {
     pub fn start_at(&mut self, start: PageStart, read: usize) {
         self.place = Some(start.into());
         self.left = self.limit.map(|limit| limit.saturating_sub(read));
+    }
+
+    /// The cursor's place, to which [`rewind`](Self::rewind) returns.
+    pub fn here(&self) -> CursorPlace {
+        let query = self.query.as_ref().and_then(|query| query.as_ref().ok()).cloned();
+        CursorPlace { query, place: self.place.clone(), left: self.left }
+    }
+
+    /// Returns to a place, also after an error that ended the pages.
+    pub fn rewind(&mut self, to: CursorPlace) {
+        (self.query, self.place, self.left) = (to.query.map(Ok), to.place, to.left);
+    }
+
+    /// Whether a page had rows that were left out.
+    pub const fn leaves_out(&self) -> bool {
+        self.left_out
     }
 
     /// Ends the next page there at the latest.

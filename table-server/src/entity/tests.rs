@@ -32,6 +32,18 @@ fn values_of_a_declared_type_may_be_strings() {
 }
 
 #[test]
+fn an_entity_has_each_key_once() {
+    let key = |members: &str| {
+        let body = Bytes::from(format!("{{{members}}}"));
+        EntityBody::read(&body)?.key("RowKey")
+    };
+    assert_eq!(key(r#""A":1,"RowKey":"r""#), Ok("r".to_owned()));
+    let twice = crate::ServiceError::DUPLICATE_PROPERTIES;
+    assert_eq!(key(r#""RowKey":"r","A":1,"RowKey":"s""#), Err(twice.clone()));
+    assert_eq!(key(r#""RowKey":"r","RowKey":"r""#), Err(twice));
+}
+
+#[test]
 fn numbers_of_many_digits_are_stored_in_few() {
     let zeros = "0".repeat(1000);
     for (sent, stored) in [

@@ -110,3 +110,23 @@ pub(super) fn check_media_type(headers: &HeaderMap) -> Result<(), ServiceError> 
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_etag_is_quoted() {
+        let read = |text: &str| {
+            let headers = HeaderMap::from_iter([(http::header::IF_MATCH, text.parse().unwrap())]);
+            if_match(&headers)
+        };
+        assert_eq!(read("*"), Ok(Some(IfMatch::Any)));
+        for etag in ["\"\"", "\"x\"", "W/\"\"", "W/\"datetime'2026'\""] {
+            assert_eq!(read(etag), Ok(Some(IfMatch::ETag(ETag::new(etag)))));
+        }
+        for text in ["", "x", "\"", "W/", "W/\"", "W/x\"", "\"x"] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+}

@@ -231,21 +231,29 @@ async fn a_transaction_gives_values_to_several_entities_or_to_none() {
 }
 
 #[tokio::test]
-async fn an_entity_that_gets_the_key_of_another_keeps_the_values_of_both() {
+async fn an_entity_that_gets_the_key_of_another_keeps_the_values_that_both_have() {
     let (tables, users) = users().await;
     let ann = User { passport: Some(7), ..user("red", 1, "ann") };
     users.insert(&ann).await.unwrap();
-    let next = User { visits: 9, ..ann.clone() };
+    let load =
+        async || users.load(User::partition("red").by_id().id(1)).await.unwrap().one().unwrap();
     let red = || users.transaction(User::partition("red"));
-    let old = users.load(User::partition("red").by_id().id(1)).await.unwrap().one().unwrap();
-    red().delete(old).insert(&next).commit().await.unwrap();
-    let stored = users.list(User::partition("red").by_id()).collect().await.unwrap();
-    assert_eq!(stored, std::slice::from_ref(&next));
-    assert_eq!(guards(&tables).await.len(), 2);
+    for (visits, deletes_first) in [(8, true), (9, false)] {
+        let (next, old) = (User { visits, ..ann.clone() }, load().await);
+        let write = match deletes_first {
+            true => red().delete(old).insert(&next),
+            false => red().insert(&next).delete(old),
+        };
+        let plan = write.plan().unwrap().to_string();
+        assert!(!plan.contains("TKT:") && !plan.contains("DUE:"), "{plan}");
+        write.commit().await.unwrap();
+        let stored = users.list(User::partition("red").by_id()).collect().await.unwrap();
+        assert_eq!(stored, [next]);
+        assert_eq!(guards(&tables).await.len(), 2);
+    }
     // One value stays, one is given up, and one is taken.
-    let other = User { passport: Some(8), ..next };
-    let old = users.load(User::partition("red").by_id().id(1)).await.unwrap().one().unwrap();
-    red().delete(old).insert(&other).commit().await.unwrap();
+    let other = User { passport: Some(8), ..ann };
+    red().delete(load().await).insert(&other).commit().await.unwrap();
     assert_eq!(guards(&tables).await, ["UNQ:login:ann", "UNQ:country_passport:DK__0000000008"]);
     assert_eq!(users.verify_guards(ScanPermit::because("test")).await.unwrap().findings, []);
     violates(users.insert(&user("blue", 2, "ann")).await, "login", "ann", "red USER:0001");

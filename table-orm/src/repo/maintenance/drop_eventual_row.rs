@@ -33,7 +33,7 @@ pub struct DropEventualRowReport {
 }
 
 impl DropEventualRowReport {
-    /// Returns the number of rows that were deleted when the call reached the end.
+    /// Returns the number of rows that were deleted, or of a dry run would be, when the call reached the end.
     ///
     /// # Errors
     /// The error that ended it.
@@ -94,8 +94,9 @@ impl<E: TableEntity> Repo<E> {
     /// row: it was removed, or got another key.
     ///
     /// `R` is a row of the earlier declaration of the type. Rows whose keys read as those of a row that the type has
-    /// now are kept: all of them, if `R` is such a row. If other types have rows in this table, name them with [`keeping`](DropEventualRow::keeping), and
-    /// look at a [`dry_run`](DropEventualRow::dry_run).
+    /// now are kept: all of them, if `R` is such a row. To delete rows of a type that is gone, call it on a `Repo` of a
+    /// declaration without the row. If other types have rows in this table, name them with
+    /// [`keeping`](DropEventualRow::keeping), and look at a [`dry_run`](DropEventualRow::dry_run).
     ///
     /// Reads every row of their table, and is billed for it. Deletes up to 100 rows a request. Deploy the
     /// types without the row first: a writer that still has it writes it again. After an error, call it again.
@@ -138,6 +139,10 @@ impl<E: TableEntity> Repo<E> {
             assert!(
                 eventual_at::<R::Entity>(R::INDEX).is_some(),
                 "`drop_eventual_row` is for rows in other partitions, declared `eventual`"
+            );
+            assert!(
+                <R::Entity>::TABLE.eq_ignore_ascii_case(E::TABLE),
+                "`drop_eventual_row` is for a row of an earlier declaration of the type, which has its table"
             );
         }
         let keys = KeyRange { partition: Span::All, row: row_span::<R>() };
