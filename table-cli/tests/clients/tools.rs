@@ -82,8 +82,8 @@ fn csv_of_any_number_of_rows_has_a_column_for_each_property_of_them() {
         let text = String::from_utf8(output.stdout).unwrap();
         assert_eq!(text.lines().count(), part + 1);
         assert!(!text.lines().next().unwrap().contains("Note"), "of the rows shown only");
-        let rows = if part == 1 { "row" } else { "rows" };
-        let more = format!("There are more than {part} {rows}; --limit 0 shows all\n");
+        let (are, rows) = if part == 1 { ("is", "row") } else { ("are", "rows") };
+        let more = format!("There {are} more than {part} {rows}; --limit 0 shows all\n");
         assert_eq!(String::from_utf8(output.stderr).unwrap(), more);
     }
 }
