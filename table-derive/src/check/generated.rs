@@ -47,7 +47,7 @@ pub fn setters(model: &Model<'_>, errors: &Errors) {
     }
 }
 
-/// A component's method would be a second one of a name that complete canonical keys have.
+/// Each component has a method of its name, and complete canonical keys have the method `and_below`.
 pub fn component_methods(model: &Model<'_>, errors: &Errors) {
     let KeyedRow { row, key, .. } = &model.rows[model.canonical];
     if key.parts.iter().any(|part| part.name == AND_BELOW) {

@@ -292,13 +292,16 @@ pub(crate) const fn eventual_at<E: TableEntity>(index: usize) -> Option<&'static
 }
 
 /// The table of the row at an index; `None` for that of its entity.
-pub(crate) fn table_at<E: TableEntity>(index: usize) -> Option<&'static str> {
-    eventual_at::<E>(index).and_then(|eventual| eventual.table)
+pub(crate) const fn table_at<E: TableEntity>(index: usize) -> Option<&'static str> {
+    match eventual_at::<E>(index) {
+        Some(eventual) => eventual.table,
+        None => None,
+    }
 }
 
 /// Whether the row at an index is in a table of its own.
 pub(crate) const fn has_own_table<E: TableEntity>(index: usize) -> bool {
-    matches!(eventual_at::<E>(index), Some(template) if template.table.is_some())
+    table_at::<E>(index).is_some()
 }
 
 /// The template of the PartitionKeys of the row at an index.

@@ -93,9 +93,8 @@ impl Intents {
         self.tickets.clear();
         for (_, intent) in &mut self.intents {
             intent.due.iter_mut().for_each(|entry| entry.values.clear());
-            intent.due.retain(|entry| entry.len() > 0);
         }
-        self.intents.retain(|(_, intent)| !intent.due.is_empty());
+        drop_empty(&mut self.intents);
         self
     }
 
@@ -148,7 +147,9 @@ impl Intents {
         for entry in entries.into_iter().flatten() {
             due_of::<E>(&mut self.intents, intent::START, client, partition_key).push(entry);
         }
-        keep_values(&mut self.tickets, &mut self.intents);
+        if let Some(row) = old.or(new) {
+            keep_values(&mut self.tickets, &mut self.intents, &row.row_key);
+        }
         // Another entity of the transaction may get the key, before or after.
         if let Some(old) = old {
             self.rows.entry(old.row_key.clone()).or_default();
@@ -512,29 +513,34 @@ async fn cover_events(client: &TableClient, batch: &Batch) -> Result<Option<Cove
     Ok(cover.map(Cover::stay))
 }
 
-/// Keeps the values of an entity whose key the next one gets, if that has them, too: they are neither taken nor given up.
+/// Keeps the values that an entity gives up and the next one under its key takes: they are neither given up nor taken.
 fn keep_values(
     tickets: &mut Vec<(EventualType, Intent)>,
     intents: &mut Vec<(EventualType, Intent)>,
+    canonical: &str,
 ) {
+    let of_entity = |entry: &&mut DueEntry| entry.canonical == canonical;
     for (kind, ticket) in &mut *tickets {
-        let Some((_, intent)) = intents.iter_mut().find(|(own, _)| own.entity == kind.entity)
-        else {
-            continue;
-        };
-        for gained in &mut ticket.due {
-            let of_entity = |entry: &&mut DueEntry| entry.canonical == gained.canonical;
-            for given_up in intent.due.iter_mut().filter(of_entity) {
+        let intents = intents.iter_mut().filter(|(own, _)| own.entity == kind.entity);
+        let due = intents.flat_map(|(_, intent)| &mut intent.due);
+        for given_up in due.filter(of_entity) {
+            for gained in ticket.due.iter_mut().filter(of_entity) {
                 let kept = given_up.values.extract_if(.., |value| gained.values.contains(value));
                 let kept: Vec<_> = kept.collect();
                 gained.values.retain(|value| !kept.contains(value));
             }
         }
     }
-    for rows in [tickets, intents] {
-        rows.iter_mut().for_each(|(_, row)| row.due.retain(|entry| entry.len() > 0));
-        rows.retain(|(_, row)| !row.due.is_empty());
-    }
+    drop_empty(tickets);
+    drop_empty(intents);
+}
+
+/// Drops the entries that have nothing left, and the rows without entries.
+fn drop_empty(rows: &mut Vec<(EventualType, Intent)>) {
+    rows.retain_mut(|(_, row)| {
+        row.due.retain(|entry| entry.len() > 0);
+        !row.due.is_empty()
+    });
 }
 
 /// Makes one row of each type out of those of both.

@@ -142,7 +142,7 @@ impl<E: TableEntity> Repo<E> {
             );
             assert!(
                 <R::Entity>::TABLE.eq_ignore_ascii_case(E::TABLE),
-                "`drop_eventual_row` is for a row of an earlier declaration of the type, which has its table"
+                "`drop_eventual_row` takes a row of an earlier declaration of the type; both have one table"
             );
         }
         let keys = KeyRange { partition: Span::All, row: row_span::<R>() };
