@@ -1,6 +1,7 @@
 //! Which rows a command reads.
 
 use crate::failure::Failure;
+use table_orm::azure::protocol::json::is_property_name;
 use table_orm::model::order;
 use table_orm::query::Filter;
 use table_orm::scan::{MAX_CONCURRENCY, Scan};
@@ -70,11 +71,13 @@ pub(crate) fn requests(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Reads the name of a property.
+/// Reads the name of a property to print.
 pub(crate) fn property(text: &str) -> Result<String, String> {
     match text.trim() {
         "" => Err("the name of a property is empty".to_owned()),
-        name => Ok(name.to_owned()),
+        "Timestamp" => Err("the service sets it, and it is not printed".to_owned()),
+        name if is_property_name(name) => Ok(name.to_owned()),
+        _ => Err("no property has such a name: give letters, digits and `_`".to_owned()),
     }
 }
 

@@ -6,6 +6,11 @@ use std::borrow::Cow;
 
 /// Decodes percent-encoded UTF-8.
 pub(crate) fn decode(text: &str) -> Result<Cow<'_, str>, ServiceError> {
+    let is_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_hexdigit);
+    let mut escapes = text.split('%').skip(1).map(str::as_bytes);
+    if !escapes.all(|after| is_digit(after.first()) && is_digit(after.get(1))) {
+        return Err(ServiceError::INVALID_URI);
+    }
     percent_decode_str(text).decode_utf8().map_err(|_| ServiceError::INVALID_URI)
 }
 
@@ -58,7 +63,7 @@ mod tests {
 
     #[test]
     fn text_that_is_not_utf8_and_repeated_names_are_refused() {
-        for query in ["a=%FF", "%C3=1", "a=1&a=2", "a=1&%61=2"] {
+        for query in ["a=%FF", "%C3=1", "a=1&a=2", "a=1&%61=2", "a=%zz", "a=1%", "a=%2", "%2g=1"] {
             assert!(Parameters::read(query).is_err(), "{query}");
         }
         let many = |count| (0..count).map(|at| format!("p{at}=1&")).collect::<String>();

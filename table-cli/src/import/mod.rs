@@ -124,6 +124,8 @@ pub(crate) enum ImportFailure {
         counted::rows_were(*.rows)
     )]
     Line { line: u64, rows: u64, again: &'static str, source: Box<Error> },
+    #[error("`{}` has no header that can be read; no row was written: correct it, and import again", .path.display())]
+    Header { path: PathBuf, source: Box<Error> },
     #[error(
         "the import is incomplete, and at least {rows} {} written: once the cause is removed, {again}",
         counted::rows_were(*.rows)
@@ -279,6 +281,9 @@ impl Arguments {
                     None => again,
                 };
                 ImportFailure::Line { line, rows: before.rows + rows, again, source }
+            }
+            Error::Transfer(TransferError::Header(_) | TransferError::RepeatedColumn(_)) => {
+                ImportFailure::Header { path: self.from.clone(), source: Box::new(error) }
             }
             error => ImportFailure::Incomplete { rows: done.rows, again, source: Box::new(error) },
         }

@@ -104,7 +104,11 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), ServeError> {
         () = interrupted() => {}
         () = serve => {}
     }
-    server.stop().await;
+    tokio::select! {
+        () = server.stop() => {}
+        // Whoever asks again does not wait for the last answers.
+        () = interrupted() => {}
+    }
     failures.end();
     stored.sync().await.map_err(|error| ServeError::Sync(Box::new(error)))
 }

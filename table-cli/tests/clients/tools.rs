@@ -290,11 +290,25 @@ fn each_command_has_help_with_examples_and_shells_complete_it() {
 }
 
 #[test]
+fn an_import_without_a_readable_header_says_that_no_row_was_written() {
+    let race = race();
+    for header in ["", "Name,Age", "PartitionKey,RowKey,A:Edm.Int32,A:Edm.Int32"] {
+        std::fs::write(race.path().join("rows.csv"), format!("{header}\np,r,1,2\n")).unwrap();
+        let import = ["import", "race.redb", "others", "--from", "rows.csv", "--no-manifest"];
+        let errors = refused(race.path(), &import, 1);
+        assert!(errors.contains("no row was written: correct it"), "{header}: {errors}");
+        assert!(!errors.contains("incomplete"), "{header}: {errors}");
+    }
+}
+
+#[test]
 fn a_command_line_that_cannot_work_ends_with_code_2() {
     let race = race();
     let copy = ["copy", "--from", "race.redb", "--to", "race.redb", "--table", "results"];
     for command in [
         &["show", "race.redb", "results", "--select", ""][..],
+        &["show", "race.redb", "results", "--select", "Name Age"],
+        &["show", "race.redb", "results", "--select", "Timestamp"],
         &["export", "race.redb", "results", "--to", "a.jsonl", "--select", "Name,"],
         &["count", "race.redb", "results", "--from-partition", "z", "--to-partition", "a"],
         &[

@@ -174,8 +174,9 @@ pub(super) fn select(parameters: &Parameters) -> Result<Option<Vec<String>>, Ser
 
 fn top(parameters: &Parameters) -> Result<Option<u16>, ServiceError> {
     let Some(text) = parameters.get("$top") else { return Ok(None) };
+    // A number of Rust may begin with a plus sign.
     match text.parse() {
-        Ok(rows @ 1..=MAX_PAGE_ROWS) => Ok(Some(rows)),
+        Ok(rows @ 1..=MAX_PAGE_ROWS) if !text.starts_with('+') => Ok(Some(rows)),
         _ => Err(ServiceError::invalid("The parameter $top is not a number from 1 to 1000.")),
     }
 }
@@ -233,6 +234,7 @@ mod tests {
             "$top=0",
             "$top=1001",
             "$top=x",
+            "$top=%2B1",
             "$select=a-b",
             "$filter=x",
             "$filter=-1 eq 1",
