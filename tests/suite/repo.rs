@@ -400,6 +400,11 @@ async fn get_many_answers_in_the_order_asked() {
     let found = repo.get_many([40, 3, 99, 0].map(key)).await.unwrap();
     let bibs: Vec<_> = found.iter().map(|found| found.as_ref().map(|runner| runner.bib)).collect();
     assert_eq!(bibs, [Some(40), Some(3), None, Some(0)]);
+    let names = repo.get_many([40, 99].map(key)).project::<NameOnly>();
+    let plan = names.plan().unwrap().to_string();
+    assert!(plan.matches("$select").count() == 2 && !plan.contains("City"), "{plan}");
+    let names = names.await.unwrap();
+    assert!(matches!(&names[..], [Some(NameOnly { name }), None] if name == "N"));
 }
 
 #[tokio::test]

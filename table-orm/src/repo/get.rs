@@ -280,6 +280,33 @@ impl<R: Row, T> GetMany<R, T> {
     const fn new(client: TableClient, keys: Vec<Result<KeyRange, KeyError>>) -> Self {
         Self { client, keys, row: PhantomData, answers: Answer(None) }
     }
+
+    /// Reads only the fields of `P`, as [`Get::project`] does.
+    ///
+    /// ```
+    /// # use table_orm::{Projection, TableEntity, Tables};
+    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
+    /// # #[table(name = "tracks", partition = "{album}", row = "{number:02}")]
+    /// # struct Track { album: String, number: u8, title: String, lyrics: String }
+    /// #[derive(Debug, PartialEq, Projection)]
+    /// #[projection(of = Track)]
+    /// struct Title { title: String }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> table_orm::Result<()> {
+    /// # let tracks = Tables::in_memory()?.repo::<Track>();
+    /// # tracks.create_table().await?;
+    /// # let track = Track { album: "Blue".into(), number: 1, title: "All I Want".into(), lyrics: "..".into() };
+    /// # tracks.insert(&track).await?;
+    /// let keys = [1, 2].map(|number| Track::partition("Blue").row().number(number));
+    /// let titles = tracks.get_many(keys).project::<Title>().await?;
+    /// assert_eq!(titles, [Some(Title { title: "All I Want".into() }), None]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn project<P: FromRow<R>>(self) -> GetMany<R, P> {
+        GetMany::new(self.client, self.keys)
+    }
 }
 
 impl<R: Row, T: FromRow<R>> GetMany<R, T> {
