@@ -50,17 +50,25 @@ fn an_offence_is_found_with_its_file_and_line() {
     let order = |_: &str| ["low", "high"].map(path).to_vec();
     let source = |low: &str, high: &str| {
         let lib = ("lib.rs".to_owned(), "mod high;\nmod low;\n".to_owned());
-        let rest = [("low.rs", low), ("high.rs", high)].map(|(name, text)| (name, text.to_owned()));
-        let rest = rest.map(|(name, text)| (name.to_owned(), text));
+        let private = "pub use crate::high::{X as Y, Z};\npub use crate::__m as m;\n";
+        let rest = [("low.rs", low), ("high.rs", high), ("__private.rs", private)];
+        let rest = rest.map(|(name, text)| (name.to_owned(), text.to_owned()));
         Crate::of([lib].into_iter().chain(rest))
     };
     let fine = source("// crate::high::X\nconst A: u8 = 0;\n", "use crate::low::A;\n");
     assert_none(&offences(&fine, order));
     assert_none(&circles(&fine));
-    for low in
-        ["use crate::{low, high::X};\n", "use super::high::X;\n", "fn f() { crate::high::f() }\n"]
-    {
-        let found = offences(&source(low, ""), order);
+    let high = "#[macro_export]\nmacro_rules! __m {\n    () => {};\n}\n";
+    for low in [
+        "use crate::{low, high::X};\n",
+        "use super::high::X;\n",
+        "fn f() { crate::high::f() }\n",
+        "macro_rules! f { () => { $crate::high::f() }; }\n",
+        "type A = crate::__private::Y;\n",
+        "macro_rules! f { () => { $crate::__private::m!() }; }\n",
+        "crate::__m!();\n",
+    ] {
+        let found = offences(&source(low, high), order);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("low.rs:1: "), "{found:?}");
     }
@@ -87,6 +95,8 @@ fn path(text: &str) -> ModulePath {
 struct Crate {
     docs: String,
     files: Vec<File>,
+    /// The module of each macro that is at the crate's root.
+    macros: BTreeMap<String, ModulePath>,
 }
 
 struct File {
@@ -101,6 +111,15 @@ struct File {
 struct Import {
     line: usize,
     path: ModulePath,
+    /// What the file calls it.
+    name: String,
+}
+
+/// One of the paths of an import, as it is written.
+struct Leaf {
+    path: ModulePath,
+    /// What the file calls it.
+    name: String,
 }
 
 impl fmt::Display for File {
@@ -133,7 +152,7 @@ impl Crate {
     }
 
     fn of(texts: impl IntoIterator<Item = (String, String)>) -> Self {
-        let (mut docs, mut files) = (String::new(), Vec::new());
+        let (mut docs, mut files, mut macros) = (String::new(), Vec::new(), BTreeMap::new());
         for (name, text) in texts {
             let mut module = path(&name.trim_end_matches(".rs").replace('/', "::"));
             if module.iter().any(|part| ["tests", "snapshots"].contains(&&**part)) {
@@ -145,12 +164,31 @@ impl Crate {
             let code = code(&text);
             let imports = imports(&module, &code);
             let passed_on = passed_on(&code);
+            macros.extend(root_macros(&code).map(|name| (name, module.clone())));
             if name == "lib.rs" {
                 docs = text;
             }
             files.push(File { name, module, imports, passed_on });
         }
-        Self { docs, files }
+        Self { docs, files, macros }
+    }
+
+    /// The path of what a path names, where it is a macro, or is passed on by the root or by `__private`.
+    fn origin(&self, path: &[String]) -> ModulePath {
+        let [first, rest @ ..] = path else { return Vec::new() };
+        if let Some(module) = self.macros.get(first) {
+            return module.clone();
+        }
+        let passed_on = |of: &str| self.files.iter().find(|file| file.module.join("::") == of);
+        if let Some(module) = passed_on("").and_then(|root| root.passed_on.get(first)) {
+            return [std::slice::from_ref(module), path].concat();
+        }
+        let ("__private", [name, ..]) = (&**first, rest) else { return path.to_vec() };
+        let private = passed_on("__private").expect("a path in it");
+        match private.imports.iter().find(|import| import.name == *name) {
+            Some(import) => self.origin(&import.path),
+            None => path.to_vec(),
+        }
     }
 }
 
@@ -168,13 +206,19 @@ fn passed_on(code: &str) -> BTreeMap<String, String> {
     for (at, start) in code.match_indices("use ") {
         let mut leaves = Vec::new();
         leaf_paths(&mut &code[at + start.len()..], Vec::new(), &mut leaves);
-        for leaf in leaves.iter().filter(|leaf| leaf.len() > 1) {
-            if code.contains(&format!("mod {};", leaf[0])) {
-                items.insert(leaf[leaf.len() - 1].clone(), leaf[0].clone());
+        for Leaf { path, name } in leaves.into_iter().filter(|leaf| leaf.path.len() > 1) {
+            if code.contains(&format!("mod {};", path[0])) {
+                items.insert(name, path[0].clone());
             }
         }
     }
     items
+}
+
+/// The names of the macros that a file puts at the crate's root.
+fn root_macros(code: &str) -> impl Iterator<Item = String> {
+    let after = code.split("#[macro_export]\nmacro_rules! ").skip(1);
+    after.filter_map(|text| Some(text.split_once(' ')?.0.to_owned()))
 }
 
 /// Every import of a file's code. `super` is the parent of `module`.
@@ -183,21 +227,21 @@ fn imports(module: &[String], code: &str) -> Vec<Import> {
     for start in ["crate::", "super::"] {
         for (at, _) in code.match_indices(start) {
             let before = code[..at].chars().next_back();
-            if before.is_some_and(|c| c.is_alphanumeric() || ['_', ':', '$'].contains(&c)) {
+            if before.is_some_and(|c| c.is_alphanumeric() || ['_', ':'].contains(&c)) {
                 continue;
             }
             let line = code[..at].matches('\n').count() + 1;
             let mut leaves = Vec::new();
             leaf_paths(&mut &code[at..], Vec::new(), &mut leaves);
-            let absolute = leaves.into_iter().map(|leaf| absolute(module, leaf));
-            imports.extend(absolute.map(|path| Import { line, path }));
+            let import = |Leaf { path, name }| Import { line, path: absolute(module, path), name };
+            imports.extend(leaves.into_iter().map(import));
         }
     }
     imports
 }
 
 /// Expands a path with groups in braces, and removes it from the text.
-fn leaf_paths(text: &mut &str, mut prefix: ModulePath, leaves: &mut Vec<ModulePath>) {
+fn leaf_paths(text: &mut &str, mut prefix: ModulePath, leaves: &mut Vec<Leaf>) {
     loop {
         *text = text.trim_start();
         if let Some(rest) = text.strip_prefix('{') {
@@ -205,17 +249,12 @@ fn leaf_paths(text: &mut &str, mut prefix: ModulePath, leaves: &mut Vec<ModulePa
             while !text.trim_start().starts_with('}') && !text.is_empty() {
                 leaf_paths(text, prefix.clone(), leaves);
                 *text = text.trim_start();
-                if let Some(alias) = text.strip_prefix("as ") {
-                    *text = alias.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
-                }
                 *text = text.strip_prefix(',').unwrap_or(text);
             }
             *text = text.trim_start().strip_prefix('}').unwrap_or(text);
             return;
         }
-        let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
-        let (name, rest) = text.split_at(end);
-        *text = rest;
+        let name = identifier(text);
         if !name.is_empty() && name != "self" {
             prefix.push(name.to_owned());
         }
@@ -224,11 +263,24 @@ fn leaf_paths(text: &mut &str, mut prefix: ModulePath, leaves: &mut Vec<ModulePa
             None => {
                 // Such as the `*` of a glob.
                 *text = if name.is_empty() { text.get(1..).unwrap_or("") } else { text };
-                leaves.push(prefix);
+                let mut name = prefix.last().cloned().unwrap_or_default();
+                if let Some(alias) = text.strip_prefix(" as ") {
+                    *text = alias;
+                    name = identifier(text).to_owned();
+                }
+                leaves.push(Leaf { path: prefix, name });
                 return;
             }
         }
     }
+}
+
+/// Removes an identifier from the text.
+fn identifier<'t>(text: &mut &'t str) -> &'t str {
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    *text = rest;
+    name
 }
 
 /// The path from the crate's root.
@@ -257,12 +309,13 @@ fn offences(source: &Crate, order: impl Fn(&str) -> Vec<ModulePath>) -> Vec<Stri
             offences.push(format!("{file}: `{}` is not in the order", file.module.join("::")));
             continue;
         };
-        for Import { line, path } in &file.imports {
+        for Import { line, path, .. } in &file.imports {
             let import = path.join("::");
-            match place(path) {
+            let path = source.origin(path);
+            match place(&path) {
                 Some(other) if other <= own => {}
                 Some(_) => offences.push(format!("{file}:{line}: `{import}` is below it")),
-                None if path.first().is_some_and(|first| first == "__private") => {}
+                None if path.is_empty() || path[0] == "__private" => {}
                 None => offences.push(format!("{file}:{line}: `{import}` names no module")),
             }
         }
@@ -274,9 +327,9 @@ fn offences(source: &Crate, order: impl Fn(&str) -> Vec<ModulePath>) -> Vec<Stri
 fn circles(source: &Crate) -> Vec<String> {
     let modules: BTreeSet<_> = source.files.iter().map(|file| file.module.clone()).collect();
     let mut edges: BTreeMap<(ModulePath, ModulePath), String> = BTreeMap::new();
-    for file in &source.files {
-        for Import { line, path } in &file.imports {
-            let target = resolve(source, &modules, path);
+    for file in source.files.iter().filter(|file| file.name != "__private.rs") {
+        for Import { line, path, .. } in &file.imports {
+            let target = resolve(source, &modules, &source.origin(path));
             let common = file.module.iter().zip(&target).take_while(|(one, other)| one == other);
             let folder = common.count();
             // A folder's own file gathers what its files hold.

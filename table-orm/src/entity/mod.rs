@@ -10,6 +10,7 @@ mod event;
 mod eventual_row;
 mod expiry;
 mod key_mismatch;
+mod key_query;
 mod keys;
 mod large;
 mod loaded;

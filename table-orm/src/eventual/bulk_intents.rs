@@ -10,7 +10,8 @@
 use super::due_entry::DueEntry;
 use super::eventual_type::EventualType;
 use super::pending::Pending;
-use super::settled::{Aside, Group, Settled, Settling};
+use super::settled::Settled;
+use super::settling::{Aside, Group, Settling};
 use crate::plan::TableClient;
 use futures_core::future::BoxFuture;
 use futures_util::FutureExt as _;

@@ -7,7 +7,7 @@
 use super::delete::delete_loaded;
 use super::intents::Intents;
 use super::row_owner::{Copies, Owner, Role, of_guard, role};
-use super::settled::Settling;
+use super::settling::Settling;
 use crate::entity::{Loaded, TableEntity, is_alive};
 use crate::error::{Error, Result};
 use crate::model::{DateTime, Metadata, TableName};

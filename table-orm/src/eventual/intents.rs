@@ -14,7 +14,7 @@ use super::eventual_type::EventualType;
 use super::intent::{self, Intent};
 use super::pending::Pending;
 use super::settle::Settler;
-use super::settled::{Group, Settling};
+use super::settling::{Group, Settling};
 use super::tickets_first::Prepared;
 use super::unique::{Guards, Reservation, TICKET};
 use super::unique_value::{UniqueValue, unique_values};

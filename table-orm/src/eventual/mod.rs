@@ -44,6 +44,8 @@ mod scope;
 mod settle;
 mod settle_group;
 mod settled;
+mod settling;
+mod settling_methods;
 mod sum_copies;
 mod sweep;
 mod table_register;
@@ -80,7 +82,8 @@ pub(crate) use pending::Pending;
 pub(crate) use planned::{cost_after_delete, plan_of_delete, plan_with_settling, register_step_of};
 pub(crate) use scope::Scope;
 pub(crate) use settle::settle;
-pub(crate) use settled::{Settling, settling_methods};
+pub(crate) use settling::Settling;
+pub(crate) use settling_methods::settling_methods;
 pub(crate) use sweep::Sweep;
 pub(crate) use ticket::START as TICKET_START;
 pub(crate) use unique::{GUARD_ROW, Guard, Guards, Home, guard_row};
@@ -95,6 +98,6 @@ pub(crate) use self::{
     eventual_rows::EventualRows,
     intent::Intent,
     settle::settle_together,
-    settled::Group,
+    settling::Group,
     tickets_first::Prepared,
 };

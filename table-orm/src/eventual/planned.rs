@@ -3,7 +3,7 @@
 use super::eventual_type::EventualType;
 use super::intent::Intent;
 use super::intents::Intents;
-use super::settled::Settling;
+use super::settling::Settling;
 use super::ticket_rows::{Share, shares};
 use super::unique_value::UniqueValue;
 use crate::entity::{GuardTemplate, Sum, TableEntity, has_sum_copies, reaches_across};

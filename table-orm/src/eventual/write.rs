@@ -1,7 +1,7 @@
 //! Writes that read first, reserve the values that they give an entity, and settle what they make due.
 
 use super::intents::Intents;
-use super::settled::Settling;
+use super::settling::Settling;
 use crate::entity::{Loaded, TableEntity};
 use crate::error::{Error, Result};
 use crate::plan::{Decision, OptimisticWrite, Outcome, TableClient};

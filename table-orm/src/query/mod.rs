@@ -11,7 +11,6 @@ mod filter;
 mod generated;
 mod key_builder;
 mod key_limits;
-mod key_query;
 mod key_range;
 mod many_place;
 mod named_rows;
