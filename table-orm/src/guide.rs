@@ -218,6 +218,9 @@ pub mod reference {
     #[doc = include_str!("../guide/reference/how_do_i.md")]
     pub mod how_do_i {}
 
+    #[doc = include_str!("../guide/reference/words.md")]
+    pub mod words {}
+
     #[doc = include_str!("../guide/reference/attributes.md")]
     pub mod attributes {}
 

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 use table_orm::store::{ErrorCode, StoreError};
 
-/// Why a request was refused.
+/// Why a request was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{code} ({status}): {message}")]
 pub struct ServiceError {

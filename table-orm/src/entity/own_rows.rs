@@ -130,7 +130,7 @@ impl OwnRows {
         self.now.is_none_or(|now| row.is_alive(now))
     }
 
-    /// Whose row it is, by its key and its marks. That of an expired entity is taken for one of another type.
+    /// Whose row it is, by its key and its marks. An expired row is judged to be of another type.
     pub fn judge(&self, row: &RowContext<'_>) -> Ownership {
         if !self.is_alive(row) {
             return Ownership::OtherType;

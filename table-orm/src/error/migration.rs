@@ -204,9 +204,8 @@ pub enum MigrationError {
     /// `retire` found entities that are not in their new form.
     #[error(
         "cannot delete the markers of `{entity}`: its migration has not ended, because {left} of its old rows are left, such \
-         as {row_key:?} in partition {partition_key:?}; they stay: run `migrate`, with `eventual` rows or `unique(.., across)` \
-         `settle`, then \
-         `verify_migrated`, which names each of them; for rows that can never move, call `leave_unmoved`"
+         as {row_key:?} in partition {partition_key:?}; they stay: run `migrate`, then `verify_migrated`, which names each \
+         of them and what is to be settled; for rows that can never move, call `leave_unmoved`"
     )]
     NotMoved {
         /// The entity's type name.

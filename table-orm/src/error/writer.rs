@@ -26,7 +26,7 @@ pub enum WriterError {
     /// An entry of the journal cannot be read as an entity of the type, or cannot be written as one. The writer
     /// was not opened, nothing was sent, and the journal is as it was.
     #[error(
-        "the entry with RowKey {row_key:?} in partition {partition_key:?} of the journal's table `journal` \
+        "the entry with RowKey {row_key:?} in partition {partition_key:?} of the journal \
          cannot be written as an entity: {reason}; the writer was not opened, and every entry is kept: open \
          it with the type that made the entry, or delete the entry"
     )]

@@ -28,8 +28,8 @@ pub enum KeyFault {
     /// The number has more digits than the template. The bounds of a range may have more: they lie
     /// above all values of that width.
     #[error(
-        "needs more than the {0} digits of its template; lower the value, or widen the `:0N`, and a `max` \
-             of the field"
+        "needs more than the {0} digits of its template; lower the value, or widen `:0N`, and raise the \
+             field's `max`"
     )]
     Width(usize),
     /// The service cannot store the instant.

@@ -3,7 +3,7 @@
 use crate::model::{MAX_NAME_CHARS, Printable};
 use std::time::Duration;
 
-/// A setting of a layer that is rejected.
+/// A setting of a layer that is refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LayerError {
@@ -50,7 +50,7 @@ pub enum LayerError {
     },
     /// Text that cannot name the property of the write id.
     #[error(
-        "`{}` cannot be the write id's property: a name has 1 to {MAX_NAME_CHARS} letters, digits and `_`, does \
+        "`{}` cannot name the property of the write id: a name has 1 to {MAX_NAME_CHARS} letters, digits and `_`, does \
          not start with a digit, and is not `PartitionKey`, `RowKey` or `Timestamp`",
         Printable(.0)
     )]

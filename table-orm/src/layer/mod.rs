@@ -67,6 +67,6 @@ pub trait Layer {
     /// Puts the layer around a store.
     ///
     /// # Errors
-    /// A setting is rejected; a layer of your own returns [`LayerError::Custom`].
+    /// A setting is refused; a layer of your own returns [`LayerError::Custom`].
     fn around(self, store: Arc<dyn Store>) -> Result<Arc<dyn Store>, LayerError>;
 }

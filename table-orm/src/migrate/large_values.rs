@@ -119,8 +119,9 @@ impl<E: Migrates> Migrating<E> {
     /// [`Repo::stream_large`](crate::Repo::stream_large) returns them.
     ///
     /// # Errors
-    /// An item is an error when the value was replaced, or the entity has moved, after the first item,
-    /// [`LargeValueError::Replaced`], or is damaged, [`LargeValueError::Damaged`].
+    /// An item is an error:
+    /// - [`LargeValueError::Replaced`] when the value was replaced, or the entity has moved, after the first item;
+    /// - [`LargeValueError::Damaged`] when rows of the value are missing or have other bytes.
     pub fn stream_large<L: Overflowing>(
         &self,
         entity: &E,

@@ -30,8 +30,8 @@ pub struct RetireProgress {
     /// Left-over parcels that were deleted.
     pub parcels: u64,
     /// Old rows of entities, and rows that cannot be read, that it met as it deleted markers. They stay. If
-    /// `verify_migrated` was complete before, these are *strays*: inserts of an old client that took effect late and got
-    /// no answer. A version that knows only the new form does not see them. Run the mover again, or delete them.
+    /// `verify_migrated` was complete before, these are *strays*: inserts that an old client sent, and that
+    /// took effect after it had stopped. A version that knows only the new form does not see them. Run the mover again, or delete them.
     pub strays: Vec<RowHead>,
     /// Old rows that stay: the strays, and markers of entities on their way. Run the mover, and look at each.
     pub left: u64,

@@ -106,7 +106,7 @@ impl<E: Bucketed> Periods<E> {
     /// `backfill`. A write of an entity of another period fails with
     /// [`Error::PeriodMismatch`](crate::Error::PeriodMismatch).
     ///
-    /// An instant outside the years 1601 to 9999 has no period. The repository is that of the first period then,
+    /// An instant outside the years 1601 to 9999 has no period. Then the repository is that of the first period,
     /// which has no entity.
     #[must_use]
     pub fn at(&self, time: impl Moment) -> Repo<E> {

@@ -15,11 +15,13 @@ use std::ops::Add;
 
 /// What requests cost: [`Plan::cost`](super::Plan::cost).
 ///
-/// Not counted: requests that are sent again after a conflict or a failure, those that make room where an insert meets
-/// an [expired](crate::guide::run::expiry) entity, and a read that the feature `cache` spares. Nor are rows of others
-/// that a query reads between the entities whose rows in other partitions a bulk write brings in step together. Nor is
-/// what a rejected write sends to take back what it has prepared: for a duplicate of a value that is
-/// [`unique` over all partitions](crate::guide::work::unique_across), the release of its reservations.
+/// Not counted:
+/// - requests that are sent again after a conflict or a failure;
+/// - those that delete an [expired](crate::guide::run::expiry) entity whose key an insert takes;
+/// - a read that the feature `cache` spares;
+/// - the release of what a rejected write had reserved, such as a value that is
+///   [`unique` over all partitions](crate::guide::work::unique_across);
+/// - rows of other entities that a bulk write reads between its own, where it settles several entities together.
 ///
 /// ```
 /// # use table_orm::{TableEntity, Tables};

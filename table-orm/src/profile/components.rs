@@ -26,7 +26,7 @@ struct KindKeys {
 }
 
 impl Components {
-    /// Knows the kinds of a type, the first of which has that place.
+    /// Knows the kinds of a type. `first` is the place of its first kind.
     pub fn know(&mut self, known: &KnownType, first: usize) {
         let own = self.key(known, None, PARTITION_KEY, &known.partition);
         for (at, row) in known.rows.iter().enumerate() {

@@ -232,7 +232,7 @@ pub struct Ambiguity {
     pub requests: u32,
     /// The first error after which the write may have taken effect.
     pub lost: Box<StoreError>,
-    /// The last error, if it was another one.
+    /// The last error, if it is not `lost`.
     pub answer: Option<Box<StoreError>>,
     /// The id that the write left in its rows if it took effect, when it carried one.
     pub write_id: Option<String>,

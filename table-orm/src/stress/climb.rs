@@ -38,7 +38,7 @@ pub(super) struct Climb<'s> {
     pub above: Meter,
     /// What reaches the store, below the layers.
     pub below: Meter,
-    /// What a call counts, and its requests.
+    /// What a call counts.
     pub entities_per_call: f64,
     pub requests_per_call: f64,
     pub growth: f64,

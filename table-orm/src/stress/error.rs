@@ -56,7 +56,7 @@ pub enum StressError {
         /// Those of the entities.
         found: usize,
     },
-    /// A layer rejects its settings. Nothing was sent.
+    /// A layer refuses its settings. Nothing was sent.
     #[error(transparent)]
     Layer(#[from] LayerError),
     /// The table could not be created. Nothing else was sent.

@@ -37,7 +37,7 @@ const FIRST: f64 = 8.0;
 /// The fewest answers of a window.
 const LEAST_WINDOW: usize = 8;
 /// What a failure leaves of the limit.
-const AFTER_REFUSAL: f64 = 0.9;
+const AFTER_REJECTION: f64 = 0.9;
 /// How long measurements at rest are believed, and how many make a new one.
 const PROBE_EVERY: Duration = Duration::from_secs(30);
 const PROBES: u32 = 5;
@@ -58,7 +58,7 @@ pub(super) struct Kind {
 pub(super) enum Ending {
     Answered,
     /// The service did not take it, or did not answer.
-    Refused,
+    Rejected,
     /// Nobody waits for the answer any more.
     GivenUp,
 }
@@ -78,9 +78,9 @@ pub(super) struct Gradient {
     at_rest: HashMap<Kind, AtRest>,
     /// How many times longer than at rest each request took, and how many seconds.
     window: Vec<(f64, f64)>,
-    /// The most in flight in the window, and whether one was refused.
+    /// The most in flight in the window, and whether one was rejected.
     busiest: usize,
-    was_refused: bool,
+    was_rejected: bool,
     /// The median of the last window.
     load: f64,
     /// How many measurements at rest are still to come before the limit is used.
@@ -99,7 +99,7 @@ impl Gradient {
             at_rest: HashMap::new(),
             window: Vec::new(),
             busiest: 0,
-            was_refused: false,
+            was_rejected: false,
             load: 1.0,
             probes: PROBES,
             probed: now,
@@ -128,8 +128,8 @@ impl Gradient {
         ending: Ending,
         now: Instant,
     ) {
-        if ending == Ending::Refused {
-            self.refused();
+        if ending == Ending::Rejected {
+            self.rejected();
         }
         if let Some(load) = self.load(kind, inside, time, ending)
             && self.probes == 0
@@ -150,11 +150,11 @@ impl Gradient {
         }
     }
 
-    fn refused(&mut self) {
-        // A probe that is refused says no more.
+    fn rejected(&mut self) {
+        // A probe that is rejected says no more.
         self.probes = self.probes.saturating_sub(1);
-        if !std::mem::replace(&mut self.was_refused, true) {
-            self.limit = (self.limit * AFTER_REFUSAL).max(1.0);
+        if !std::mem::replace(&mut self.was_rejected, true) {
+            self.limit = (self.limit * AFTER_REJECTION).max(1.0);
         }
     }
 
@@ -199,7 +199,7 @@ impl Gradient {
         }
         self.window.clear();
         self.busiest = 0;
-        self.was_refused = false;
+        self.was_rejected = false;
     }
 }
 
@@ -276,12 +276,12 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn refusals_lower_the_limit_and_answers_raise_it_again() {
+    async fn rejections_lower_the_limit_and_answers_raise_it_again() {
         let mut service = Service::new();
         service.run(5, |_| 0.015);
         for _ in 0..20 {
             let (gradient, now) = (&mut service.gradient, service.now);
-            gradient.ended(KIND, 64, Duration::from_millis(1), Ending::Refused, now);
+            gradient.ended(KIND, 64, Duration::from_millis(1), Ending::Rejected, now);
         }
         assert_eq!(service.gradient.limit(), 57, "once a window");
         assert_eq!(service.run(5, |_| 0.015), 64);

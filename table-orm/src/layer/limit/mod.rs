@@ -155,7 +155,7 @@ impl Middleware for Limited {
                 Ending::Answered
             }
             Err(error) if error.status == 0 || error.is_throttling() || is_ambiguous(error) => {
-                Ending::Refused
+                Ending::Rejected
             }
             Err(_) => Ending::Answered,
         };

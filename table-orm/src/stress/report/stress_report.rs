@@ -22,7 +22,7 @@ pub struct StressReport {
     pub entities_per_call: f64,
     /// The most calls in flight.
     pub in_flight: usize,
-    /// One for each number of partitions.
+    /// The ramp and the hold of each number of partitions.
     pub phases: Vec<Phase>,
     /// One for each target.
     pub verdicts: Vec<Verdict>,
