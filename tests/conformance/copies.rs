@@ -2,7 +2,7 @@
 
 use crate::Run;
 use crate::cases::types::extremes;
-use crate::content::Content;
+use crate::content_hash::Content;
 use crate::copying::{Copying, Ended};
 use std::future::pending;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -13,8 +13,8 @@
 mod accounts;
 mod blobs;
 mod cases;
-#[path = "../../table-cli/src/copy/content.rs"]
-mod content;
+#[path = "../../table-cli/src/copy/content_hash.rs"]
+mod content_hash;
 mod copies;
 #[path = "../../table-cli/src/copy/copying.rs"]
 mod copying;

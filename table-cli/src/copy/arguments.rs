@@ -1,7 +1,7 @@
 //! What the command line asks for.
 
 use super::CopyFailure;
-use super::hash::hash;
+use super::stable_hash::hash;
 use crate::selection::requests;
 use crate::store::{STORES, StoreName, create};
 use std::path::PathBuf;

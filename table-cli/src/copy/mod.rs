@@ -1,10 +1,10 @@
 //! `table-orm copy`: a table of any rows to another table, in the same store or in another one.
 
 mod arguments;
-mod content;
+mod content_hash;
 mod copying;
-mod hash;
 mod shared;
+mod stable_hash;
 #[cfg(test)]
 mod tests;
 mod workers;
@@ -15,7 +15,7 @@ use crate::counted;
 use crate::failure::{self, Failure};
 use crate::progress::{Progress, speed};
 use crate::store::StoreNameError;
-use content::Content;
+use content_hash::Content;
 use copying::{Copying, Ended};
 use indicatif::HumanCount;
 use serde_json::json;

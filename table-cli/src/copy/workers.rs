@@ -1,8 +1,8 @@
 //! A copy by processes of this program: a coordinator, and workers on one machine or on several.
 
 use super::arguments::Arguments;
-use super::hash::hash;
 use super::shared::SharedCopy;
+use super::stable_hash::hash;
 use super::{CopyFailure, check, check_target, is_over, total};
 use crate::progress::{Progress, speed};
 use crate::store::create;

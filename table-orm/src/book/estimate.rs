@@ -1,7 +1,7 @@
 //! What one call of a pattern costs, for the entities that the samples stand for.
 
 use super::sample::{Found, Sample};
-use crate::model::{MAX_PAGE_ROWS, TableName};
+use crate::model::{MAX_PAGE_ROWS, PARTITION_TARGET, TableName};
 use crate::plan::{Bounds, Cost, PlacedCost, Plan, Step};
 use crate::query::{QueryClass, RowQuery};
 use serde::{Serialize, Serializer};
@@ -48,7 +48,7 @@ impl PatternClass {
 }
 
 /// The rows that a partition reads in the 5 seconds of a page, at the rate that the service aims at.
-const ROWS_IN_TIME: f64 = 10_000.0;
+const ROWS_IN_TIME: f64 = 5.0 * PARTITION_TARGET as f64;
 
 /// What one call costs.
 #[derive(Debug, Clone, Copy, Default)]

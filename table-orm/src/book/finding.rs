@@ -2,6 +2,7 @@
 
 use super::units::number;
 use crate::figures::{code, counted, grouped};
+use crate::model::{ACCOUNT_TARGET, OLDER_PARTITION_TARGET, PARTITION_TARGET};
 use serde::Serialize;
 use std::fmt;
 
@@ -20,14 +21,14 @@ impl Target {
     #[must_use]
     pub const fn rows_per_second(self) -> f64 {
         match self {
-            Self::Partition => 2_000.0,
-            Self::Account => 20_000.0,
+            Self::Partition => PARTITION_TARGET as f64,
+            Self::Account => ACCOUNT_TARGET as f64,
         }
     }
 }
 
 /// The rows a second up to which a partition needs no second look: what early papers on the service give.
-pub(super) const CAREFUL: f64 = 500.0;
+pub(super) const CAREFUL: f64 = OLDER_PARTITION_TARGET as f64;
 /// What a request takes at least, in milliseconds, where nothing else is known.
 pub(super) const REQUEST_MS: u64 = 5;
 

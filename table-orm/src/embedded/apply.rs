@@ -5,13 +5,14 @@
 //! database itself can fail, which then discards the transaction: the whole group and, with eventual
 //! durability, earlier groups that the transaction holds.
 
-use super::clock::Clock;
 use super::database::{Database, Transaction, WriteRows, WriteTable};
+use super::if_match::check_if_match;
 use super::row::Row;
 use super::row_change::RowChange;
+use super::timestamps::Clock;
 use super::{layout, rules, stored};
 use crate::model::{ETag, TableName};
-use crate::store::{Action, ErrorCode, IfMatch, StoreError};
+use crate::store::{Action, ErrorCode, StoreError};
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -231,7 +232,7 @@ fn body_to_store<'a>(
     stored: Option<&Row<'_>>,
 ) -> Result<Option<Cow<'a, Bytes>>, StoreError> {
     if let Some(if_match) = action.if_match() {
-        check_condition(if_match, stored)?;
+        check_if_match(if_match, stored)?;
     }
     match (action, stored) {
         (Action::Insert(_), Some(_)) => Err(StoreError::new(
@@ -244,21 +245,5 @@ fn body_to_store<'a>(
         }
         (Action::Delete(_), _) => Ok(None),
         _ => Ok(action.body().map(Cow::Borrowed)),
-    }
-}
-
-fn check_condition(if_match: &IfMatch, stored: Option<&Row<'_>>) -> Result<(), StoreError> {
-    let Some(stored) = stored else {
-        return Err(StoreError::new(
-            ErrorCode::RESOURCE_NOT_FOUND,
-            "The specified resource does not exist.",
-        ));
-    };
-    match if_match {
-        IfMatch::ETag(etag) if *etag != stored.etag()? => Err(StoreError::new(
-            ErrorCode::UPDATE_CONDITION_NOT_SATISFIED,
-            "The update condition specified in the request was not satisfied.",
-        )),
-        _ => Ok(()),
     }
 }

@@ -1,23 +1,22 @@
 //! The database under a store: redb in a file, or ordered rows in memory.
 //!
-//! Invariants: a [`ReadRows`] shows the rows after some whole request, and no later change. Changes
-//! of a [`Transaction`] last once it is committed; of a file that is synced later, readers see them once answered
-//! writes are committed. In memory they take effect one request after the
-//! other, and nothing but a request's own checks can fail.
+//! Invariants: changes of a [`Transaction`] last once it is committed; of a file that is synced later, readers see them
+//! once answered writes are committed. In memory they take effect one request after the other, and nothing but a
+//! request's own checks can fail.
 
-use super::clock::Clock;
 use super::file::{File, FileTable, FileTransaction};
 use super::file_rows;
 use super::layout;
 use super::memory::{Memory, MemoryRows, MemoryTable};
-use super::packed::PackedRow;
-use super::row::{Row, RowKey};
+use super::read_rows::ReadRows;
+use super::row::Row;
 use super::row_change::RowChange;
+use super::timestamps::Clock;
 use crate::model::TableName;
-use redb::{ReadOnlyTable, ReadableTable};
-use std::collections::{BTreeSet, btree_set};
+use redb::ReadableTable;
+use std::collections::BTreeSet;
 use std::ops::Bound;
-use std::sync::{RwLockReadGuard, RwLockWriteGuard};
+use std::sync::RwLockWriteGuard;
 
 type Key = &'static [u8];
 type Value = &'static [u8];
@@ -122,55 +121,6 @@ impl ReadTable {
         match self {
             Self::File(table) => ReadRows::File(table),
             Self::Memory(table) => ReadRows::Memory(table.read()),
-        }
-    }
-}
-
-/// The rows of a table at one time.
-pub(crate) enum ReadRows<'t> {
-    File(&'t ReadOnlyTable<Key, Value>),
-    Memory(RwLockReadGuard<'t, MemoryRows>),
-}
-
-impl ReadRows<'_> {
-    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Row<'_>>, redb::Error> {
-        Ok(match self {
-            Self::File(table) => table.get(key)?.map(Row::File),
-            Self::Memory(rows) => rows.get(key).map(Row::Memory),
-        })
-    }
-
-    /// Returns the rows between two keys in order. The bounds are not reversed.
-    pub(crate) fn range(
-        &self,
-        bounds: (Bound<&[u8]>, Bound<&[u8]>),
-    ) -> Result<RowRange<'_>, redb::Error> {
-        Ok(match self {
-            Self::File(table) => RowRange::File(table.range::<&[u8]>(bounds)?),
-            Self::Memory(rows) => RowRange::Memory(rows.range(bounds)),
-        })
-    }
-}
-
-/// Rows in order, each with its key.
-#[allow(clippy::large_enum_variant)] // Each page has one, on the stack.
-pub(crate) enum RowRange<'r> {
-    File(redb::Range<'r, Key, Value>),
-    Memory(btree_set::Range<'r, PackedRow>),
-}
-
-impl<'r> Iterator for RowRange<'r> {
-    type Item = Result<(RowKey<'r>, Row<'r>), redb::Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        match self {
-            Self::File(range) => Some(match range.next()? {
-                Ok((key, row)) => Ok((RowKey::File(key), Row::File(row))),
-                Err(error) => Err(error.into()),
-            }),
-            Self::Memory(range) => {
-                range.next().map(|row| Ok((RowKey::Memory(row.key()), Row::Memory(row))))
-            }
         }
     }
 }

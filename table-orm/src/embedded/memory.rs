@@ -4,11 +4,11 @@
 //! operations of its request, which it has checked before the first one changes a row; a reader
 //! keeps it for its page.
 
-use super::clock::LastTick;
 use super::layout::lower_case;
 use super::packed::PackedRow;
 use super::shape::Shapes;
 use super::stored::TimestampText;
+use super::timestamps::LastTick;
 use crate::model::TableName;
 use std::collections::{BTreeMap, BTreeSet, btree_set};
 use std::ops::Bound;

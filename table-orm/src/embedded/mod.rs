@@ -16,7 +16,6 @@
 
 mod admit;
 mod apply;
-mod clock;
 mod commit;
 mod database;
 mod durability;
@@ -25,6 +24,7 @@ mod file;
 mod file_options;
 mod file_rows;
 mod filter_eval;
+mod if_match;
 mod key_bytes;
 mod known_rows;
 mod layout;
@@ -33,6 +33,7 @@ mod memory;
 mod open;
 mod packed;
 mod read;
+mod read_rows;
 mod row;
 mod row_change;
 mod rules;
@@ -44,6 +45,7 @@ mod stored;
 mod syncer;
 #[cfg(test)]
 mod tests;
+mod timestamps;
 mod totals;
 mod value;
 

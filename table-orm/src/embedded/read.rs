@@ -4,7 +4,8 @@
 //! [`MAX_SCANNED_ROWS`] or with [`MAX_PAGE_BYTES`], whichever comes first, so every request is short.
 
 use super::apply::table_not_found;
-use super::database::{Database, ReadRows, ReadTable};
+use super::database::{Database, ReadTable};
+use super::read_rows::ReadRows;
 use super::row::Row;
 use super::seek::{Seek, SeekBound};
 use super::selection::Selection;

@@ -1,7 +1,7 @@
 //! What an entity has in other partitions: values that are unique over all of them, and work for its writes.
 
 use super::rows::{guards, row_key};
-use super::sum_copy::has_sum_copies;
+use super::sum::has_sum_copies;
 use super::{GuardTemplate, TableEntity};
 use crate::key::KeyError;
 

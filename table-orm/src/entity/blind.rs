@@ -1,7 +1,7 @@
 //! Which writes need no read.
 
 use super::TableEntity;
-use super::sum_copy::has_sum_copies;
+use super::sum::has_sum_copies;
 
 /// Whether an entity can be written over a stored one without a read: its rows have the same keys, and no copy of
 /// a total follows.

@@ -26,13 +26,9 @@ mod rows;
 mod schema;
 mod skip;
 mod sum;
-mod sum_copy;
-mod sum_schema;
-mod summed_type;
 mod template;
 #[cfg(test)]
 mod tests;
-mod total;
 mod union;
 mod unique_key;
 
@@ -62,8 +58,7 @@ pub(crate) use row_head::EventualHead;
 pub use row_head::RowHead;
 pub use rows::{EntityRow, EntityRows, InvalidEntity};
 pub use schema::{PeriodsSchema, PropertySchema, QueryMethod, RowSchema, Schema, UniqueSchema};
-pub use sum::Sum;
-pub use sum_schema::{Counts, SumSchema};
+pub use sum::{Counts, Sum, SumSchema};
 pub use template::{CopyKind, EventualTemplate, GuardTemplate, RowTemplate};
 pub use union::{MemberOf, TableUnion, UnionMember};
 pub use unique_key::UniqueKey;
@@ -92,18 +87,16 @@ pub(crate) use read::{
 };
 pub(crate) use rows::{body, check_references, mark, partition_key, row_key};
 pub(crate) use skip::{SkipUnreadable, read_rows};
+pub(crate) use sum::{
+    COPIES, Contributions, SummedType, TOTAL, Total, TotalRow, changed_copies, copied_total,
+    copies_partition, copy_of_total, differences, has_sum_copies, is_canonical_or_total, is_total,
+};
 #[doc(hidden)]
 pub use sum::{check_names, sum_names};
-pub(crate) use sum_copy::{
-    COPIES, changed_copies, copied_total, copies_partition, copy_of_total, has_sum_copies,
-    is_canonical_or_total,
-};
-pub(crate) use summed_type::{Contributions, SummedType, differences};
 pub(crate) use template::{
     eventual_at, first_eventual, has_own_table, name_of, partition_at, rows_of, table_at,
     template_at,
 };
-pub(crate) use total::{TOTAL, Total, TotalRow, is_total};
 
 use crate::key::{Escape, KeyError, KeyTemplate, KeyText, StoredKeys};
 use crate::model::ETag;

@@ -14,7 +14,7 @@
 
 mod alphabet;
 mod argument;
-mod ascending;
+mod ascending_as_plain;
 mod boolean;
 mod character;
 mod chars;
@@ -24,6 +24,7 @@ mod civil_as_time;
 mod codes;
 mod coding;
 mod determines;
+mod encoders;
 mod error;
 mod instant;
 mod number;
@@ -49,11 +50,9 @@ pub use chars::is_forbidden;
 pub use codes::Coded;
 #[doc(hidden)]
 pub use coding::Encodes;
+pub use encoders::{Ascending, Biased, Descending, DescendingPadded, Lower, Padded, Plain};
 pub use error::{KeyError, KeyFault};
-pub use part::{
-    Ascending, Biased, Descending, DescendingPadded, KeyPart, Lower, Padded, Plain, PrefixFree,
-    Sorted, SortedLast, TextPart,
-};
+pub use part::{KeyPart, PrefixFree, Sorted, SortedLast, TextPart};
 pub use reader::KeyReader;
 #[doc(hidden)]
 pub use reader::StoredKeys;

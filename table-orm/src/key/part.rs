@@ -1,28 +1,7 @@
-//! The contract of a key component, and the encoders.
+//! The contract of a key component.
 
+use super::encoders::Plain;
 use super::{KeyError, KeyFault, KeyText, Shape, Width};
-
-/// The type's own text: digits without padding, text as it is, `true`, ISO dates, enum codes.
-#[derive(Debug, Clone, Copy)]
-pub enum Plain {}
-/// An unsigned number in exactly `N` digits: `{bib:05}`.
-#[derive(Debug, Clone, Copy)]
-pub enum Padded<const N: usize> {}
-/// Smallest or oldest first, in the full width of the type: `asc(f)`.
-#[derive(Debug, Clone, Copy)]
-pub enum Ascending {}
-/// Largest or newest first, in the full width of the type: `desc(f)`.
-#[derive(Debug, Clone, Copy)]
-pub enum Descending {}
-/// Largest first in exactly `N` digits: `desc(f)` used as `{x:0N}`.
-#[derive(Debug, Clone, Copy)]
-pub enum DescendingPadded<const N: usize> {}
-/// A signed number, moved up so that the smallest is 0: `biased(f)`.
-#[derive(Debug, Clone, Copy)]
-pub enum Biased {}
-/// Text in lower case: `lower(f)`. The value cannot be read back.
-#[derive(Debug, Clone, Copy)]
-pub enum Lower {}
 
 /// A type that can be part of a key, written by encoder `X`.
 ///

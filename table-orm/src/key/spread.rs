@@ -9,12 +9,11 @@
 use super::{
     Escape, IntoValue, KeyError, KeyFault, KeyPart, KeyReader, KeyText, Padded, Plain, Shape, Width,
 };
-use crate::model::DateTime;
+use crate::model::{DateTime, TICKS_PER_SECOND};
 use std::ops::{Bound, Range, RangeInclusive};
 use time::{Date, Month, OffsetDateTime};
 
 const DIGITS: usize = 10;
-const TICKS_PER_SECOND: i64 = 10_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
 /// The partitions of a day.
 const SECONDS: i64 = 60;

@@ -34,15 +34,13 @@ pub mod retry;
 #[cfg(test)]
 #[cfg(feature = "embedded")]
 mod tests;
-#[cfg(any(test, feature = "testing"))]
-pub mod throttle;
 #[cfg(all(test, any(feature = "distributed", feature = "embedded")))]
 mod writes;
 
 pub(crate) use counted::Counted;
 pub use error::LayerError;
 #[cfg(any(test, feature = "testing"))]
-pub use faults::{Fault, FaultBlobs, FaultStore, Faults};
+pub use faults::{Fault, FaultBlobs, FaultStore, Faults, Throttle};
 pub use limit::ConcurrencyLimit;
 pub use measure::Measure;
 pub use measurements::MeasuredPattern;
@@ -53,8 +51,6 @@ pub(crate) use pattern::in_this_call;
 pub use rate::{HotPartition, RateLimit};
 pub use read_from::ReadFrom;
 pub use retry::{Retry, RetryStrategy};
-#[cfg(any(test, feature = "testing"))]
-pub use throttle::Throttle;
 #[cfg(all(test, any(feature = "distributed", feature = "embedded")))]
 pub(crate) use writes::Writes;
 

@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use time::{Date, Month, OffsetDateTime, Time};
 
 /// Ticks in a second: the service counts 100 ns.
-const TICKS_PER_SECOND: i64 = 10_000_000;
+pub(crate) const TICKS_PER_SECOND: i64 = 10_000_000;
 const TICKS_PER_DAY: i64 = 86_400 * TICKS_PER_SECOND;
 /// Ticks at 1970-01-01.
 const UNIX_EPOCH_TICKS: i64 = 621_355_968_000_000_000;

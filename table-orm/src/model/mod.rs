@@ -25,10 +25,11 @@ mod printable;
 mod reserved;
 mod system_properties;
 mod table_name;
+mod targets;
 
 pub use continuation::Continuation;
-pub(crate) use datetime::Utc;
 pub use datetime::{DateTime, DateTimeRangeError};
+pub(crate) use datetime::{TICKS_PER_SECOND, Utc};
 pub use edm::{Edm, EdmType};
 pub use etag::ETag;
 pub use limits::{
@@ -39,6 +40,7 @@ pub use limits::{
 pub use metadata::Metadata;
 pub use period::{Bucket, Moment, Period, TimeRange};
 pub use table_name::{TableName, TableNameError};
+pub use targets::{ACCOUNT_TARGET, OLDER_PARTITION_TARGET, PARTITION_TARGET};
 
 pub(crate) use const_message::ConstMessage;
 pub(crate) use const_text::{is_same, starts_with};

@@ -31,6 +31,7 @@
 //! - Only this module sends requests about rows to a store. The one exception are scans, which read pages
 //!   themselves.
 
+mod accompanied;
 mod alive;
 mod attempts;
 mod blobs;
@@ -49,11 +50,11 @@ mod measured_batch;
 mod optimistic;
 mod query_pages;
 mod registers;
+mod rejections;
 mod step;
 mod step_cost;
 mod sums;
 mod table_client;
-mod totals_and_events;
 mod within;
 
 pub use attempts::CONFLICT_RETRY_TIME;

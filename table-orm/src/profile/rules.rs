@@ -8,14 +8,14 @@ use super::report::{
     ComponentProfile, Distinct, KindProfile, ProfileReport, PropertyProfile, RowRole,
 };
 use crate::figures::{bytes as size, grouped};
-use crate::layer::rate;
-use crate::model::{DateTime, MAX_BINARY_BYTES, MAX_ENTITY_BYTES};
+
+use crate::model::{self, DateTime, MAX_BINARY_BYTES, MAX_ENTITY_BYTES};
 use std::time::Duration;
 
 /// The fewest rows that show a habit.
 const MANY: u64 = 1000;
-/// Entities a second of one partition.
-const PARTITION_TARGET: u64 = rate::PARTITION_TARGET as u64;
+/// Rows a second of one partition.
+const PARTITION_TARGET: u64 = model::PARTITION_TARGET as u64;
 /// The fewest partitions whose order of writes says something.
 const MANY_PARTITIONS: u64 = 20;
 const DAY: Duration = Duration::from_hours(24);

@@ -2,7 +2,7 @@
 //!
 //! Invariant: each instant is in one period, and later periods have larger numbers.
 
-use crate::model::DateTime;
+use crate::model::{DateTime, TICKS_PER_SECOND};
 
 /// How instants, or what a series is ordered by, become consecutive numbers: [`Every`] counts periods of a number
 /// of seconds, [`Numbered`] has numbers of your own.
@@ -91,7 +91,7 @@ pub type Days = Every<86_400>;
 impl<const SECONDS: u32> Every<SECONDS> {
     const TICKS: i64 = {
         assert!(SECONDS > 0, "a period has at least one second");
-        SECONDS as i64 * 10_000_000
+        SECONDS as i64 * TICKS_PER_SECOND
     };
 }
 

@@ -1,7 +1,8 @@
 //! Creates each table that a type has rows in.
 
+use super::Repo;
+use super::create_table::create_table_if_not_exists;
 use super::delete_table::other_tables;
-use super::{Repo, create_table_if_not_exists};
 use crate::entity::TableEntity;
 use crate::error::Result;
 

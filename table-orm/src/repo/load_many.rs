@@ -2,7 +2,7 @@
 
 use super::Repo;
 use super::get::MAX_PARALLEL_GETS;
-use crate::entity::{CanonicalKeyOf, CompleteKey, EntityKeys as _, Loaded, Query, TableEntity};
+use crate::entity::{CanonicalKeyOf, CompleteKey, Loaded, Query, TableEntity};
 use crate::error::Result;
 use crate::key::KeyError;
 use crate::plan::{CanonicalKey, Plan, Step, TableClient};
@@ -51,40 +51,6 @@ impl<E: TableEntity> Repo<E> {
     {
         let keys = keys.into_iter().map(Query::into_keys).collect();
         LoadMany { client: self.client.clone(), keys, entity: PhantomData }
-    }
-
-    /// Reads an entity anew, by its canonical key: one request. Returns it as it is stored now.
-    ///
-    /// The key is made from the entity's present values. After a change of one of them, this reads another
-    /// entity, or none.
-    ///
-    /// ```
-    /// # use table_orm::{Error, TableEntity, Tables};
-    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
-    /// # #[table(name = "stock", partition = "{shop}", row = "{sku}")]
-    /// # struct Item { shop: String, sku: String, count: u32 }
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> table_orm::Result<()> {
-    /// # let stock = Tables::in_memory()?.repo::<Item>();
-    /// # stock.create_table().await?;
-    /// let tea = Item { shop: "north".into(), sku: "tea".into(), count: 3 };
-    /// stock.insert(&tea).await?;
-    /// let mut first = stock.reload(&tea).await?;
-    /// let mut second = first.clone();
-    /// first.count = 2;
-    /// stock.save(first).await?;
-    /// second.count = 9;
-    /// assert!(matches!(stock.save(&mut second).await, Err(Error::Conflict(_))));
-    /// assert_eq!(stock.reload(&second).await?.count, 2);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound) when it does not exist. Otherwise as
-    /// [`load_many`](Self::load_many).
-    pub fn reload(&self, entity: &E) -> Reload<E> {
-        Reload { client: self.client.clone(), keys: entity.key().into_keys(), entity: PhantomData }
     }
 }
 
@@ -146,42 +112,11 @@ impl<E: TableEntity + 'static> IntoFuture for LoadMany<E> {
     }
 }
 
-/// A read of an entity anew: `.await` sends it, `.plan()` shows it.
-#[must_use = "nothing is sent until this is awaited"]
-#[derive(Debug)]
-pub struct Reload<E> {
-    client: TableClient,
-    keys: Result<KeyRange, KeyError>,
-    entity: PhantomData<fn() -> E>,
-}
-
-impl<E: TableEntity> Reload<E> {
-    /// Returns the request that it will send, without sending it.
-    ///
-    /// # Errors
-    /// When a key cannot hold one of the entity's values.
-    pub fn plan(&self) -> Result<Plan> {
-        plan::<E>(&self.client, &self.keys)
-    }
-
-    async fn run(self) -> Result<Loaded<E>> {
-        let key = CanonicalKey::of(self.keys?);
-        let loaded = self.client.load_alive(&key).await?;
-        loaded.ok_or_else(|| self.client.not_found(&key.partition_key, &key.row_key))
-    }
-}
-
-impl<E: TableEntity + 'static> IntoFuture for Reload<E> {
-    type Output = Result<Loaded<E>>;
-    type IntoFuture = BoxFuture<'static, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.run())
-    }
-}
-
 /// The point query for the canonical row of a complete key.
-fn plan<E: TableEntity>(client: &TableClient, keys: &Result<KeyRange, KeyError>) -> Result<Plan> {
+pub(super) fn plan<E: TableEntity>(
+    client: &TableClient,
+    keys: &Result<KeyRange, KeyError>,
+) -> Result<Plan> {
     let key = CanonicalKey::of(keys.clone()?);
     Ok(Step::read(client.point_of::<E>(&key)).into())
 }

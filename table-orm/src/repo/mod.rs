@@ -6,6 +6,8 @@ mod bulk;
 mod cached;
 mod checked;
 mod create_all_tables;
+mod create_table;
+mod delete;
 mod delete_if;
 mod delete_partition;
 mod delete_table;
@@ -37,6 +39,7 @@ mod patch;
 mod purge;
 mod read_ahead;
 mod register;
+mod reload;
 mod save;
 mod sequence;
 mod sum_copies;
@@ -60,6 +63,8 @@ pub use bulk::{
     OPEN_OPERATIONS, Remainder, Source, Streamed,
 };
 pub use checked::{Checked, CheckedPages};
+pub(crate) use create_table::unless_exists;
+pub use delete::Delete;
 pub use delete_if::DeleteIf;
 pub use delete_partition::DeletePartition;
 pub use delete_table::DeleteTable;
@@ -78,7 +83,7 @@ pub(crate) use list::ListParts;
 pub use list_many::ListMany;
 pub(crate) use listing::only;
 pub use load::Load;
-pub use load_many::{LoadMany, Reload};
+pub use load_many::LoadMany;
 pub use load_unique::LoadUnique;
 pub use loaded_set::LoadedSet;
 pub use maintenance::{Backfill, BackfillProgress, BackfillReport};
@@ -103,7 +108,8 @@ pub use pages::{Pages, RowPage, RowStream};
 pub use patch::{EntityPatch, Patch};
 pub use purge::{Purge, PurgeFailure, PurgeProgress, PurgeReport};
 pub use register::Register;
-pub use save::{Delete, Save};
+pub use reload::Reload;
+pub use save::Save;
 pub use sequence::{MAX_BLOCK, Sequence};
 pub use table::Table;
 pub(crate) use transaction::Writes;
@@ -117,11 +123,9 @@ pub use write::Write;
 pub use writer::{OpenWriter, Writer, WriterFailure, WriterReport};
 
 use crate::entity::TableEntity;
-use crate::error::{Error, Result, rejected};
 use crate::eventual::ExpiringType;
 use crate::model::TableName;
-use crate::plan::{Connection, TableClient, writing};
-use crate::store::ErrorCode;
+use crate::plan::{Connection, TableClient};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -194,81 +198,5 @@ impl<E: TableEntity> Repo<E> {
     #[must_use]
     pub const fn table(&self) -> &TableName {
         &self.client.table
-    }
-
-    /// Creates the table: one request. [`create_all_tables`](Self::create_all_tables) also creates those that the
-    /// type names with `table = ".."`.
-    ///
-    /// # Errors
-    /// [`Error::AlreadyExists`] when the table exists.
-    ///
-    /// ```
-    /// # use table_orm::{Error, TableEntity, Tables};
-    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
-    /// # #[table(name = "notes", partition = "{owner}", row = "{id:05}")]
-    /// # struct Note { owner: String, id: u32, text: String }
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> table_orm::Result<()> {
-    /// # let notes = Tables::in_memory()?.repo::<Note>();
-    /// # notes.create_table().await?;
-    /// // The table exists, and keeps its rows.
-    /// assert!(matches!(notes.create_table().await, Err(Error::AlreadyExists(_))));
-    /// notes.delete_table().await?;
-    /// notes.create_table().await?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub async fn create_table(&self) -> Result<()> {
-        create_table(&self.client).await
-    }
-
-    /// Creates the table unless it exists: one request. Returns whether it was created. Returns `false`
-    /// too when an answer was lost and a retry found the table.
-    ///
-    /// # Errors
-    /// When the store cannot be reached, or is still deleting a table of that name.
-    ///
-    /// ```
-    /// # use table_orm::{TableEntity, Tables};
-    /// # #[derive(Debug, Clone, PartialEq, TableEntity)]
-    /// # #[table(name = "notes", partition = "{owner}", row = "{id:05}")]
-    /// # struct Note { owner: String, id: u32, text: String }
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> table_orm::Result<()> {
-    /// # let notes = Tables::in_memory()?.repo::<Note>();
-    /// # notes.create_table().await?;
-    /// assert!(!notes.create_table_if_not_exists().await?);
-    /// notes.delete_table().await?;
-    /// assert!(notes.create_table_if_not_exists().await?);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub async fn create_table_if_not_exists(&self) -> Result<bool> {
-        create_table_if_not_exists(&self.client).await
-    }
-}
-
-async fn create_table(client: &TableClient) -> Result<()> {
-    let created = writing(client.store().create_table(&client.table)).await;
-    created.map_err(|cause| rejected(client.table.as_str(), cause))
-}
-
-/// Creates a table unless it exists. Returns whether it was created.
-async fn create_table_if_not_exists(client: &TableClient) -> Result<bool> {
-    unless_exists(create_table(client).await)
-}
-
-/// Whether a table was created that may have existed.
-pub(crate) fn unless_exists(created: Result<()>) -> Result<bool> {
-    match created {
-        Ok(()) => Ok(true),
-        Err(Error::AlreadyExists(_)) => Ok(false),
-        // Another request of this call may have created it: its answer was lost.
-        Err(Error::Ambiguous(lost))
-            if *lost.cause.answer_code() == ErrorCode::TABLE_ALREADY_EXISTS =>
-        {
-            Ok(false)
-        }
-        Err(error) => Err(error),
     }
 }

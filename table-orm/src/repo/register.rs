@@ -1,6 +1,7 @@
 //! Creates the register of a table, and uses it from then on.
 
-use super::{Repo, create_table_if_not_exists};
+use super::Repo;
+use super::create_table::create_table_if_not_exists;
 use crate::entity::TableEntity;
 #[cfg(doc)]
 use crate::error::Error;

@@ -49,6 +49,7 @@
 //! Implement [`Middleware`], which forwards everything to the store below, and write only what the
 //! layer adds.
 
+mod ambiguity;
 mod backend;
 mod error;
 #[cfg(any(feature = "azure", feature = "embedded"))]
@@ -60,8 +61,9 @@ mod request;
 mod secondary;
 pub(crate) mod tally;
 
+pub use ambiguity::Ambiguity;
 pub use backend::Backend;
-pub use error::{Ambiguity, ErrorCode, StoreError};
+pub use error::{ErrorCode, StoreError};
 pub use middleware::Middleware;
 pub use operation::{Action, Batch, IfMatch, Operation};
 pub use page::{Page, StoredRow};

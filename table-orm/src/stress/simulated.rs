@@ -2,8 +2,8 @@
 
 use crate::embedded::EmbeddedStore;
 use crate::error::Error;
-use crate::layer::rate::{ACCOUNT_TARGET, PARTITION_TARGET};
 use crate::layer::{Faults, Layer as _, Throttle};
+use crate::model::{ACCOUNT_TARGET, PARTITION_TARGET};
 use crate::store::{Backend, Middleware, Store};
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! Exponential backoff: waits that double up to a longest, spread at random so that clients that
-//! failed together do not come back together.
+//! failed together do not come back together. The waits of `Retry` are in `layer/retry/strategy`.
 
 use super::Random;
 use std::time::Duration;

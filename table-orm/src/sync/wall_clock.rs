@@ -2,6 +2,8 @@
 //! depends on it.
 
 use crate::model::DateTime;
+#[cfg(any(test, feature = "testing"))]
+use crate::model::TICKS_PER_SECOND;
 use std::fmt;
 use std::sync::Arc;
 
@@ -31,7 +33,7 @@ impl WallClock {
     /// One that is up to 12 hours wrong from now on, and up to a tenth too fast or too slow.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn wrong(date: DateTime, seed: u64) -> Self {
-        const HOURS: f64 = 3600.0 * 10_000_000.0;
+        const HOURS: f64 = 3600.0 * TICKS_PER_SECOND as f64;
         // Other numbers than those of the random waits, which have the same seed.
         let mut random = super::SplitMix64::new(!seed);
         let skew = (24.0 * HOURS * (random.unit() - 0.5)) as i64;
@@ -71,7 +73,7 @@ mod tests {
         let date = DateTime::now();
         let behind = |clock: &WallClock| clock.now().ticks() - date.ticks();
         let clocks: Vec<_> = (0..100).map(|seed| WallClock::wrong(date, seed)).collect();
-        const HOUR: i64 = 3600 * 10_000_000;
+        const HOUR: i64 = 3600 * TICKS_PER_SECOND;
         assert!(clocks.iter().all(|clock| behind(clock).abs() <= 12 * HOUR));
         assert!(clocks.iter().any(|clock| behind(clock) < -6 * HOUR));
         assert!(clocks.iter().any(|clock| behind(clock) > 6 * HOUR));

@@ -1,6 +1,6 @@
 //! How a fake service behaves.
 
-use crate::model::MAX_PAGE_ROWS;
+use crate::model::{ACCOUNT_TARGET, MAX_PAGE_ROWS, PARTITION_TARGET};
 use std::time::Duration;
 
 /// The behaviour of a fake service. The default answers at once, without limits.
@@ -65,12 +65,12 @@ impl ServiceSettings {
         }
     }
 
-    /// Adds the targets that the service documents: 20,000 entities a second for the
+    /// Adds the targets that the service documents: 20,000 rows a second for the
     /// account, 2,000 for a partition.
     #[must_use]
     pub const fn with_targets(mut self) -> Self {
-        self.account_target = Some(20_000.0);
-        self.partition_target = Some(2_000.0);
+        self.account_target = Some(ACCOUNT_TARGET as f64);
+        self.partition_target = Some(PARTITION_TARGET as f64);
         self
     }
 }

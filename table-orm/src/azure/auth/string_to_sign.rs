@@ -1,4 +1,5 @@
-//! The texts that the signatures of an account's key cover (service documentation, "Authorize with Shared Key").
+//! The text that the signature of a request covers (service documentation, "Authorize with Shared Key"): the headers and
+//! the path of a request, in the form that `protocol::signature` writes for client and server.
 
 use crate::azure::endpoint::AccountService;
 use crate::azure::protocol::signature;

@@ -1,5 +1,6 @@
 //! Requests and responses of the wire as values.
 
+use super::retry_after::RetryAfter;
 use super::{Dialect, http_date};
 use crate::model::DateTime;
 use bytes::Bytes;
@@ -34,10 +35,6 @@ impl Method {
         }
     }
 }
-
-/// The longest wait that an answer can ask for. Maintenance pages and misconfigured gateways ask
-/// for days or centuries.
-const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 
 /// The most bytes of one row in an answer. The longest is an entity of 1 MiB whose text has only
 /// characters that JSON escapes, each 2 bytes as 6, and whose 252 properties have the longest names
@@ -88,20 +85,17 @@ impl WireResponse {
         body: Bytes,
     ) -> Self {
         let mut response = Self { status, body, ..Self::default() };
-        let (mut now, mut retry_at) = (None, None);
+        let (mut now, mut retry_after) = (None, RetryAfter::default());
         for (name, value) in headers {
             response.take_header(name, value);
+            retry_after.take_header(name, value);
             if name.eq_ignore_ascii_case("date") {
                 now = Some(value);
-            } else if name.eq_ignore_ascii_case("retry-after") {
-                retry_at = http_date::parse(value);
             }
         }
         let now = now.and_then(http_date::parse);
-        // Both dates are of the service's clock.
-        let wait = retry_at.zip(now).map(|(at, now)| at.duration_since(now).unwrap_or_default());
         response.date = now.and_then(http_date::instant);
-        response.retry_after = response.retry_after.or(wait).map(|wait| wait.min(MAX_RETRY_AFTER));
+        response.retry_after = retry_after.wait(now);
         response
     }
 
@@ -120,13 +114,6 @@ impl WireResponse {
         } else if is("x-ms-continuation-nexttablename") {
             &mut self.next_table_name
         } else {
-            if is("retry-after") {
-                let seconds = value.trim().parse().ok().map(Duration::from_secs);
-                self.retry_after = self.retry_after.or(seconds);
-            } else if is("x-ms-retry-after-ms") || is("retry-after-ms") {
-                let millis = value.trim().parse().ok().map(Duration::from_millis);
-                self.retry_after = millis.or(self.retry_after);
-            }
             return;
         };
         // An empty header counts as absent, as in Microsoft's clients.

@@ -25,6 +25,7 @@ mod message;
 mod parameters;
 mod permissions;
 mod read;
+mod retry_after;
 mod row_keys;
 mod service;
 pub mod signature;

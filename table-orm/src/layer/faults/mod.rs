@@ -1,4 +1,4 @@
-//! A store, and blobs, that fail on purpose, for tests of how an app copes.
+//! A store, and blobs, that fail or throttle on purpose, for tests of how an app copes.
 //!
 //! A seed and the order of the requests determine everything it does, so a failing test replays. A test
 //! can also say which request fails, and how: [`Faults::on`].
@@ -12,8 +12,10 @@ mod pages;
 mod script;
 mod settings;
 mod store;
+mod throttle;
 
 pub use blobs::FaultBlobs;
 pub use script::Fault;
 pub use settings::Faults;
 pub use store::FaultStore;
+pub use throttle::Throttle;

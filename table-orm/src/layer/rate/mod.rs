@@ -45,7 +45,7 @@ mod partitions;
 pub use hot::HotPartition;
 
 use super::{Layer, LayerError, error};
-use crate::model::MAX_PAGE_ROWS;
+use crate::model::{ACCOUNT_TARGET, MAX_PAGE_ROWS, OLDER_PARTITION_TARGET, PARTITION_TARGET};
 use crate::query::RowQuery;
 use crate::store::{Middleware, Page, Store, StoreAnswer, StoreError, StoreRequest};
 use crate::sync::held;
@@ -56,13 +56,6 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::{Instant, sleep};
 
-/// Entities a second of one account, 1 KiB each (service documentation, "Scalability and
-/// performance targets for Table storage").
-pub const ACCOUNT_TARGET: u32 = 20_000;
-/// Entities a second of one partition (the same).
-pub const PARTITION_TARGET: u32 = 2_000;
-/// Entities a second of one partition in the older literature.
-pub const OLDER_PARTITION_TARGET: u32 = 500;
 /// The highest rate: a million entities a second.
 pub const MAX_RATE: u32 = 1_000_000;
 

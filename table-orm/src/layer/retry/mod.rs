@@ -75,7 +75,7 @@
 
 mod budget;
 mod classify;
-mod evidence;
+mod lost_answer;
 mod policy;
 mod store;
 mod strategy;

@@ -5,7 +5,7 @@
 
 use super::budget::{Budget, Cost};
 use super::classify::{is_ambiguous, is_transient, proves_no_effect};
-use super::evidence::{Evidence, Sent, is_stored, superseded};
+use super::lost_answer::{Evidence, Sent, is_stored, superseded};
 use super::policy::RetryPolicy;
 use super::strategy::{MAX_RETRIES, MAX_WAIT};
 use super::write_id::WriteIdProperty;

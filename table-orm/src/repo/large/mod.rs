@@ -13,10 +13,10 @@
 //!   entity or a parcel refer to it since then has changed that version.
 //! - What is returned as a value has the length and the hash that the entity states.
 
-mod chunk_row;
 mod read;
 mod unused;
 mod upload;
+mod value_row;
 
 pub use upload::Upload;
 

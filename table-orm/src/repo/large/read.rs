@@ -1,6 +1,6 @@
 //! Reads the bytes of a large value.
 
-use super::chunk_row::ChunkRow;
+use super::value_row::ChunkRow;
 use crate::blobs::PART_BYTES;
 use crate::entity::{Loaded, TableEntity, canonical, partition_key, read_row, row_key};
 use crate::error::{LargeValueError, Result};

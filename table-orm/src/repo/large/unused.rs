@@ -1,6 +1,6 @@
 //! Large values that no entity refers to.
 
-use super::chunk_row::{ChunkRow, IN_BLOB, OWNER};
+use super::value_row::{ChunkRow, IN_BLOB, OWNER};
 use crate::entity::{
     CanonicalKeyOf, CompleteKey, LargeType, RowHead, TableEntity, read_row, refers_to, split_page,
 };

@@ -3,7 +3,7 @@
 //! Invariant: the first row is inserted once under an id. A late insert would bring it back after the value was removed,
 //! and an entity could refer to a value without the others.
 
-use super::chunk_row::ChunkRow;
+use super::value_row::ChunkRow;
 use crate::blobs::{BlobErrorKind, MAX_PARTS, PART_BYTES};
 use crate::entity::{CanonicalKeyOf, CompleteKey, TableEntity};
 use crate::error::{self, LargeValueError, Result};

@@ -8,8 +8,8 @@ use super::key_line::{KeyLine, LinePlace};
 
 /// A page that holds less than this share of a full one measures little.
 pub(super) const POOR_PAGE: f64 = 0.25;
-/// More pages than any table has.
-const ENDLESS: f64 = 1e9;
+/// More pages than any table has. A remainder longer than this is as good as endless.
+pub(in crate::scan) const ENDLESS: f64 = 1e9;
 
 /// The pages that measure what lies ahead, the last one at the end.
 #[derive(Debug, Clone, Default)]

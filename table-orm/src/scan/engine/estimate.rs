@@ -1,5 +1,6 @@
 //! How much of a range is left, and where to cut it: what is learned from its pages.
 
+use super::density::ENDLESS;
 use super::key_line::KeyLine;
 use super::key_model::KeyModel;
 use super::learned::Learned;
@@ -11,8 +12,6 @@ use crate::property::PropertyError;
 
 /// Pages that must remain after the one in flight, for a split to be worth it.
 pub(in crate::scan) const LEAST_PAGES: f64 = 2.0;
-/// A remainder longer than this is as good as endless.
-pub(in crate::scan) const ENDLESS: f64 = 1e9;
 
 impl Range {
     /// How many of a page's rows, from the first, lie before the range's end.

@@ -4,7 +4,8 @@
 //! finds nothing (a miss) costs a request. So the distance that stealers start ahead shrinks with each
 //! miss, and a scan may have two misses for each worker and one for each page.
 
-use super::estimate::{ENDLESS, LEAST_PAGES};
+use super::density::ENDLESS;
+use super::estimate::LEAST_PAGES;
 use super::position::Position;
 use super::range::{Axis, Range, RangePhase};
 use super::ranges::Ranges;

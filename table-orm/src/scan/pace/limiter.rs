@@ -1,7 +1,7 @@
 //! How many requests are in flight, and when the next may be sent: slow start and pacers.
 
 use super::pacer::Pacer;
-use crate::layer::rate::PARTITION_TARGET;
+use crate::model::PARTITION_TARGET;
 use std::collections::HashMap;
 
 /// Requests in flight at the start; one more after each answer.

@@ -1,7 +1,7 @@
 //! What was sustained, compared with targets and with a load.
 
 use super::figures::{Ending, Phase, StepOutcome, Sustained};
-use crate::layer::rate::{ACCOUNT_TARGET, OLDER_PARTITION_TARGET, PARTITION_TARGET};
+use crate::model::{ACCOUNT_TARGET, OLDER_PARTITION_TARGET, PARTITION_TARGET};
 use serde::Serialize;
 
 /// The share of a target that counts as meeting it: the search stops that near.

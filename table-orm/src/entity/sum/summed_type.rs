@@ -1,10 +1,10 @@
 //! By how much the totals of some types change with a row, where the types are not known any more.
 
-use super::TableEntity;
-use super::own_rows::{OwnRowError, OwnRows};
-use super::query::is_canonical_key;
-use super::read::read_own;
 use super::total::Total;
+use crate::entity::TableEntity;
+use crate::entity::own_rows::{OwnRowError, OwnRows};
+use crate::entity::query::is_canonical_key;
+use crate::entity::read::read_own;
 use crate::property::PropertyError;
 use bytes::Bytes;
 use std::collections::BTreeMap;

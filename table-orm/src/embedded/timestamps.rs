@@ -4,13 +4,13 @@
 //! steps back, so no ETag is used twice. A file holds an upper bound of all timestamps, which
 //! moves in steps and not with every write. A database in memory keeps the last timestamp.
 
-use crate::model::DateTime;
+use crate::model::{DateTime, TICKS_PER_SECOND};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 /// The step of the stored bound: 1 s. After a crash, timestamps may be ahead of the system clock by
 /// as much.
-const STEP_TICKS: i64 = 10_000_000;
+const STEP_TICKS: i64 = TICKS_PER_SECOND;
 
 /// A source of timestamps.
 #[derive(Debug)]

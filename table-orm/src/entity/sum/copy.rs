@@ -5,13 +5,13 @@
 //! - Different rows of totals have copies with different keys, and no copy has the key of a total: the name of a
 //!   sum is not empty.
 
-use super::query::is_canonical_key;
-use super::read::read_row;
-use super::rows::body;
-use super::sum::Sum;
-use super::summed_type::differences;
+use super::declaration::Sum;
+use super::summed_type::{SummedType, differences};
 use super::total::{START, TOTAL, Total, TotalRow};
-use super::{InvalidEntity, RowHead, SummedType, TableEntity};
+use crate::entity::query::is_canonical_key;
+use crate::entity::read::read_row;
+use crate::entity::rows::body;
+use crate::entity::{InvalidEntity, RowHead, TableEntity};
 use crate::key::{Escape, KeyError, KeyReader, KeyText, Plain};
 use crate::property::{PropertiesWriter, PropertyError};
 use bytes::Bytes;

@@ -1,12 +1,12 @@
 //! Rejects requests above a rate, as the service does.
 //!
-//! Entities are counted as [`RateLimit`](super::RateLimit) counts them: a transaction counts its operations, a
+//! Entities are counted as [`RateLimit`](crate::layer::RateLimit) counts them: a transaction counts its operations, a
 //! query the rows that it looks at, and each request at least one for each KiB of its rows. A page's count
 //! is known only afterwards, so later requests pay for it. Unlike `RateLimit`, which waits, this layer plays the
 //! service: it answers 503 `ServerBusy`, and the request has no effect.
 
-use super::rate::{MAX_RATE, units, units_read};
-use super::{Layer, LayerError, error};
+use crate::layer::rate::{MAX_RATE, units, units_read};
+use crate::layer::{Layer, LayerError, error};
 use crate::store::{ErrorCode, Middleware, Store, StoreAnswer, StoreError, StoreRequest};
 use crate::sync::TokenBucket;
 use std::collections::BTreeMap;

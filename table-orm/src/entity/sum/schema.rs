@@ -1,7 +1,6 @@
 //! A sum as data.
 
-use super::Sum;
-use super::sum::Adds;
+use super::declaration::{Adds, Sum};
 use serde::{Serialize, Serializer};
 use std::fmt;
 
@@ -33,7 +32,7 @@ pub enum Counts {
 }
 
 impl SumSchema {
-    pub(super) const fn of<E>(sum: &Sum<E>) -> Self {
+    pub(in crate::entity) const fn of<E>(sum: &Sum<E>) -> Self {
         let counts = match sum.adds() {
             Adds::One => Counts::Entities,
             Adds::Value(_) => Counts::Numbers,

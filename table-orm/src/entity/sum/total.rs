@@ -1,7 +1,7 @@
 //! A total of a partition, and the rows that hold it.
 
-use super::ReadRow;
 use crate::codec::Members;
+use crate::entity::ReadRow;
 use crate::key::{Escape, KeyError, KeyText};
 use crate::property::{PropertyFault, RowFault};
 
