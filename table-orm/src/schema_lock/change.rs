@@ -10,6 +10,8 @@ pub enum Reads {
     All,
     /// Not all of them, or not all of their values.
     NotAll,
+    /// The lock cannot know. Whoever changed the type does.
+    Unknown,
 }
 
 /// A change of a type since the lock was written.
@@ -38,6 +40,7 @@ impl fmt::Display for SchemaChange {
         let reads = match reads {
             Reads::All => "stored rows are still read",
             Reads::NotAll => "stored rows are NOT read as they were written",
+            Reads::Unknown => "stored rows may be read otherwise than they were written",
         };
         write!(f, "`{entity}`: {what}; {reads}")?;
         if remedy.is_empty() { Ok(()) } else { write!(f, "; {remedy}") }

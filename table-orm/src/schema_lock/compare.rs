@@ -33,7 +33,8 @@ const NEW_TABLE: &str = "keep it, or move the entities to the new keys with `mig
 const MOVE: &str =
     "deploy it in the phases of the guide's page on new keys: entities move while clients go on";
 const MOVED: &str = "deploy it once `verify_migrated` is complete";
-const UNCHECKED: &str = "check it with the others, or delete its lines once no row of it is stored";
+const UNCHECKED: &str = "check it with the others; if the Rust type was renamed, write its new name behind `entity` in the \
+                         file; if not, delete its lines once no row of it is stored";
 const NEW_ROW: &str = "keep it, and add a row of another name beside it, with `allow_duplicate` if only a literal or \
                        a width differs: `backfill` that, move queries to it, then `drop_row` or `drop_eventual_row` this one";
 const REWRITE: &str = "run `rewrite`: until then, `verify` reports the rows";
@@ -41,6 +42,8 @@ const REPAIR: &str = "run `verify`, then `repair`, before queries read what it l
 const KEEP_VALUES: &str = "read it into the new field with `alias`, keep the field, or keep the values in \
                            `#[table(flatten)] rest: BTreeMap<String, Edm>`: else the next write drops them";
 
+const SAME_CODES: &str = "check that each variant has the code that it had: two codes that are swapped read each other's \
+                          rows";
 const COUNT_AGAIN: &str =
     "run `repair_sums` in each partition: until then, totals lack the stored entities";
 const NEW_SUM: &str = "give the new sum another name, and run `repair_sums`: the stored totals were counted otherwise";
@@ -79,7 +82,8 @@ pub(super) fn all(before: &[Entity], types: Vec<Type>) -> (Vec<Entity>, Vec<Sche
             None => changes.push(change(&entity.name, "the type is new", &fine(""))),
             Some(old) => {
                 let stored = old.items(STORED).next();
-                let samples = stored.map(read).unwrap_or_default();
+                let samples = stored.zip(entity.items(STORED).next());
+                let samples = samples.map(|(old, now)| read(old, now)).unwrap_or_default();
                 let mut found = items(old, &entity, &samples);
                 found.extend(samples.changes);
                 keep_samples(&mut entity, stored);
@@ -278,6 +282,9 @@ fn facts(
             format!("{} of {}: {} is now {}", label, old.title(), listed(&before), listed(&after));
         let one = |values: &[String]| values.first().cloned().unwrap_or_default();
         let verdict = match &*old.what {
+            _ if is_same_codes(&one(&before), &one(&after)) => {
+                Verdict { reads: Reads::Unknown, breaking: false, remedy: SAME_CODES }
+            }
             _ if grows(&one(&before), &one(&after)) => fine(""),
             // An earlier lock did not have it.
             _ if label.starts_with(ENCODER) && before.is_empty() => fine(""),
@@ -303,16 +310,21 @@ fn listed(values: &[String]) -> String {
     if values.is_empty() { "none".to_owned() } else { format!("`{}`", values.join("`, `")) }
 }
 
+/// The codes that a component or a property may have.
+fn codes(text: &str) -> Option<BTreeSet<&str>> {
+    let codes = text.strip_prefix(CODES)?;
+    Some(codes.split("\" \"").map(|code| code.trim_matches('"')).collect())
+}
+
 /// Whether a component has all codes that it had, and more.
 fn grows(before: &str, after: &str) -> bool {
-    let codes = |text: &str| -> Option<BTreeSet<String>> {
-        let codes = text.strip_prefix(CODES)?;
-        Some(codes.split("\" \"").map(|code| code.trim_matches('"').to_owned()).collect())
-    };
-    match (codes(before), codes(after)) {
-        (Some(before), Some(after)) => before.is_subset(&after),
-        _ => false,
-    }
+    let codes = codes(before).zip(codes(after));
+    codes.is_some_and(|(before, after)| before.is_subset(&after))
+}
+
+/// Whether it has the codes that it had, in another order.
+fn is_same_codes(before: &str, after: &str) -> bool {
+    codes(before).is_some_and(|before| Some(before) == codes(after))
 }
 
 /// Whether it is the row that finds expired entities, and only the names of its components differ. Whether the

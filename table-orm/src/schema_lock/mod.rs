@@ -64,8 +64,8 @@ pub struct SchemaLock {
 #[derive(Debug)]
 struct Type {
     entity: Entity,
-    /// Reads sample rows of earlier versions.
-    read: fn(&Item) -> samples::Read,
+    /// Reads sample rows of earlier versions, and compares them with those of now.
+    read: fn(&Item, &Item) -> samples::Read,
     /// What distinguishes its rows from those of other types; `None` for a union.
     member: Option<UnionMember>,
     /// The name of its old form, while entities are stored in both.
@@ -189,7 +189,8 @@ impl SchemaLock {
     /// # }
     /// ```
     pub fn with_union<U: TableUnion>(mut self) -> Self {
-        let (entity, read) = (describe::union::<U>(), |_: &Item| samples::Read::default());
+        let (entity, read) =
+            (describe::union::<U>(), |_: &Item, _: &Item| samples::Read::default());
         self.types.push(Type { entity, read, member: None, old_form: None });
         self
     }

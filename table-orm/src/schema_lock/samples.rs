@@ -21,6 +21,8 @@ const NEW_KEY: &str = "write them under a row of another name beside this one, `
 const NEW_VALUE: &str = "keep how the value is stored, or store it in a property of another name";
 const NEW_FIELD: &str =
     "if a value is missing, give its field a `default`, or an `alias` if it was renamed";
+const OTHER_SAMPLE: &str = "if you have only changed the sample, give it keys of its own; if not, its value is stored \
+                            under another name or code: keep how it was stored";
 const GONE: &str = "if that is meant, run `repair` with this version, then delete the line of this row; guard rows \
                     may stay, and do no harm";
 const OTHER_TOTAL: &str = "keep what an entity adds, or give the sum another name; if other totals are meant, run \
@@ -110,9 +112,10 @@ pub(super) struct Read {
     pub properties: BTreeSet<String>,
 }
 
-/// Reads the sample rows of earlier versions.
-pub(super) fn read<E: TableEntity>(stored: &Item) -> Read {
+/// Reads the sample rows of earlier versions, and compares the samples of now with them.
+pub(super) fn read<E: TableEntity>(stored: &Item, now: &Item) -> Read {
     let mut read = Read::default();
+    read.compare_samples::<E>(stored, now);
     // The rows of the sample, as they are written now, and what it has in other partitions.
     let (mut written, mut others) = (None, Vec::new());
     for (name, json) in &stored.facts {
@@ -175,6 +178,33 @@ impl Read {
         let change = SchemaChange { entity, what, reads, breaking: true, remedy };
         if !self.changes.contains(&change) {
             self.changes.push(change);
+        }
+    }
+
+    /// Compares each sample of now with the last stored one of its keys. A type that gives two properties each other's
+    /// names, or two variants each other's codes, reads all rows, and each as it writes them: only this shows it.
+    fn compare_samples<E: TableEntity>(&mut self, stored: &Item, now: &Item) {
+        let canonical_rows = |item: &Item| -> Vec<DynamicEntity> {
+            let rows = item.facts.iter().filter_map(|(name, json)| {
+                let row = DynamicEntity::from_json(json).ok()?;
+                (template::<E>(name, &row)? == canonical::<E>()).then_some(row)
+            });
+            rows.collect()
+        };
+        let mut stored = canonical_rows(stored);
+        for row in &mut stored {
+            rename(&mut row.properties, E::ALIASES);
+        }
+        for now in canonical_rows(now) {
+            let keys = |row: &DynamicEntity| (row.partition_key.clone(), row.row_key.clone());
+            let Some(before) = stored.iter().rfind(|row| keys(row) == keys(&now)) else { continue };
+            for (property, value) in differing(&before.properties, &now.properties) {
+                let what = format!(
+                    "property {property}: the sample {:?} / {:?} stored {value}, and stores {} now",
+                    now.partition_key, now.row_key, now.properties[property]
+                );
+                self.add::<E>(what, Reads::Unknown, OTHER_SAMPLE);
+            }
         }
     }
 
