@@ -2,11 +2,11 @@
 
 use crate::failure::Failure;
 use table_orm::azure::protocol::json::is_property_name;
-use table_orm::model::order;
+use table_orm::model::{Edm, order};
 use table_orm::query::Filter;
 use table_orm::scan::{MAX_CONCURRENCY, Scan};
 use table_orm::{DynamicEntity, ScanPermit};
-use table_server::filter;
+use table_server::filter::{self, FilterError};
 
 /// Which rows of a table; all without an option.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -58,9 +58,30 @@ struct FilterText {
     filter: Filter,
 }
 
-fn read_filter(text: &str) -> Result<FilterText, filter::FilterError> {
+/// A text that is no filter of a query.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WrongFilter {
+    #[error(transparent)]
+    Syntax(#[from] FilterError),
+    #[error("no filter compares with NaN or an infinity")]
+    NotFinite,
+}
+
+fn read_filter(text: &str) -> Result<FilterText, WrongFilter> {
     let filter = filter::parse(text)?;
+    if !is_finite(&filter) {
+        return Err(WrongFilter::NotFinite);
+    }
     Ok(FilterText { text: text.to_owned(), filter })
+}
+
+fn is_finite(filter: &Filter) -> bool {
+    match filter {
+        Filter::Compare { value: Edm::Double(number), .. } => number.is_finite(),
+        Filter::Compare { .. } => true,
+        Filter::And(left, right) | Filter::Or(left, right) => is_finite(left) && is_finite(right),
+        Filter::Not(inner) => is_finite(inner),
+    }
 }
 
 /// Reads the number of requests at a time.
@@ -83,9 +104,7 @@ pub(crate) fn property(text: &str) -> Result<String, String> {
 
 impl Selection {
     /// Reads the fields of a form; `field` returns the text of one.
-    pub(crate) fn of_form(
-        field: impl Fn(&str) -> Option<String>,
-    ) -> Result<Self, filter::FilterError> {
+    pub(crate) fn of_form(field: impl Fn(&str) -> Option<String>) -> Result<Self, WrongFilter> {
         Ok(Self {
             partition: field("partition"),
             prefix: field("prefix"),

@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 #[non_exhaustive]
 pub enum StartError {
     /// The address is taken, not of this machine, or not allowed.
-    #[error("cannot listen at {address}")]
+    #[error("cannot listen at {address}: choose another port, or stop what listens there")]
     Listen {
         /// Where to listen.
         address: String,

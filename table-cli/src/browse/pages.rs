@@ -3,13 +3,12 @@
 use super::html::{Escaped, page, query};
 use crate::failure::Failure;
 use crate::keys::largest;
-use crate::selection::{EmptyRows, Selection, permit};
+use crate::selection::{EmptyRows, Selection, WrongFilter, permit};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use table_orm::entity::RowHead;
 use table_orm::model::Edm;
 use table_orm::{DynamicEntity, Error, TableName, Tables};
-use table_server::filter;
 
 /// Rows on a page.
 const ROWS: usize = 50;
@@ -27,7 +26,7 @@ pub(super) enum PageError {
     #[error("there is no such page")]
     NoPage,
     #[error("the filter cannot be read: {0}")]
-    Filter(#[from] filter::FilterError),
+    Filter(#[from] WrongFilter),
     #[error(transparent)]
     EmptyRows(#[from] EmptyRows),
     #[error(transparent)]

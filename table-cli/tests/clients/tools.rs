@@ -308,6 +308,8 @@ fn a_command_line_that_cannot_work_ends_with_code_2() {
     for command in [
         &["show", "race.redb", "results", "--select", ""][..],
         &["show", "race.redb", "results", "--select", "Name Age"],
+        &["show", "race.redb", "results", "--filter", "Seconds eq NaN"],
+        &["count", "race.redb", "results", "--filter", "not (Seconds lt -Infinity)"],
         &["show", "race.redb", "results", "--select", "Timestamp"],
         &["export", "race.redb", "results", "--to", "a.jsonl", "--select", "Name,"],
         &["count", "race.redb", "results", "--from-partition", "z", "--to-partition", "a"],

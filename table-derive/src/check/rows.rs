@@ -227,6 +227,8 @@ pub fn starts(model: &Model<'_>, errors: &Errors) {
                 && (left.starts_with(right) || right.starts_with(left))
         };
         if let Some((other, Template { start: left, .. }, ..)) = all[..at].iter().find(meets) {
+            let is_row = model.entity.rows.iter().any(|row| row.name == other);
+            let help = if is_row && *help == OTHER_ORDER { OTHER_START } else { help };
             let starts = match left == right {
                 true => format!("both start with `{left}`"),
                 false => format!("start with `{left}` and `{right}`"),
@@ -241,13 +243,15 @@ pub fn starts(model: &Model<'_>, errors: &Errors) {
 /// not the entity's.
 type Labelled<'e> = (String, &'e Template, &'static str, Option<String>);
 
+const OTHER_ORDER: &str = "rename a field, or list the fields of one in another order: the keys of guards start with their names";
+const OTHER_START: &str = "start the row with another literal: none that `UNQ:` starts with";
+
 /// The rows and guard rows.
 fn labelled<'e>(entity: &'e Entity<'_>) -> Vec<Labelled<'e>> {
     const OTHER_LITERALS: &str =
         "start each with a literal of its own; neither literal may be a prefix of the other";
     const OTHER_KEY: &str =
         "give the guard row a key with another start: `unique(.., key = \"..\")`";
-    const OTHER_ORDER: &str = "rename a field, or list the fields of one in another order: the keys of guards start with their names";
     // The case of a table's name does not matter.
     let name = |table: &LitStr| table.value().to_ascii_lowercase();
     let own = entity.table.as_ref().map(name);

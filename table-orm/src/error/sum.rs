@@ -7,7 +7,7 @@ pub enum SumError {
     /// The total would be outside the range of `Int64`.
     #[error(
         "the total in row {row_key:?} of partition {partition_key:?} would not fit `Edm.Int64`; \
-         nothing was written: add up smaller numbers, or raise the `shards` of the sum"
+         nothing was written: add up smaller numbers, or, for the total of one partition, raise the `shards` of the sum"
     )]
     Overflow {
         /// The partition.

@@ -41,8 +41,8 @@ pub enum TransferError {
     Encoding,
     /// A quote of the CSV text is not closed, so all lines from there to the end are one row.
     #[error(
-        "a quote is not closed, so lines {first} to {last} are one row without an end: close the quote, or double it \
-         if it is part of a text"
+        "the row that starts in line {first} has no end at the last line, {last}, because a quote is not closed: close \
+         the quote, or double it if it is part of a text"
     )]
     OpenQuote {
         /// The line in which the row starts, from 1.

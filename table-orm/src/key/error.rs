@@ -33,7 +33,7 @@ pub enum KeyFault {
     )]
     Width(usize),
     /// The service cannot store the instant.
-    #[error("is outside the years 1601 to 9999 that the service can store")]
+    #[error("is outside the years 1601 to 9999 that the service can store: correct it")]
     OutOfRange,
     /// The whole key is longer than 512 UTF-16 units (1 KiB; service documentation, "Understanding
     /// the Table service data model").

@@ -106,8 +106,7 @@ impl<E: Bucketed> Periods<E> {
     /// `backfill`. A write of an entity of another period fails with
     /// [`Error::PeriodMismatch`](crate::Error::PeriodMismatch).
     ///
-    /// An instant outside the years 1601 to 9999 has no period. Then the repository is that of the first period,
-    /// which has no entity.
+    /// An instant outside the years 1601 to 9999 has no period. Then the repository is that of the first one, in 1601.
     #[must_use]
     pub fn at(&self, time: impl Moment) -> Repo<E> {
         let time = time.moment().unwrap_or(DateTime::MIN);

@@ -53,7 +53,7 @@ impl<E: Bucketed> Periods<E> {
         };
         let (from, to) = range
             .ends()
-            .ok_or_else(|| wrong("a range of time".to_owned(), KeyFault::OutOfRange))?;
+            .ok_or_else(|| wrong("an end of the range".to_owned(), KeyFault::OutOfRange))?;
         let (Bound::Included(end) | Bound::Excluded(end)) = to else { return Ok(Vec::new()) };
         if from > end {
             return Err(wrong(format!("{from}..{end}"), KeyFault::InvertedRange));

@@ -11,7 +11,7 @@ use std::{fmt, io};
 pub enum LockError {
     /// Rows that are stored already would not be read, or values in them be lost.
     #[error(
-        "{} does not fit the types: stored rows do not survive these changes:{}\nTo make such a change after \
+        "{} does not fit the types: stored rows do not survive these changes, or may not:{}\nTo make such a change after \
          all, make sure that no stored row needs the lines that it contradicts, then delete them from the file",
         path.display(), list(changes)
     )]

@@ -17,7 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) const STORED: &str = "stored";
 
 const NEW_KEY: &str = "write them under a row of another name beside this one, `backfill` it, move queries \
-                       to it, then `drop_row` or `drop_eventual_row` this one; for the canonical row, use a new table";
+                       to it, then `drop_row` or `drop_eventual_row` this one; for the canonical row, move the entities to the \
+                       new keys with `migrate_from`";
 const NEW_VALUE: &str = "keep how the value is stored, or store it in a property of another name";
 const NEW_FIELD: &str =
     "if a value is missing, give its field a `default`, or an `alias` if it was renamed";

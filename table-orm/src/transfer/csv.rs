@@ -264,12 +264,18 @@ fn text(value: &Edm) -> String {
     }
 }
 
+/// Reads a Double. A number that no Double can hold is not infinity.
+fn double(text: &str) -> Option<f64> {
+    let number: f64 = text.parse().ok()?;
+    (number.is_finite() || ["Infinity", "-Infinity", "NaN"].contains(&text)).then_some(number)
+}
+
 fn value(edm: EdmType, text: &str) -> Option<Edm> {
     Some(match edm {
         EdmType::String => Edm::String(text.to_owned()),
         EdmType::Int32 => Edm::Int32(text.parse().ok()?),
         EdmType::Int64 => Edm::Int64(text.parse().ok()?),
-        EdmType::Double => Edm::Double(text.parse().ok()?),
+        EdmType::Double => Edm::Double(double(text)?),
         EdmType::Boolean => Edm::Boolean(text.parse().ok()?),
         EdmType::DateTime => Edm::DateTime(text.parse().ok()?),
         EdmType::Guid => Edm::Guid(text.parse().ok()?),

@@ -123,6 +123,18 @@ proptest! {
     }
 }
 
+#[test]
+fn a_number_that_no_double_can_hold_is_refused_and_not_infinity() {
+    let columns: Columns = "PartitionKey,RowKey,A:Edm.Double".parse().unwrap();
+    for text in ["1e400", "-1e400", "inf", "INF", "infinity", "nan", "-nan", "-NaN", "1e", "x"] {
+        assert!(columns.row(&format!("p,r,{text}")).is_err(), "{text}");
+    }
+    for (text, double) in [("Infinity", f64::INFINITY), ("1e300", 1e300), ("1e-400", 0.0)] {
+        let row = columns.row(&format!("p,r,{text}")).unwrap();
+        assert_eq!(row.properties["A"], Edm::Double(double), "{text}");
+    }
+}
+
 #[tokio::test]
 async fn an_export_goes_on_behind_any_row() {
     let rows = (0..60).map(|at| DynamicEntity::new(format!("p{}", at % 7), format!("{at:03}")));

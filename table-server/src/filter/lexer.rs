@@ -50,7 +50,10 @@ impl<'t> Lexer<'t> {
             '\'' => Token::Literal(self.quoted()?.into()),
             '0'..='9' | '-' | '+' | '.' => Token::Literal(self.number()?),
             _ if is_word(first) => self.word()?,
-            _ => return Err(FilterError::Syntax(self.at)),
+            _ => {
+                let expected = "a name, a value or a parenthesis";
+                return Err(FilterError::Syntax { at: self.at, expected });
+            }
         };
         Ok(Some(token))
     }
@@ -61,7 +64,9 @@ impl<'t> Lexer<'t> {
         let mut text = String::new();
         let mut rest = &self.rest()[1..];
         loop {
-            let end = rest.find('\'').ok_or(FilterError::Syntax(start))?;
+            let open =
+                FilterError::Syntax { at: start, expected: "a text with a quote at its end" };
+            let end = rest.find('\'').ok_or(open)?;
             text.push_str(&rest[..end]);
             rest = &rest[end + 1..];
             match rest.strip_prefix('\'') {

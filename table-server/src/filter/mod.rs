@@ -21,9 +21,14 @@ use table_orm::query::Filter;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FilterError {
-    /// The text breaks the syntax there, in bytes from its start.
-    #[error("syntax error at position {0}")]
-    Syntax(usize),
+    /// The text breaks the syntax.
+    #[error("at position {at}, {expected} is expected")]
+    Syntax {
+        /// Where, in bytes from its start.
+        at: usize,
+        /// What could follow there.
+        expected: &'static str,
+    },
     /// A literal has no value of its type.
     #[error("the literal at position {0} is not valid")]
     Literal(usize),

@@ -22,9 +22,16 @@ pub fn parse(text: &str) -> Result<Filter, FilterError> {
     let filter = parser.any_of()?;
     match parser.lexer.next()? {
         None => Ok(filter),
-        Some(_) => Err(FilterError::Syntax(parser.lexer.position())),
+        Some(_) => Err(expected("`and`, `or` or the end", parser.lexer.position())),
     }
 }
+
+const fn expected(expected: &'static str, at: usize) -> FilterError {
+    FilterError::Syntax { at, expected }
+}
+
+const COMPARISON: &str = "`eq`, `ne`, `gt`, `ge`, `lt` or `le`";
+const VALUE: &str = "a value, such as 5 or 'Ann',";
 
 struct Parser<'t> {
     lexer: Lexer<'t>,
@@ -70,7 +77,7 @@ impl<'t> Parser<'t> {
         let filter = self.deeper(Self::any_of)?;
         match self.lexer.next()? {
             Some(Token::Close) => Ok(filter),
-            _ => Err(FilterError::Syntax(self.lexer.position())),
+            _ => Err(expected("`)`", self.lexer.position())),
         }
     }
 
@@ -103,18 +110,18 @@ impl<'t> Parser<'t> {
         match (left, comparison) {
             (Operand::Property(property), Some(comparison)) => match self.operand()? {
                 Operand::Value(value) => Ok(compare(property, comparison, value)),
-                Operand::Property(_) => Err(FilterError::Syntax(self.lexer.position())),
+                Operand::Property(_) => Err(expected(VALUE, self.lexer.position())),
             },
             (Operand::Value(value), Some(comparison)) => match self.operand()? {
                 Operand::Property(property) => Ok(compare(property, swapped(comparison), value)),
-                Operand::Value(_) => Err(FilterError::Syntax(at)),
+                Operand::Value(_) => Err(expected("the name of a property", at)),
             },
             // A boolean property alone.
             (Operand::Property(property), None) => {
                 self.lexer = before;
                 Ok(compare(property, Comparison::Equal, true.into()))
             }
-            (Operand::Value(_), None) => Err(FilterError::Syntax(at)),
+            (Operand::Value(_), None) => Err(expected(COMPARISON, at)),
         }
     }
 
@@ -123,7 +130,7 @@ impl<'t> Parser<'t> {
         match self.lexer.next()? {
             Some(Token::Literal(value)) => Ok(Operand::Value(value)),
             Some(Token::Word(word)) if !is_reserved(word) => Ok(Operand::Property(word)),
-            _ => Err(FilterError::Syntax(at)),
+            _ => Err(expected("the name of a property, or a value, such as 5 or 'Ann',", at)),
         }
     }
 

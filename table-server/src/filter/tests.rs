@@ -44,6 +44,25 @@ fn or_binds_weaker_than_and_and_not_binds_strongest() {
 }
 
 #[test]
+fn an_error_says_what_is_expected_where() {
+    for (text, expected) in [
+        (
+            "A eq",
+            "at position 4, the name of a property, or a value, such as 5 or 'Ann', is expected",
+        ),
+        ("A eq B", "at position 6, a value, such as 5 or 'Ann', is expected"),
+        ("1 eq 1", "at position 1, the name of a property is expected"),
+        ("5", "at position 1, `eq`, `ne`, `gt`, `ge`, `lt` or `le` is expected"),
+        ("(A eq 1", "at position 7, `)` is expected"),
+        ("A eq 1 B", "at position 8, `and`, `or` or the end is expected"),
+        ("A eq 'x", "at position 5, a text with a quote at its end is expected"),
+        ("A = 1", "at position 2, a name, a value or a parenthesis is expected"),
+    ] {
+        assert_eq!(parse(text).unwrap_err().to_string(), expected, "{text}");
+    }
+}
+
+#[test]
 fn what_is_not_a_filter_is_refused() {
     for text in [
         "",

@@ -76,7 +76,6 @@ fn two_variants_that_swap_their_codes_are_found() {
     assert_eq!(
         found,
         [
-            r#"codes of property State: `code "O" "P"` is now `code "P" "O"`"#,
             r#"property State: the sample "acme" / "001" stored 'O', and stores 'P' now"#,
             r#"property State: the sample "acme" / "002" stored 'P', and stores 'O' now"#,
         ]

@@ -60,6 +60,7 @@
 //! The counters `table_orm.calls`, `table_orm.errors`, `table_orm.requests`, `table_orm.retries`,
 //! `table_orm.throttles`, `table_orm.rows.returned`, `table_orm.rows.scanned`, `table_orm.bytes.sent` and
 //! `table_orm.bytes.received` have the labels `table` and `operation`, and `pattern` where the app names it.
+//! `operation` is `db.operation.name`, except for a transaction: there it is `commit`, whatever the transaction does.
 
 mod call;
 #[cfg(feature = "metrics")]

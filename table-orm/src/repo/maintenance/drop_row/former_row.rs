@@ -168,7 +168,8 @@ impl FormerRow {
 
     /// The former row with the template that the type declared. The name is for reports. Only `{name:05}` says
     /// which text a component has. Any text counts for another component, so the keys of rows of another type
-    /// may read the same.
+    /// may read the same. So may those of a former row in other partitions of the table: do not give its template,
+    /// because `drop_row` would delete these rows, too.
     ///
     /// # Errors
     /// [`FormerRowError::Template`] when keys cannot be read by the template, [`FormerRowError::Reserved`] for the
