@@ -129,7 +129,6 @@ macro_rules! given {
 }
 
 given! {
-    // A flag.
     Span: "takes no value", "", |name| { Value::None => Some(name.span()), }
     LitStr: "takes another kind of value", " = \"..\"", |_name| {
         Value::Literal(Lit::Str(text)) => Some(text),

@@ -98,3 +98,36 @@ fn the_docs_of_each_derive_and_the_guide_name_each_attribute() {
     }
     assert_eq!(lists, attributes.keys().copied().collect());
 }
+
+#[test]
+fn the_derive_and_the_runtime_have_the_same_limits() {
+    use table_orm::TableEntity;
+    use table_orm::entity::Schema;
+    use table_orm::model::{MAX_KEY_UNITS, MAX_PROPERTIES, MAX_TRANSACTION_OPERATIONS};
+
+    #[derive(TableEntity)]
+    #[table(name = "scans", partition = "{owner}", row = "{id:05}")]
+    struct Scan {
+        owner: String,
+        id: u32,
+        #[table(chunked)]
+        image: Vec<u8>,
+    }
+    let schema = Schema::of::<Scan>();
+    let image = schema.properties.iter().find(|property| property.name == "Image").unwrap();
+    let rules: String = ["keys", "fields", "table"]
+        .map(|subject| {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../table-derive/src/check");
+            fs::read_to_string(folder.join(subject).with_extension("rs")).unwrap()
+        })
+        .concat();
+    for (name, limit) in [
+        ("MAX_KEY_UNITS", MAX_KEY_UNITS),
+        ("MAX_PROPERTIES", MAX_PROPERTIES),
+        ("MAX_ROWS", MAX_TRANSACTION_OPERATIONS),
+        ("MAX_CHUNKS", image.slots.unwrap()),
+    ] {
+        let constant = format!("\nconst {name}: usize = {limit};\n");
+        assert!(rules.contains(&constant), "no {constant:?} in the derive's rules");
+    }
+}

@@ -1,4 +1,5 @@
-//! What reports are written with: percentiles and numbers of different values in little memory, numbers as people read them, text in HTML.
+//! What reports are written with: percentiles and numbers of different values in little memory, numbers as people read
+//! them, text in HTML and Markdown.
 
 mod distinct;
 mod markup;

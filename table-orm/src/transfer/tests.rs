@@ -249,7 +249,7 @@ async fn a_quote_that_is_not_closed_is_reported_with_its_lines() {
         error.to_string(),
         Error::from(TransferError::OpenQuote { first: 3, last: 5 }).to_string()
     );
-    assert!(is_open.contains("lines 3 to 5"), "{is_open}");
+    assert!(is_open.contains("starts in line 3 has no end at the last line, 5"), "{is_open}");
 }
 
 #[tokio::test]
