@@ -1,45 +1,29 @@
-//! What one transaction needs outside its partition: the intents that it inserts beside the rows it writes, and
-//! the reservations of values that are unique over all partitions.
+//! What one transaction makes due outside its partition: the intents that it inserts beside the rows it writes, and
+//! the tickets for values that are unique over all partitions.
 //!
 //! Invariants:
 //! - A transaction that changes no row in another partition, and gives up no value, inserts no intent.
 //! - What is due follows from the canonical rows as they were and as they will be stored.
-//! - A transaction that gives an entity a value takes effect only while its reservation holds.
-//! - Where the table has a register, the partition is named there before the first request, until nothing is left
-//!   in it. What may be left after a failure stays named, and so does a partition that may have events.
 
 use super::due_entry::DueEntry;
 use super::eventual_rows::EventualRows;
 use super::eventual_type::EventualType;
 use super::intent::{self, Intent};
-use super::pending::Pending;
-use super::settle::Settler;
-use super::settling::{Group, Settling};
 use super::tickets_first::Prepared;
-use super::unique::{Guards, Reservation, TICKET};
+use super::unique::TICKET;
 use super::unique_value::{UniqueValue, unique_values};
 use crate::entity::{
-    EVENTS, EntityRow, InvalidEntity, Loaded, RowHead, TableEntity, canonical, changed_copies,
+    EntityRow, InvalidEntity, Loaded, RowHead, TableEntity, canonical, changed_copies,
     copied_total, has_sum_copies, reaches_across, read_row, stays_in_partition,
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::key::{KeyError, KeyFault};
 use crate::model::ETag;
 use crate::plan::{Cover, TableClient};
-use crate::register::cover;
-use crate::store::{Action, Batch, ErrorCode, IfMatch, Operation, StoreError, StoredRow};
-use crate::sync::Backoff;
-use futures_core::future::BoxFuture;
+use crate::store::{Action, Batch, IfMatch, Operation};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
-use std::future::ready;
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// How often a transaction is sent whose reservation other clients take away.
-const MAX_ROUNDS: u32 = 8;
-const FIRST_WAIT: Duration = Duration::from_millis(100);
-const LONGEST_WAIT: Duration = Duration::from_secs(8);
 
 /// What one transaction needs outside its partition.
 #[derive(Debug, Clone, Default)]
@@ -55,11 +39,11 @@ pub(crate) struct Intents {
     /// The number that says which of its rows a total changes in, where a copy follows.
     shard: Option<u64>,
     /// What names the partition in the register of the table.
-    covers: Vec<(&'static str, Arc<Cover>)>,
+    pub(super) covers: Vec<(&'static str, Arc<Cover>)>,
     /// The rows in other partitions of the entities as they will be, by the RowKey of the canonical row.
     pub(super) rows: BTreeMap<String, EventualRows>,
     /// The tickets that are made before the transaction, in the order of the intents.
-    prepared: Vec<Option<Prepared>>,
+    pub(super) prepared: Vec<Option<Prepared>>,
 }
 
 /// What the entity of one canonical row has in other partitions.
@@ -265,7 +249,7 @@ impl Intents {
         self.rows().map(|(kind, row)| row.units_room(*kind)).min().unwrap_or(usize::MAX)
     }
 
-    fn rows(&self) -> impl Iterator<Item = &(EventualType, Intent)> {
+    pub(super) fn rows(&self) -> impl Iterator<Item = &(EventualType, Intent)> {
         self.intents.iter().chain(&self.tickets)
     }
 
@@ -282,235 +266,12 @@ impl Intents {
         self.append_inserts(client, batch)
     }
 
-    fn append_inserts(&self, client: &TableClient, batch: &mut Batch) -> Result<()> {
+    pub(super) fn append_inserts(&self, client: &TableClient, batch: &mut Batch) -> Result<()> {
         for (kind, intent) in &self.intents {
             batch.operations.push(intent.insert(client, *kind)?);
         }
         Ok(())
     }
-
-    /// Sends a transaction with its intents, after its values are reserved, and with `tickets_first` the tickets
-    /// are made. Returns the versions that its operations returned, in order. `canonical` is as for
-    /// [`send_changes`](TableClient::send_changes).
-    pub fn send<'f>(
-        &'f mut self,
-        client: &'f TableClient,
-        batch: Batch,
-        canonical: Option<&'f str>,
-        settling: &'f Settling,
-    ) -> BoxFuture<'f, Result<Vec<Option<ETag>>>> {
-        Box::pin(async move {
-            if !settling.tickets_first {
-                return self.send_prepared(client, batch, canonical, settling, false).await;
-            }
-            for (kind, intent) in &self.intents {
-                let partition_key = &intent.partition_key;
-                let settler = Settler { home: client, kind: *kind, partition_key };
-                self.prepared.push(match self.can_be_prepared(intent) {
-                    true => Box::pin(settler.prepare(intent, &self.rows)).await,
-                    false => None,
-                });
-            }
-            let sent = self.send_prepared(client, batch, canonical, settling, false).await;
-            // One that is not answered may take effect, and use them.
-            if sent
-                .as_ref()
-                .is_err_and(|error| !error.is_unanswered() || error.is_refused_as_busy())
-            {
-                for prepared in self.prepared.drain(..).flatten() {
-                    Box::pin(prepared.give_up(client)).await;
-                }
-            }
-            sent
-        })
-    }
-
-    /// Sends a transaction that is rejected where a row that it deletes does not exist.
-    pub fn send_deleting_all<'f>(
-        &'f mut self,
-        client: &'f TableClient,
-        batch: Batch,
-    ) -> BoxFuture<'f, Result<Vec<Option<ETag>>>> {
-        Box::pin(async move {
-            self.send_prepared(client, batch, None, &Settling::default(), true).await
-        })
-    }
-
-    async fn send_prepared(
-        &mut self,
-        client: &TableClient,
-        batch: Batch,
-        canonical: Option<&str>,
-        settling: &Settling,
-        deletes_all: bool,
-    ) -> Result<Vec<Option<ETag>>> {
-        // Held until the transaction is answered, or given up.
-        let _events = cover_events(client, &batch).await?;
-        if !self.tickets.is_empty() {
-            self.cover(client, &batch.partition_key).await?;
-            return Box::pin(self.send_reserved(client, batch, canonical)).await;
-        }
-        let mut batch = batch;
-        self.append_inserts(client, &mut batch)?;
-        self.cover(client, &batch.partition_key).await?;
-        let sender = self.sender(client);
-        let sent = match deletes_all {
-            true => sender.send(batch).await,
-            false => sender.send_changes(batch, canonical).await,
-        };
-        match &sent {
-            Err(error) if error.is_unanswered() && !error.is_refused_as_busy() => {
-                if let Some(found) = error.stored_as_sent() {
-                    Box::pin(self.settle_found(client, found, settling)).await;
-                }
-            }
-            Err(_) => self.covers.iter().for_each(|(_, cover)| cover.end()),
-            Ok(_) => {}
-        }
-        sent
-    }
-
-    /// Names the partition in the register, once for each type.
-    async fn cover(&mut self, client: &TableClient, partition_key: &str) -> Result<()> {
-        let kinds: BTreeSet<_> = self.rows().map(|(kind, _)| kind.entity).collect();
-        for kind in kinds {
-            let cover = Box::pin(cover(client, kind, partition_key)).await?;
-            self.covers.extend(cover.map(|cover| (kind, Arc::new(cover))));
-        }
-        Ok(())
-    }
-
-    /// Sends a transaction that takes values. After a failure on the way, the partition stays named: a ticket
-    /// may be left.
-    async fn send_reserved(
-        &mut self,
-        client: &TableClient,
-        batch: Batch,
-        canonical: Option<&str>,
-    ) -> Result<Vec<Option<ETag>>> {
-        let connection = &client.connection;
-        let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
-        loop {
-            let reservations = self.reserve(client, &batch).await?;
-            let mut attempt = batch.clone();
-            attempt.operations.extend(reservations.iter().map(Reservation::consume));
-            let sent = match self.append_inserts(client, &mut attempt) {
-                Ok(()) => self.sender(client).send_changes(attempt, canonical).await,
-                Err(error) => Err(error),
-            };
-            let error = match sent {
-                Ok(etags) => {
-                    if backoff.waits() > 0 || !reservations.iter().all(Reservation::is_clean) {
-                        self.covers.clear();
-                    }
-                    return Ok(etags);
-                }
-                Err(error) => error,
-            };
-            for reservation in &reservations {
-                reservation.give_up().await;
-            }
-            if !reservations.iter().any(|reservation| reservation.is_lost(&error)) {
-                return Err(error);
-            }
-            if backoff.waits() + 1 == MAX_ROUNDS {
-                let key = batch.operations.first().map_or("", |operation| &operation.row_key);
-                return Err(client.changed(&batch.partition_key, key));
-            }
-            connection.timer.sleep(backoff.next(&connection.random)).await;
-        }
-    }
-
-    /// Settles them after the answer was lost and the rows were found as they were sent: in the background, or with
-    /// those of the bulk write.
-    async fn settle_found(
-        &self,
-        client: &TableClient,
-        found: &[(String, Option<StoredRow>)],
-        settling: &Settling,
-    ) {
-        let version = |(_, intent): &(_, Intent)| {
-            let (_, row) = found.iter().find(|(row_key, _)| *row_key == intent.row_key)?;
-            row.as_ref()?.etag().ok()
-        };
-        let etags: Vec<_> = self.intents.iter().map(version).collect();
-        let later = Settling { later: true, aside: settling.aside.clone(), ..Settling::default() };
-        self.clone().settle(client, &etags, &later).await;
-    }
-
-    /// Settles them after the transaction was found to have taken effect, although no answer stated their
-    /// versions.
-    pub async fn settle_unanswered(self, client: &TableClient, settling: &Settling) {
-        let mut etags = Vec::with_capacity(self.intents.len());
-        for (_, Intent { partition_key, row_key, .. }) in &self.intents {
-            // One that is gone was settled by somebody else; one that cannot be read is left to a sweep.
-            let row = client.annotated_row(partition_key, row_key).await.ok().flatten();
-            etags.push(row.and_then(|row| row.etag().ok()));
-        }
-        self.settle(client, &etags, settling).await;
-    }
-
-    async fn reserve(&self, client: &TableClient, batch: &Batch) -> Result<Vec<Reservation>> {
-        let mut reservations = Vec::with_capacity(self.tickets.len());
-        for (kind, Intent { partition_key, due, .. }) in &self.tickets {
-            let guards = Guards { home: client.clone(), kind: *kind };
-            match Reservation::make(guards, partition_key, due).await {
-                Ok(reservation) => reservations.push(reservation),
-                Err((error, entity)) => {
-                    for reservation in &reservations {
-                        reservation.give_up().await;
-                    }
-                    return Err(of_operation(error, batch, entity.as_deref()));
-                }
-            }
-        }
-        Ok(reservations)
-    }
-
-    /// Settles them after the transaction took effect. `etags` are those of its operations.
-    pub fn settle<'f>(
-        self,
-        client: &'f TableClient,
-        etags: &'f [Option<ETag>],
-        settling: &'f Settling,
-    ) -> BoxFuture<'f, ()> {
-        // Most writes leave nothing to settle.
-        if self.intents.is_empty() && self.covers.is_empty() {
-            settling.done();
-            return Box::pin(ready(()));
-        }
-        Box::pin(async move {
-            let first = etags.len().saturating_sub(self.intents.len());
-            let inserted = etags[first..].iter().cloned();
-            let covers = self.covers;
-            let mut prepared = self.prepared.into_iter();
-            let mut group = |((kind, intent), etag): ((EventualType, Intent), Option<ETag>)| {
-                let prepared = prepared.next().flatten().map(Box::new);
-                let cover = covers.iter().find(|(other, _)| *other == kind.entity);
-                let cover = cover.map(|(_, cover)| Arc::clone(cover));
-                Some((kind, vec![Pending { intent, etag: etag?, written: None, cover, prepared }]))
-            };
-            let kinds: Vec<_> = self.intents.iter().map(|(kind, _)| kind.entity).collect();
-            let groups: Option<Vec<Group>> =
-                self.intents.into_iter().zip(inserted).map(&mut group).collect();
-            // What only took values has left nothing.
-            let ended = covers.iter().filter(|(kind, _)| !kinds.contains(kind));
-            ended.for_each(|(_, cover)| cover.end());
-            // Without its version, an intent is left to a sweep.
-            if let Some(groups) = groups {
-                settling.settle(client, groups).await;
-            }
-        })
-    }
-}
-
-/// Names the partition in the register where the transaction may add events, for whoever hands them on.
-async fn cover_events(client: &TableClient, batch: &Batch) -> Result<Option<Cover>> {
-    if !client.may_add_events(batch) {
-        return Ok(None);
-    }
-    let cover = Box::pin(cover(client, EVENTS, &batch.partition_key)).await?;
-    Ok(cover.map(Cover::stay))
 }
 
 /// Keeps the values that an entity gives up and the next one under its key takes: they are neither given up nor taken.
@@ -568,33 +329,4 @@ fn due_of<'r, E: TableEntity>(
         rows.len() - 1
     });
     &mut rows[place].1.due
-}
-
-/// The same error, with the operation that writes the entity whose value is taken.
-fn of_operation(error: Error, batch: &Batch, entity: Option<&str>) -> Error {
-    let mut operations = batch.operations.iter().enumerate();
-    let of_entity = |(_, operation): &(usize, &Operation)| Some(&*operation.row_key) == entity;
-    match (error, operations.find(of_entity)) {
-        (
-            Error::UniqueViolation { unique, key, holder, mut rejection },
-            Some((index, operation)),
-        ) => {
-            rejection.operation = Some((index, operation.action.name()));
-            Error::UniqueViolation { unique, key, holder, rejection }
-        }
-        // The entity has the value itself: another write of it was faster.
-        (Error::Conflict(mut rejection), Some((index, operation)))
-            if rejection.row_key == operation.row_key =>
-        {
-            rejection.operation = Some((index, operation.action.name()));
-            if matches!(operation.action, Action::Insert(_)) {
-                rejection.cause =
-                    StoreError::new(ErrorCode::ENTITY_ALREADY_EXISTS, "the row exists");
-                Error::AlreadyExists(rejection)
-            } else {
-                Error::Conflict(rejection)
-            }
-        }
-        (error, _) => error,
-    }
 }

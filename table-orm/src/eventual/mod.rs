@@ -41,6 +41,8 @@ mod pending;
 mod planned;
 mod row_owner;
 mod scope;
+mod send;
+mod send_reserved;
 mod settle;
 mod settle_group;
 mod settled;
