@@ -1,10 +1,10 @@
 //! What a type that migrates, and the one that it migrates from, must be. The compiler evaluates it.
 
-use super::determined_key::{determine, row_template};
-use super::migrates::Migrates;
-use super::stays::{
+use super::compare_types::{
     differ_in_shards, has_local_guards, same_across, same_guards, same_partition, same_table,
 };
+use super::determined_key::{determine, row_template};
+use super::migrates::Migrates;
 use crate::entity::{
     EventualTemplate, GuardTemplate, ReadRow as _, RowTemplate, TableEntity, has_across,
 };

@@ -1,7 +1,7 @@
 //! Which sums can follow entities whose keys change.
 
+use super::compare_types::same_table;
 use super::migrates::Migrates;
-use super::stays::same_table;
 use crate::entity::{ReadRow as _, Sum, TableEntity as _};
 use crate::error::MigrationError;
 

@@ -2,11 +2,11 @@
 
 use super::check::check;
 use super::check_sums::check_sums;
+use super::compare_types::same_table;
 use super::follow::{after_move, has_followers};
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::other_form::{check_guard_tables, other_form};
-use super::stays::same_table;
 use super::stored_form::StoredForm;
 use crate::entity::has_across;
 use crate::error::{MigrationError, Result};

@@ -19,6 +19,7 @@
 mod canonical;
 mod check;
 mod check_sums;
+mod compare_types;
 mod connect;
 mod determined_key;
 mod entity_expiry;

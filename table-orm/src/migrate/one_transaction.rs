@@ -1,8 +1,8 @@
 //! Whether one transaction can move an entity.
 
+use super::compare_types::has_local_guards;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
-use super::stays::has_local_guards;
 use crate::entity::has_element_rows;
 use crate::plan::{CanonicalKey, MeasuredBatch, TableClient};
 use crate::store::Batch;

@@ -3,11 +3,11 @@
 //! Invariant: an intent is settled in the form whose keys it names. Before the old type was renamed, its intents had the
 //! name that the new type has now.
 
+use super::compare_types::same_table;
 use super::follow::has_followers;
 use super::migrates::Migrates;
 use super::migrating::Migrating;
 use super::passes::is_in_partition_of;
-use super::stays::same_table;
 use super::stored_form::StoredForm;
 use super::verify::head;
 use crate::entity::{
