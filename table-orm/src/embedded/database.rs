@@ -6,7 +6,7 @@
 
 use super::file::{File, FileTable, FileTransaction};
 use super::file_rows;
-use super::layout;
+use super::layout::{self, Key, Value};
 use super::memory::{Memory, MemoryRows, MemoryTable};
 use super::read_rows::ReadRows;
 use super::row::Row;
@@ -17,9 +17,6 @@ use redb::ReadableTable;
 use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::RwLockWriteGuard;
-
-type Key = &'static [u8];
-type Value = &'static [u8];
 
 /// A database that is open.
 #[allow(clippy::large_enum_variant)] // A store has one.

@@ -11,7 +11,7 @@
 //! continues and commits transactions.
 
 use super::durability::Durability;
-use super::layout;
+use super::layout::{self, Key, Value};
 use redb::{
     ReadOnlyDatabase, ReadOnlyTable, ReadTransaction, ReadableDatabase, ReadableTable, TableError,
     TransactionError, WriteTransaction,
@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 const MAX_OPEN_ROWS: usize = 10_000;
 
 /// A table as it was at a commit.
-pub(crate) type FileTable = Arc<ReadOnlyTable<&'static [u8], &'static [u8]>>;
+pub(crate) type FileTable = Arc<ReadOnlyTable<Key, Value>>;
 
 /// A database file that is open.
 pub(crate) struct File {

@@ -5,6 +5,7 @@
 //! redb stores a run of new rows, with ascending keys and no stored row between them, for a fraction of what an
 //! insert of each costs.
 
+use super::layout::{Key, Value};
 use super::row_change::RowChange;
 use super::stored;
 use redb::{CursorError, Table};
@@ -13,7 +14,7 @@ use std::ops::Bound;
 /// Fewer rows cost less one by one than the start and the end of a run.
 const SHORTEST_RUN: usize = 8;
 
-type FileRows<'t> = Table<'t, &'static [u8], &'static [u8]>;
+type FileRows<'t> = Table<'t, Key, Value>;
 
 /// Makes the changes, all of different keys.
 pub(crate) fn write(

@@ -6,6 +6,11 @@
 use redb::TableDefinition;
 use std::borrow::Cow;
 
+/// A row's key in a file, as [`key_bytes`](super::key_bytes) writes it.
+pub(super) type Key = &'static [u8];
+/// What a file stores under it.
+pub(super) type Value = &'static [u8];
+
 /// The prefix of the names of our own tables, in every version of the layout.
 pub(crate) const MARK: &str = "table-orm/";
 /// Table names: in lower case, and as spelled at creation.
@@ -15,7 +20,7 @@ pub(crate) const CATALOG: TableDefinition<'_, &str, &str> =
 pub(crate) const CLOCK: TableDefinition<'_, (), i64> = TableDefinition::new("table-orm/1/clock");
 
 /// Returns the redb table of a storage table, by its [`lower_case`] name.
-pub(crate) const fn rows(table: &str) -> TableDefinition<'_, &'static [u8], &'static [u8]> {
+pub(crate) const fn rows(table: &str) -> TableDefinition<'_, Key, Value> {
     TableDefinition::new(table)
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Invariant: they show the rows after some whole request, and no later change.
 
+use super::layout::{Key, Value};
 use super::memory::MemoryRows;
 use super::packed::PackedRow;
 use super::row::{Row, RowKey};
@@ -9,9 +10,6 @@ use redb::ReadOnlyTable;
 use std::collections::btree_set;
 use std::ops::Bound;
 use std::sync::RwLockReadGuard;
-
-type Key = &'static [u8];
-type Value = &'static [u8];
 
 /// The rows of a table at one time.
 pub(crate) enum ReadRows<'t> {
