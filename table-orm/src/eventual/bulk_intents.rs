@@ -99,7 +99,7 @@ impl Gathered {
     }
 
     /// How many keys wait in groups that are not due.
-    #[cfg(test)]
+    #[cfg(all(test, feature = "embedded"))]
     pub(super) const fn waiting(&self) -> usize {
         self.waiting
     }

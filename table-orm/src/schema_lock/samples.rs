@@ -182,8 +182,9 @@ impl Read {
         }
     }
 
-    /// Compares each sample of now with the last stored one of its keys. A type that gives two properties each other's
-    /// names, or two variants each other's codes, reads all rows, and each as it writes them: only this shows it.
+    /// Compares each sample of now with the stored ones of its keys: it has to agree with one of them. A type that gives
+    /// two properties each other's names, or two variants each other's codes, reads all rows, and each as it writes them:
+    /// only this shows it.
     fn compare_samples<E: TableEntity>(&mut self, stored: &Item, now: &Item) {
         let canonical_rows = |item: &Item| -> Vec<DynamicEntity> {
             let rows = item.facts.iter().filter_map(|(name, json)| {
@@ -198,7 +199,13 @@ impl Read {
         }
         for now in canonical_rows(now) {
             let keys = |row: &DynamicEntity| (row.partition_key.clone(), row.row_key.clone());
-            let Some(before) = stored.iter().rfind(|row| keys(row) == keys(&now)) else { continue };
+            let same = stored.iter().filter(|row| keys(row) == keys(&now));
+            let differs =
+                |row: &DynamicEntity| differing(&row.properties, &now.properties).next().is_some();
+            if same.clone().any(|row| !differs(row)) {
+                continue;
+            }
+            let Some(before) = same.last() else { continue };
             for (property, value) in differing(&before.properties, &now.properties) {
                 let what = format!(
                     "property {property}: the sample {:?} / {:?} stored {value}, and stores {} now",

@@ -91,6 +91,17 @@ fn two_fields_that_swap_their_names_are_found() {
 }
 
 #[test]
+fn two_samples_of_the_same_keys_stay_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let both = || [first::State::Open, first::State::Paid].map(|state| first::sample(1, state));
+    at(folder.path()).with(both()).update().check().unwrap();
+    at(folder.path()).with(both()).check().unwrap();
+    at(folder.path()).with(both().into_iter().rev()).check().unwrap();
+    let third = first::Invoice { last: "Low".to_owned(), ..first::sample(1, first::State::Open) };
+    refused(at(folder.path()).with([third]), folder.path());
+}
+
+#[test]
 fn another_sample_has_keys_of_its_own() {
     let folder = locked();
     let other = || first::sample(3, first::State::Paid);

@@ -74,6 +74,45 @@ fn what_an_ended_process_left_is_written_by_the_next_in_order() {
     });
 }
 
+#[test]
+fn what_was_written_before_a_crash_takes_one_transaction_to_find() {
+    let place = process(place(Faults::seeded(1)));
+    let samples = || (0..90).map(|second| sample(1, second));
+    process(async {
+        let open = place.repo().writer().every(HOUR).journal(place.journal.clone());
+        let writer = open.await.unwrap();
+        for sample in samples() {
+            writer.send(sample).await.unwrap();
+        }
+        assert_eq!(place.left().await, 90);
+        // Its transaction takes effect, and the process ends before the answer.
+        place.below.insert_many(samples()).await.all().unwrap();
+    });
+    process(async {
+        let open = place.repo().writer().every(HOUR).journal(place.journal.clone());
+        let written = open.await.unwrap().close().await.unwrap().all().unwrap();
+        assert_eq!((written.entities, written.present, written.requests), (0, 90, 1));
+        assert_eq!(place.left().await, 0);
+    });
+    // One of many is not there.
+    process(async {
+        let open = place.repo().writer().every(HOUR).journal(place.journal.clone());
+        let writer = open.await.unwrap();
+        for sample in samples() {
+            writer.send(sample).await.unwrap();
+        }
+        let loaded = place.below.load(Sample::partition(1).row().second(7)).await.unwrap();
+        place.below.delete(loaded.one().unwrap()).await.unwrap();
+    });
+    process(async {
+        let open = place.repo().writer().every(HOUR).journal(place.journal.clone());
+        let written = open.await.unwrap().close().await.unwrap().all().unwrap();
+        assert_eq!((written.entities, written.present, written.requests), (1, 89, 2));
+        assert_eq!(stored(&place.below, 1).await, (0..90).collect::<Vec<_>>());
+        assert_eq!(place.left().await, 0);
+    });
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_outage_is_waited_out() {
     let place = place(Faults::seeded(1)).await;

@@ -120,11 +120,16 @@ impl Credential {
                  account's network rules",
                 key.account
             ),
-            CredentialKind::Sas(signature) => format!(
-                "check what the shared access signature grants ({}), this machine's clock, and \
-                 whether the key that signed it was renewed",
-                granted(signature.secret())
-            ),
+            CredentialKind::Sas(signature) => {
+                let granted = match granted(signature.secret()) {
+                    granted if granted.is_empty() => "it names nothing".to_owned(),
+                    granted => granted,
+                };
+                format!(
+                    "check what the shared access signature grants ({granted}), this machine's clock, and \
+                     whether the key that signed it was renewed"
+                )
+            }
             CredentialKind::Token(_) => {
                 "check that the identity has a role for table data, such as \
                                Storage Table Data Contributor, and the account's network rules"

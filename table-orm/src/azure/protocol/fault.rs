@@ -8,6 +8,9 @@ use super::xml;
 use crate::store::{ErrorCode, StoreError};
 use serde_json::Value;
 
+/// The most characters of a message that an error repeats. A proxy may answer with a long text.
+const MOST_CHARS: usize = 1000;
+
 /// The code of an answer that cannot be read.
 const UNREADABLE: &str = "UnreadableAnswer";
 
@@ -17,6 +20,8 @@ impl WireResponse {
     pub fn fault(&self) -> StoreError {
         let (code, message) = json(&self.body).or_else(|| from_xml(&self.body)).unwrap_or_default();
         let (message, request_id) = split_message(&message);
+        let message =
+            message.char_indices().nth(MOST_CHARS).map_or(message, |(end, _)| &message[..end]);
         let code = [Some(code), self.error_code.clone()].into_iter().flatten();
         let code = match code.into_iter().find(|code| !code.is_empty()) {
             Some(code) => ErrorCode::new(code),
@@ -154,6 +159,17 @@ mod tests {
         let cosmos = fault(409, &[], body);
         assert_eq!(cosmos.request_id.as_deref(), Some("b639"));
         assert_eq!(cosmos.message, "The specified entity already exists.");
+    }
+
+    #[test]
+    fn a_long_message_is_cut() {
+        let long = "ü".repeat(5 * MOST_CHARS);
+        let body = format!(
+            r#"{{"odata.error":{{"code":"X","message":{{"value":"{long}\nRequestId:abc"}}}}}}"#
+        );
+        let error = WireResponse::new(403, [], Bytes::from(body)).fault();
+        assert_eq!(error.message, "ü".repeat(MOST_CHARS));
+        assert_eq!(error.request_id.as_deref(), Some("abc"));
     }
 
     #[test]

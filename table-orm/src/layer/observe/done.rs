@@ -14,8 +14,10 @@ pub(super) struct Done<'c> {
     pub received: usize,
     pub error: Option<&'c StoreError>,
     /// The service's id of the last request.
+    #[cfg_attr(not(feature = "tracing"), allow(dead_code, reason = "no label has it"))]
     pub request_id: Option<Box<str>>,
     /// Whether the copy in another region answered.
+    #[cfg_attr(not(feature = "tracing"), allow(dead_code, reason = "no label has it"))]
     pub from_secondary: bool,
 }
 

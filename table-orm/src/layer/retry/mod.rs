@@ -157,7 +157,8 @@ impl Retry {
     }
 
     /// Retries for work that somebody waits for: [`RetryStrategy::INTERACTIVE`], 30 s for an attempt (the
-    /// service's own limit for most requests), 60 s for a call.
+    /// service's own limit for most requests), 60 s for a call. A write whose answers were lost gets as long once
+    /// more, to find out whether it took effect.
     pub const fn interactive() -> Self {
         let mut retry = Self::new(RetryStrategy::INTERACTIVE);
         retry.attempt = Some(Duration::from_secs(30));

@@ -9,8 +9,9 @@ use crate::entity::{EntityRows, TableEntity};
 use crate::error::{Error, Result};
 use crate::eventual::Settling;
 use crate::plan::{CanonicalKey, TableClient};
+use crate::repo::MAX_PARALLEL_GETS;
 use crate::repo::bulk::Chunk;
-use crate::sync::Backoff;
+use crate::sync::{Backoff, Concurrent};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,6 +25,8 @@ pub(super) struct Delivered<E> {
     pub tickets: Vec<Ticket>,
     /// Of entities that an earlier attempt had written.
     pub present: Vec<Ticket>,
+    /// How many transactions were answered.
+    pub requests: u64,
     pub answer: Result<()>,
 }
 
@@ -35,7 +38,7 @@ pub(super) async fn deliver<E: TableEntity + 'static>(
     let Load { chunk, tickets, .. } = load;
     let Some(journal) = &inlet.journal else {
         let (chunk, answer) = send(&inlet, chunk).await;
-        return Delivered { chunk, tickets, present: Vec::new(), answer };
+        return Delivered { chunk, tickets, present: Vec::new(), requests: 1, answer };
     };
     let delivered = deliver_once(&inlet, chunk, tickets).await;
     let is_written = match &delivered.answer {
@@ -66,10 +69,11 @@ async fn deliver_once<E: TableEntity + 'static>(
 ) -> Delivered<E> {
     let connection = &inlet.client.connection;
     let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
-    let mut present = Vec::new();
+    let (mut present, mut requests) = (Vec::new(), 0);
     let answer = loop {
         let (sent, answer) = send(inlet, chunk).await;
         chunk = sent;
+        requests += 1;
         let Err(error) = answer else { break Ok(()) };
         if error.is_stored_as_sent() {
             break Err(error);
@@ -78,8 +82,12 @@ async fn deliver_once<E: TableEntity + 'static>(
         let is_known = match earlier {
             Some(index) => match is_stored(&inlet.client, &chunk.entities[index]).await {
                 Ok(true) => {
-                    drop(chunk.entities.remove(index));
-                    present.push(tickets.remove(index));
+                    // The earlier attempt may have been one of many entities.
+                    let stored = all_stored(&inlet.client, &chunk.entities, &tickets, index).await;
+                    for index in stored.into_iter().rev() {
+                        drop(chunk.entities.remove(index));
+                        present.push(tickets.remove(index));
+                    }
                     true
                 }
                 Err(unread) if unread.is_unanswered() => false,
@@ -103,7 +111,7 @@ async fn deliver_once<E: TableEntity + 'static>(
             break Ok(());
         }
     };
-    Delivered { chunk, tickets, present, answer }
+    Delivered { chunk, tickets, present, requests, answer }
 }
 
 /// The entity whose row is there, if an earlier attempt may have written it.
@@ -115,6 +123,24 @@ fn sent_before<E>(error: &Error, chunk: &Chunk<E>, tickets: &[Ticket]) -> Option
         None => return None,
     };
     tickets[index].is_sent.then_some(index)
+}
+
+/// The entities that an earlier attempt has written, `known` among them, in order. One that cannot be read is none
+/// of them: it is sent again.
+async fn all_stored<E: TableEntity>(
+    client: &TableClient,
+    entities: &[E],
+    tickets: &[Ticket],
+    known: usize,
+) -> Vec<usize> {
+    let checks =
+        entities.iter().zip(tickets).enumerate().map(|(index, (entity, ticket))| async move {
+            let is_stored = index == known
+                || ticket.is_sent && matches!(is_stored(client, entity).await, Ok(true));
+            is_stored.then_some(index)
+        });
+    let checked = Concurrent::in_order(checks, MAX_PARALLEL_GETS).all().await;
+    checked.into_iter().flatten().collect()
 }
 
 /// Whether the entity is stored as it would be written.

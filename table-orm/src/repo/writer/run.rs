@@ -178,11 +178,11 @@ impl<E: TableEntity + 'static> WriterRun<E> {
     }
 
     fn answered(&mut self, delivered: Delivered<E>, lanes: &mut Lanes<E>) {
-        let Delivered { mut chunk, mut tickets, present, answer } = delivered;
+        let Delivered { mut chunk, mut tickets, present, requests, answer } = delivered;
         self.end(&present);
         self.count(|written| {
             written.present += present.len() as u64;
-            written.requests += 1;
+            written.requests += requests;
         });
         let partition_key = chunk.partition_key().to_owned();
         let mut again = Vec::new();

@@ -77,7 +77,8 @@ pub struct DistributedStatus {
     /// Pages handled in all.
     pub pages: u64,
     /// Rows left in all, including those of ranges that were put aside. A rough estimate from the
-    /// ranges' bounds and their progress; `None` while the first range has no upper bound.
+    /// ranges' bounds and their progress, and at least one for each range that is not read to its end. `None` while the
+    /// first range has no upper bound.
     pub rows_left: Option<u64>,
 }
 
@@ -90,8 +91,8 @@ impl DistributedStatus {
 
     /// Estimates the share of the rows that was handled, from 0 to 1, from
     /// [`rows_left`](Self::rows_left). In tests with six kinds of keys it is within 0.55 of the true
-    /// share, and within 0.25 from a true share of 0.75. It is rather too high than too low, because
-    /// later keys may have letters that no worker has seen. It is 1 once every row was handled.
+    /// share, and within 0.25 from a true share of 0.75. The share is too high more often than too
+    /// low, because later keys may have letters that no worker has seen. It is 1 only when every row was handled.
     #[must_use]
     pub fn share_done(&self) -> Option<f64> {
         if self.is_whole() {

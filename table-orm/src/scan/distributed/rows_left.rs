@@ -2,7 +2,8 @@
 //!
 //! The keys of all ranges make up a line. The part of it that a range has read yields an estimate of
 //! what it has left; a range that was not begun counts as dense as the one before it. Neither counts as
-//! larger than all ranges before it, because the line may continue where keys do not.
+//! larger than all ranges before it, because the line may continue where keys do not. A range that is not read to its
+//! end has one row at least, so a scan seems whole only when it is.
 
 use super::rows::{Pair, RangeRow, RangeState};
 use crate::scan::engine::KeyModels;
@@ -36,7 +37,8 @@ pub(super) fn rows_left(mut ranges: Vec<RangeRow>) -> Option<u64> {
             _ => begun().or_else(waiting).unwrap_or_default(),
         };
         let most = if before.is_some() { all } else { f64::INFINITY };
-        let rest = rest.min(most);
+        let least = if range.state == RangeState::Done { 0.0 } else { 1.0 };
+        let rest = rest.min(most).max(least);
         left += rest;
         all += rows + rest;
         before = Some((&range.from, rows + rest));
