@@ -199,13 +199,13 @@ impl Read {
         }
         for now in canonical_rows(now) {
             let keys = |row: &DynamicEntity| (row.partition_key.clone(), row.row_key.clone());
-            let same = stored.iter().filter(|row| keys(row) == keys(&now));
+            let mut same = stored.iter().filter(|row| keys(row) == keys(&now));
             let differs =
                 |row: &DynamicEntity| differing(&row.properties, &now.properties).next().is_some();
             if same.clone().any(|row| !differs(row)) {
                 continue;
             }
-            let Some(before) = same.last() else { continue };
+            let Some(before) = same.next_back() else { continue };
             for (property, value) in differing(&before.properties, &now.properties) {
                 let what = format!(
                     "property {property}: the sample {:?} / {:?} stored {value}, and stores {} now",
