@@ -26,7 +26,7 @@ mod program {
 // The program.
 #[derive(Debug, Clone, PartialEq, TableEntity)]
 #[table(name = "registrations", partition = "{event}", unique(bib))] // adds a guard row
-#[row(by_bib, key = "BIB:{bib:05}")]            // the canonical row: its ETag guards the entity
+#[row(by_bib, key = "BIB:{bib:05}")]            // the canonical row: its ETag protects the entity
 #[row(by_age, key = "AGE:{age:03}__{bib:05}")]  // a copy, in another order
 struct Registration { event: String, bib: u32, name: String, age: u8 }
 
