@@ -83,6 +83,12 @@ impl Progress {
         }
     }
 
+    /// Prints a line, above the bar.
+    pub(crate) fn print(&self, message: &str) {
+        // Nobody may be reading.
+        self.bar.suspend(|| drop(writeln!(stderr(), "{message}")));
+    }
+
     /// Clears the bar; returns the rows done since the start, and how fast that was.
     pub(crate) fn finish(self) -> (u64, String) {
         let rows = self.bar.position().saturating_sub(self.before);

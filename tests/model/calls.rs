@@ -169,7 +169,11 @@ pub async fn any(tables: &Tables, runners: &Repo<Runner>, random: &mut Rng) {
         }
         14 => {
             let Some(loaded) = expected(runners.reload(&runner).await) else { return };
-            expected(runners.delete_if(loaded.key(), loaded.etag()).await);
+            if random.bool() {
+                expected(runners.delete_if(loaded.key(), loaded.etag()).await);
+            } else {
+                expected(runners.delete_by_key(loaded.key()).await);
+            }
         }
         15 => {
             let Some(mut inserted) = expected(runners.insert_loaded(&runner).await) else { return };

@@ -138,6 +138,32 @@ async fn a_delete_by_key_and_version_takes_all_rows_along() {
 }
 
 #[tokio::test]
+async fn a_delete_by_key_takes_all_rows_along_in_any_version() {
+    let (tables, members, rules) = repos().await;
+    members.insert(&Member { seat: Some(3), ..member(1) }).await.unwrap();
+    members.insert(&member(2)).await.unwrap();
+    members.update(member(1).key(), |member| member.seat = Some(4)).await.unwrap();
+    let absent = members.delete_by_key(member(3).key()).await;
+    assert!(matches!(absent, Err(Error::NotFound(_))));
+    let delete = members.delete_by_key(member(1).key());
+    let plan = delete.plan().unwrap().to_string();
+    assert!(plan.contains("under the ETag that was read") && !plan.contains("once"), "{plan}");
+    let once = members.delete_by_key(member(1).key()).attempts(1).plan().unwrap().to_string();
+    assert!(once.contains("under the ETag that was read; once"), "{once}");
+    delete.await.unwrap();
+    let rows = tables.table(TableName::new("members").unwrap());
+    assert_eq!(rows.list("ski", ..).count().await.unwrap(), 3);
+
+    rules.insert(&rule(1)).await.unwrap();
+    rules.merge(rule(1).key(), RulePatch::default().note("!")).await.unwrap();
+    let delete = rules.delete_by_key(rule(1).key());
+    assert!(matches!(&delete.plan().unwrap().steps[..], [Step::Write { .. }]));
+    delete.await.unwrap();
+    let absent = rules.delete_by_key(rule(1).key()).await;
+    assert!(matches!(absent, Err(Error::NotFound(_))), "{absent:?}");
+}
+
+#[tokio::test]
 async fn a_merge_by_version_fails_at_another_one() {
     let (_, members, rules) = repos().await;
     let (old, rule_old) =

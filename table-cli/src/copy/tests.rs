@@ -2,7 +2,7 @@ use super::shared::SharedCopy;
 use super::*;
 use crate::store::StoreName;
 use clap::Parser as _;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::future::{pending, poll_fn};
 use std::io::Write as _;
 use std::path::Path;
@@ -12,6 +12,7 @@ use table_orm::model::{DateTime, Edm};
 use table_orm::queue::MemoryQueues;
 use table_orm::testing::{FakeService, KeySet, ServiceSettings};
 use table_orm::{DynamicEntity, Tables};
+use tokio::process::Command;
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 
@@ -279,6 +280,27 @@ fn ranges_put_aside_are_reported_with_their_error() {
          too large; the same command tries them again"
     );
     assert!(poisoned(None).contains("because each attempt failed; the same command"));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_killed_worker_is_reported_while_others_work() {
+    let mut workers = workers::Workers::default();
+    let sleeping = || Command::new("sleep").arg("600").kill_on_drop(true).spawn().unwrap();
+    let (first, second) = (sleeping(), sleeping());
+    let killed = second.id().unwrap();
+    workers.add(first);
+    workers.add(second);
+    assert!(Command::new("kill").arg(killed.to_string()).status().await.unwrap().success());
+    let reported = RefCell::new(String::new());
+    let mut ended = pin!(workers.ended(|line| *reported.borrow_mut() = line.to_owned()));
+    let is_reported = poll_fn(|context| {
+        assert!(ended.as_mut().poll(context).is_pending(), "the first worker still sleeps");
+        if reported.borrow().is_empty() { Poll::Pending } else { Poll::Ready(()) }
+    });
+    is_reported.await;
+    let reported = reported.borrow();
+    assert!(reported.starts_with(&format!("worker {killed} was killed (signal: 15")), "{reported}");
 }
 
 #[test]

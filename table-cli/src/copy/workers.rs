@@ -10,7 +10,7 @@ use std::future::pending;
 use std::io::{self, Read};
 use std::path::Path;
 use std::pin::{Pin, pin};
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use table_orm::azure::AzureQueues;
 use table_orm::azure::ConnectError;
@@ -18,8 +18,9 @@ use table_orm::queue::{QueueError, QueueErrorKind, Queues as _};
 use table_orm::repo::Table;
 use table_orm::scan::distributed::{DistributedScanError, DistributedStatus};
 use table_orm::{Error, TableName, Tables};
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 /// The table of the copies in progress.
@@ -186,12 +187,12 @@ async fn copy(
     };
     let before = job.status().await?.unwrap_or_default().rows;
     let progress = Progress::resumed("copying", total, before);
-    let workers: Result<Vec<_>, _> = (0..workers).map(|_| start(arguments, workers)).collect();
-    let mut workers = workers.map_err(WorkersError::Start)?;
-    // Taken from the workers, because waiting for one closes its pipe.
-    let pipes: Vec<_> = workers.iter_mut().filter_map(|worker| worker.stdin.take()).collect();
+    let mut children = Workers::default();
+    for _ in 0..workers {
+        children.add(start(arguments, workers).map_err(WorkersError::Start)?);
+    }
     let stopped_early = tokio::select! {
-        () = ended(&mut workers) => Ok(false),
+        () = children.ended(|message| progress.print(message)) => Ok(false),
         () = stop.as_mut() => Ok(true),
         error = async {
             loop {
@@ -204,8 +205,8 @@ async fn copy(
         } => Err(error),
     };
     // Now those that still work stop, and those that do not are killed with their handles.
-    drop(pipes);
-    drop(timeout(PATIENCE, ended(&mut workers)).await);
+    children.let_go();
+    drop(timeout(PATIENCE, children.ended(|message| progress.print(message))).await);
     let stopped_early = stopped_early?;
     let status = job.status().await?.unwrap_or_default();
     reach(&progress, total, &status);
@@ -258,10 +259,36 @@ pub fn worker(program: &Path, arguments: &Arguments, workers: usize) -> Command 
     command
 }
 
-/// Waits for all workers to end. They print their own messages.
-async fn ended(workers: &mut [Child]) {
-    for worker in workers {
-        drop(worker.wait().await);
+/// Workers that were started; they are killed when this is dropped.
+#[derive(Default)]
+pub struct Workers {
+    /// Taken from the workers, because waiting for one closes its pipe.
+    pipes: Vec<ChildStdin>,
+    waits: JoinSet<(u32, io::Result<ExitStatus>)>,
+}
+
+impl Workers {
+    pub fn add(&mut self, mut worker: Child) {
+        self.pipes.extend(worker.stdin.take());
+        let process = worker.id().unwrap_or_default();
+        self.waits.spawn(async move { (process, worker.wait().await) });
+    }
+
+    /// Asks them to stop.
+    fn let_go(&mut self) {
+        self.pipes.clear();
+    }
+
+    /// Waits for all of them to end. They print their own messages, unless a signal ends them.
+    pub async fn ended(&mut self, report: impl Fn(&str)) {
+        while let Some(end) = self.waits.join_next().await {
+            match end {
+                Ok((process, Ok(status))) if status.code().is_none() => report(&format!(
+                    "worker {process} was killed ({status}); the other workers take over what it was copying"
+                )),
+                _ => {}
+            }
+        }
     }
 }
 

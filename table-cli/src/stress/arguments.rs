@@ -77,7 +77,7 @@ pub(crate) struct Arguments {
     /// Partitions that share the load after one was tested alone; 1 tests no others
     #[arg(long, value_name = "N", default_value_t = 16)]
     partitions: u32,
-    /// The first rate; a 16th of the highest if it is not given
+    /// The first rate, at most the highest of a partition and of all; a 16th of the highest if it is not given
     #[arg(long, value_name = "ENTITIES")]
     from: Option<f64>,
     /// The highest rate in one partition

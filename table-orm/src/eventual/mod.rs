@@ -88,7 +88,7 @@ pub(crate) use settling::Settling;
 pub(crate) use settling_methods::settling_methods;
 pub(crate) use sweep::Sweep;
 pub(crate) use ticket::START as TICKET_START;
-pub(crate) use unique::{GUARD_ROW, Guard, Guards, Home, guard_row};
+pub(crate) use unique::{GUARD_ROW, Guard, Guards, Home, MAX_GUARD_READS, guard_row};
 pub(crate) use unique_value::{UniqueValue, unique_values};
 pub(crate) use without_intent::{pending_keys, settle_keys};
 pub(crate) use write::{change_and_settle, run_and_settle};

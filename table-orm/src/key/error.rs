@@ -32,8 +32,11 @@ pub enum KeyFault {
              field's `max`"
     )]
     Width(usize),
-    /// The service cannot store the instant.
-    #[error("is outside the years 1601 to 9999 that the service can store: correct it")]
+    /// The service cannot store the instant, or the time of day is a leap second.
+    #[error(
+        "is outside the years 1601 to 9999 that the service can store, or a time in a leap second, which no key \
+         can hold: correct it"
+    )]
     OutOfRange,
     /// The whole key is longer than 512 UTF-16 units (1 KiB; service documentation, "Understanding
     /// the Table service data model").

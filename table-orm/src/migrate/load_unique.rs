@@ -6,11 +6,8 @@ use super::migrating::Migrating;
 use super::old_place::{AtOld, OldEntity};
 use crate::entity::UniqueKey;
 use crate::error::Result;
-use crate::eventual::{EventualType, Guards, Home, unique_values};
+use crate::eventual::{EventualType, Guards, Home, MAX_GUARD_READS, unique_values};
 use crate::plan::CanonicalKey;
-
-/// How often a guard is read that changes meanwhile.
-const MAX_ROUNDS: u32 = 8;
 
 impl<E: Migrates> Migrating<E> {
     /// Reads the entity that has a value of a `unique(.., across)`, with what `save` and `delete` need, as
@@ -53,7 +50,7 @@ impl<E: Migrates> Migrating<E> {
         let guards = Guards { home: self.new.client.clone(), kind: EventualType::of::<E>() };
         let value = guards.kind.value(name, &guard?);
         let mut guard = guards.get(&value).await?;
-        for _ in 0..MAX_ROUNDS {
+        for _ in 0..MAX_GUARD_READS {
             let Some(found) = guard else { return Ok(None) };
             if let Some(key) = self.new_key_of(&guards, &found.home).await?
                 && let Some(held) = self.hold(&key).await?

@@ -7,11 +7,8 @@ use super::migrates::Migrates;
 use super::migrating::Migrating;
 use crate::entity::{Marker, has_across};
 use crate::error::{Error, Result};
-use crate::eventual::{EventualType, Guards, Home, UniqueValue};
+use crate::eventual::{EventualType, Guards, Home, MAX_GUARD_READS, UniqueValue};
 use crate::plan::CanonicalKey;
-
-/// How often a guard is read that changes meanwhile.
-const MAX_ROUNDS: u32 = 8;
 
 impl<E: Migrates> Migrating<E> {
     /// Lets the guards of the entity that left a marker under that old key name its new one. It takes a point read of the
@@ -40,7 +37,7 @@ impl<E: Migrates> Migrating<E> {
 /// Replaces the guard of a value, if it names the old key, or one that the entity left before. Its ticket is gone: the
 /// entity has the value.
 async fn rename(guards: &Guards, value: &UniqueValue, old: &Home, new: &Home) -> Result<()> {
-    for _ in 0..MAX_ROUNDS {
+    for _ in 0..MAX_GUARD_READS {
         let Some(guard) = guards.get(value).await? else { return Ok(()) };
         let is_old = guard.names(old)
             // An earlier migration left its markers, too.

@@ -3,14 +3,13 @@
 use super::Repo;
 use crate::entity::{Loaded, TableEntity, UniqueKey};
 use crate::error::{Error, Result};
-use crate::eventual::{EventualType, GUARD_ROW, Guards, Home, UniqueValue, unique_values};
+use crate::eventual::{
+    EventualType, GUARD_ROW, Guards, Home, MAX_GUARD_READS, UniqueValue, unique_values,
+};
 use crate::key::KeyError;
 use crate::plan::{CanonicalKey, Found, Plan, Step, TableClient};
 use futures_core::future::BoxFuture;
 use std::marker::PhantomData;
-
-/// How often a guard is read that changes meanwhile.
-const MAX_ROUNDS: u32 = 8;
 
 impl<E: TableEntity> Repo<E> {
     /// Reads the entity that has a value of a `unique(.., across)`, with its version, so that it can be changed
@@ -78,7 +77,7 @@ impl<E: TableEntity> LoadUnique<E> {
         let (client, value) = (self.client, self.value?);
         let guards = Guards { home: client.clone(), kind: EventualType::of::<E>() };
         let mut guard = guards.get(&value).await?;
-        for _ in 0..MAX_ROUNDS {
+        for _ in 0..MAX_GUARD_READS {
             let Some(found) = guard else { return Ok(None) };
             let is_own = |home: &Home| {
                 let CanonicalKey { partition_key, row_key } = &home.key;

@@ -8,7 +8,7 @@ mod checked;
 mod create_all_tables;
 mod create_table;
 mod delete;
-mod delete_if;
+mod delete_by_key;
 mod delete_partition;
 mod delete_table;
 mod dynamic_list;
@@ -66,7 +66,7 @@ pub use bulk::{
 pub use checked::{Checked, CheckedPages};
 pub(crate) use create_table::unless_exists;
 pub use delete::Delete;
-pub use delete_if::DeleteIf;
+pub use delete_by_key::DeleteByKey;
 pub use delete_partition::DeletePartition;
 pub use delete_table::DeleteTable;
 pub(crate) use delete_table::is_gone;

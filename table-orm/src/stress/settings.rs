@@ -214,7 +214,7 @@ impl Stress {
         self
     }
 
-    /// Sets the first rate, in entities a second; by default a 16th of the highest.
+    /// Sets the first rate, in entities a second, 0.01 to the highest; by default a 16th of the highest.
     pub const fn first_rate(mut self, entities: f64) -> Self {
         self.first = Some(entities);
         self
@@ -338,7 +338,10 @@ impl Stress {
             1.0,
             f64::from(u32::MAX),
         )?;
-        within("the first rate", self.first.unwrap_or(1.0), 0.01, most)?;
+        if let Some(first) = self.first {
+            let highest = self.phases().iter().map(|search| search.most).fold(most, f64::min);
+            within("the first rate", first, 0.01, highest)?;
+        }
         within("the factor between rates", self.growth, 1.05, 4.0)?;
         within("the most calls in flight", self.in_flight as f64, 1.0, 65_536.0)?;
         within("the expected load", self.expected, 1.0, 1e9)?;
@@ -364,7 +367,7 @@ impl Stress {
     pub(super) fn phases(&self) -> Vec<Search> {
         let search = |partitions, most: f64| Search {
             partitions,
-            first: self.first.unwrap_or(FIRST * most).min(most),
+            first: self.first.unwrap_or(FIRST * most),
             most,
         };
         let mut phases = vec![search(1, self.most_in_partition)];

@@ -461,7 +461,7 @@ fn entities_of_other_partitions_than_the_test_has_are_refused_before_anything_is
 #[test]
 fn settings_outside_their_limits_are_refused_before_anything_is_sent() {
     let stress = || Stress::new(EmbeddedStore::in_memory().unwrap());
-    let refused: [(&str, Stress); 10] = [
+    let refused: [(&str, Stress); 12] = [
         (
             "calls that are enough",
             stress()
@@ -475,6 +475,8 @@ fn settings_outside_their_limits_are_refused_before_anything_is_sent() {
         ("in flight", stress().in_flight(0)),
         ("factor", stress().growth(1.0)),
         ("highest rate", stress().most_in_partition(0)),
+        ("first rate", stress().most_in_partition(100).first_rate(101.0)),
+        ("first rate", stress().most_in_all(100).first_rate(101.0)),
         ("no share", stress().mix(Mix::empty())),
         ("4 MiB", stress().entity_bytes(65_536).mix(Mix::empty().transactions(1.0, 100))),
     ];

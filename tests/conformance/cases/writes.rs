@@ -397,6 +397,9 @@ pub async fn depend_on_what_a_transaction_reads(subject: Subject) {
     members.delete_if(member(1).key(), found[0].as_ref().unwrap().etag()).await.unwrap();
     let back = members.update(member(1).key(), |_| ()).or_insert_with(|| member(1));
     assert_eq!(*back.await.unwrap(), member(1));
+    members.delete_by_key(member(1).key()).await.unwrap();
+    let absent = members.delete_by_key(member(1).key()).await;
+    assert!(matches!(absent, Err(Error::NotFound(_))), "{absent:?}");
 }
 
 pub async fn require_what_others_may_delete(subject: Subject) {

@@ -140,6 +140,7 @@ const WHOLE: &[(&str, Call)] = calls! { Card:
         let etag = found.map(|loaded| loaded.etag().clone()).unwrap();
         cards.delete_if(key(1), &etag).await
     },
+    "delete_by_key": cards => cards.delete_by_key(key(1)).await,
     "transaction": cards => {
         let mut first = cards.reload(&card(1)).await?;
         let second = cards.reload(&card(2)).await?;

@@ -96,6 +96,7 @@ async fn write(films: &Repo<Film>, kind: usize, trailer: Option<&Large>) -> Resu
             2 => films.delete_if(key(), old.etag()).await,
             3 => films.transaction(&partition).delete(old).commit().await.map(drop),
             4 => films.delete_partition(partition).await.map(drop),
+            5 => films.delete_by_key(key()).await,
             _ => films.delete_many([old]).await.all().map(drop),
         };
     };
@@ -131,7 +132,7 @@ async fn each_write_that_reads_first_removes_the_value_that_it_replaces() {
         let whole = films.read_large(&*loaded(&films).await, |film| &film.trailer).await.unwrap();
         assert!(whole == Some(bytes(length, kind as u8)), "write {kind}");
     }
-    for kind in 0..6 {
+    for kind in 0..7 {
         write(&films, kind, None).await.unwrap();
         assert_eq!(chunks(&store).await, 0, "delete {kind}");
         films.insert(&film(upload(&films, SHORT, 0).await)).await.unwrap();

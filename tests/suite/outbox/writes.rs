@@ -97,6 +97,10 @@ async fn each_write_without_a_read_says_what_it_did() {
     let etag = lines.load(&key).await.unwrap().one().unwrap().etag().clone();
     lines.delete_if(&key, &etag).await.unwrap();
     assert_eq!(said(&orders).await, one(Deleted, row_key), "delete_if");
+    lines.insert(&line(1, 9)).await.unwrap();
+    assert_eq!(said(&orders).await, one(Inserted, row_key), "insert");
+    lines.delete_by_key(&key).await.unwrap();
+    assert_eq!(said(&orders).await, one(Deleted, row_key), "delete_by_key");
     lines.force_delete(&line(2, 1)).await.unwrap();
     assert_eq!(said(&orders).await, one(Deleted, "LINE:00002"), "force_delete");
     assert!(matches!(lines.force_delete(&line(2, 1)).await, Err(Error::NotFound(_))));

@@ -127,8 +127,9 @@ async fn of_what_was_read(Process { repo, dice, .. }: &Process<Post>) -> Result<
     let Some(mut loaded) = repo.load(key(&post)).await?.optional()? else {
         return repo.insert_loaded(&post).await.map(drop);
     };
-    match dice.below(6) {
+    match dice.below(7) {
         0 => repo.delete(loaded).await,
+        6 => repo.delete_by_key(key(&post)).await,
         1 => repo.delete_if(key(&post), loaded.etag()).await,
         2 => repo.replace(&post, loaded.etag()).await.map(drop),
         3 => {

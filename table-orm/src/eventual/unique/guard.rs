@@ -10,6 +10,9 @@ use crate::query::RowQuery;
 use crate::store::{Action, Batch, ErrorCode, IfMatch, Operation, StoreError, StoredRow};
 use futures_core::future::BoxFuture;
 
+/// How often a guard is read that changes meanwhile.
+pub(crate) const MAX_GUARD_READS: u32 = 8;
+
 /// The RowKey of every guard.
 pub(crate) const GUARD_ROW: &str = ACROSS_GUARD;
 

@@ -44,6 +44,6 @@ mod reservation;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;
 
-pub(crate) use guard::{GUARD_ROW, Guard, Guards, Home, guard_row};
+pub(crate) use guard::{GUARD_ROW, Guard, Guards, Home, MAX_GUARD_READS, guard_row};
 pub(crate) use hand_over::{TICKET, hand_over};
 pub(crate) use reservation::Reservation;

@@ -1,13 +1,10 @@
 //! Releases the values that an entity does not have any more.
 
-use super::guard::{Guards, Home};
+use super::guard::{Guards, Home, MAX_GUARD_READS};
 use super::holder::Holder;
 use crate::error::{Error, Result};
 use crate::eventual::unique_value::UniqueValue;
 use futures_core::future::BoxFuture;
-
-/// How often a guard that changes in between is read.
-const MAX_ROUNDS: u32 = 8;
 
 impl Guards {
     /// Deletes the guard of a value if it is of the entity, nobody is reserving the value for it, and it does
@@ -21,7 +18,7 @@ impl Guards {
         entity: &'f Home,
     ) -> BoxFuture<'f, Result<()>> {
         Box::pin(async move {
-            for _ in 0..MAX_ROUNDS {
+            for _ in 0..MAX_GUARD_READS {
                 let Some(guard) = self.get(value).await? else { return Ok(()) };
                 if !self.may_be_of(&guard, entity).await?
                 // Somebody is reserving it anew, or left the ticket to a sweep.

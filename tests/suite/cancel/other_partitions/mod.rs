@@ -75,6 +75,7 @@ const WRITES: &[(&str, Call)] = calls! {
         let etag = it.parcels.reload(&parcel(1)).await?.etag().clone();
         it.parcels.delete_if(key(1), &etag).await
     },
+    "delete_by_key": it => it.parcels.delete_by_key(key(1)).await,
     "transaction": it => {
         let mut first = it.parcels.reload(&parcel(1)).await?;
         let second = it.parcels.reload(&parcel(2)).await?;
