@@ -96,9 +96,12 @@ pub(crate) fn requests(text: &str) -> Result<usize, String> {
 pub(crate) fn property(text: &str) -> Result<String, String> {
     match text.trim() {
         "" => Err("the name of a property is empty".to_owned()),
-        "Timestamp" => Err("the service sets it, and it is not printed".to_owned()),
+        "Timestamp" => {
+            Err("the service sets it, and it is not part of what is shown or exported".to_owned())
+        }
         name if is_property_name(name) => Ok(name.to_owned()),
-        _ => Err("no property has such a name: give letters, digits and `_`".to_owned()),
+        _ => Err("no property has such a name: give letters, digits and `_`, and no digit first"
+            .to_owned()),
     }
 }
 

@@ -17,7 +17,13 @@ use tokio::task::JoinHandle;
 #[non_exhaustive]
 pub enum StartError {
     /// The address is taken, not of this machine, or not allowed.
-    #[error("cannot listen at {address}: choose another port, or stop what listens there")]
+    #[error(
+        "cannot listen at {address}: {}", match .source.kind() {
+            io::ErrorKind::AddrInUse => "choose another port, or stop what listens there",
+            io::ErrorKind::PermissionDenied => "choose a port that this user may use, such as one above 1023",
+            _ => "choose an address and a port of this machine",
+        }
+    )]
     Listen {
         /// Where to listen.
         address: String,

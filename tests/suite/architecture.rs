@@ -67,6 +67,7 @@ fn an_offence_is_found_with_its_file_and_line() {
         "type A = crate::__private::Y;\n",
         "macro_rules! f { () => { $crate::__private::m!() }; }\n",
         "crate::__m!();\n",
+        "use crate::*;\n",
     ] {
         let found = offences(&source(low, high), order);
         assert_eq!(found.len(), 1, "{found:?}");
@@ -315,7 +316,9 @@ fn offences(source: &Crate, order: impl Fn(&str) -> Vec<ModulePath>) -> Vec<Stri
             match place(&path) {
                 Some(other) if other <= own => {}
                 Some(_) => offences.push(format!("{file}:{line}: `{import}` is below it")),
-                None if path.is_empty() || path[0] == "__private" => {}
+                // A macro of the crate's root, or what macros use.
+                None if path.is_empty() && !import.is_empty() => {}
+                None if path.first().is_some_and(|module| module == "__private") => {}
                 None => offences.push(format!("{file}:{line}: `{import}` names no module")),
             }
         }

@@ -133,7 +133,7 @@ mod tests {
         };
         let order =
             order::Order { customer: 7, number: 3, day, labels, cents: 1_250, invoice: Some(1) };
-        let open = order::Order { labels: Vec::new(), invoice: None, ..order.clone() };
+        let open = order::Order { number: 4, labels: Vec::new(), invoice: None, ..order.clone() };
         let invoice =
             invoice::Invoice { series: "2026".to_owned(), number: 1, order: 3, day, cents: 1_250 };
         SchemaLock::new("apps/shop/tables.lock")

@@ -124,8 +124,8 @@ pub(crate) enum ImportFailure {
         counted::rows_were(*.rows)
     )]
     Line { line: u64, rows: u64, again: &'static str, source: Box<Error> },
-    #[error("`{}` has no header that can be read; no row was written: correct it, and import again", .path.display())]
-    Header { path: PathBuf, source: Box<Error> },
+    #[error("`{}` has no header that can be read; no row was written: correct it; then {again}", .path.display())]
+    Header { path: PathBuf, again: &'static str, source: Box<Error> },
     #[error(
         "the import is incomplete, and at least {rows} {} written: once the cause is removed, {again}",
         counted::rows_were(*.rows)
@@ -270,6 +270,9 @@ pub(crate) async fn run(
     }
 }
 
+/// What to do after the text of an import with a checkpoint was corrected: a checkpoint knows its text.
+const ANEW: &str = "import again, with another checkpoint if the text is another";
+
 impl Arguments {
     /// Why an import ended before its end.
     fn early(&self, error: Error, before: Position, done: Position) -> ImportFailure {
@@ -277,13 +280,15 @@ impl Arguments {
         match error {
             Error::Transfer(TransferError::Refused { line, rows, source }) => {
                 let again = match self.checkpoint {
-                    Some(_) => "import again, with another checkpoint if the text is another",
+                    Some(_) => ANEW,
                     None => again,
                 };
                 ImportFailure::Line { line, rows: before.rows + rows, again, source }
             }
             Error::Transfer(TransferError::Header(_) | TransferError::RepeatedColumn(_)) => {
-                ImportFailure::Header { path: self.from.clone(), source: Box::new(error) }
+                let again = if self.checkpoint.is_some() { ANEW } else { "import again" };
+                let path = self.from.clone();
+                ImportFailure::Header { path, again, source: Box::new(error) }
             }
             error => ImportFailure::Incomplete { rows: done.rows, again, source: Box::new(error) },
         }

@@ -90,11 +90,11 @@ pub(crate) struct Arguments {
     /// A kind of fault, and how often it happens
     #[arg(long = "fault", value_name = "NAME=VALUE", requires = "faults")]
     kinds: Vec<Fault>,
-    /// Answers 503 above this number of entities a second in one partition; the service's target is 2000. After a
+    /// Answers 503 above this number of rows a second in one partition; the service's target is 2000. After a
     /// second without requests, that many more pass at once
     #[arg(long, value_name = "ENTITIES")]
     partition_rate: Option<u32>,
-    /// Answers 503 above this number of entities a second in all; the service's target is 20000. After a second
+    /// Answers 503 above this number of rows a second in all; the service's target is 20000. After a second
     /// without requests, that many more pass at once
     #[arg(long, value_name = "ENTITIES")]
     account_rate: Option<u32>,

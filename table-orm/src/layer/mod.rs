@@ -6,7 +6,7 @@
 //! | [`ConcurrencyLimit`] | limits how many requests run at once, to a number or by how long they take |
 //! | [`Measure`] | counts what the calls of each access pattern need, and how long they take |
 //! | `Observe` | emits spans for `tracing` and counters for `metrics` (features of those names) |
-//! | [`RateLimit`] | limits how many entities a second are read and written; warms up, slows down when throttled, reports hot partitions |
+//! | [`RateLimit`] | limits how many rows a second are read and written; warms up, slows down when throttled, reports hot partitions |
 //! | [`ReadFrom`] | reads from the copy of the account in another region |
 //! | [`Retry`] | retries after transient faults, and finds out whether a write whose answer was lost took effect |
 //! | `Throttle` | rejects what exceeds a rate, as the service does (feature `testing`) |

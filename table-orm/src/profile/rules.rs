@@ -8,7 +8,6 @@ use super::report::{
     ComponentProfile, Distinct, KindProfile, ProfileReport, PropertyProfile, RowRole,
 };
 use crate::figures::{bytes as size, grouped};
-
 use crate::model::{self, DateTime, MAX_BINARY_BYTES, MAX_ENTITY_BYTES};
 use std::time::Duration;
 
@@ -83,7 +82,7 @@ fn partitions(report: &ProfileReport) -> Option<Advice> {
             finding,
             "If its share of the requests is as large, divide it: by another component of the PartitionKey, or \
              by a `shard`.",
-            "Rule: one server answers a partition, with 2,000 entities a second; load spreads over many \
+            "Rule: one server answers a partition, with 2,000 rows a second; load spreads over many \
              partitions (Scalability and performance targets for Table storage).",
         );
     }
@@ -133,7 +132,7 @@ fn two_partitions(report: &ProfileReport) -> Vec<Advice> {
                 "All {entities} entities of `{entity}` are in partitions of two values of `{name}`."
             ),
             "If more values do not come with time, add another component to the PartitionKey, or a `shard`.",
-            "Rule: one server answers a partition, with 2,000 entities a second; load spreads over many \
+            "Rule: one server answers a partition, with 2,000 rows a second; load spreads over many \
              partitions (Scalability and performance targets for Table storage).",
         )
     });

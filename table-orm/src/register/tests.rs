@@ -171,7 +171,7 @@ async fn a_store_that_is_closed_is_not_kept_open_by_a_pointer() {
 async fn work_whose_pointer_cannot_be_written_does_not_begin() {
     let memory = Arc::new(EmbeddedStore::in_memory().unwrap());
     memory.create_table(&name("ordersDue")).await.unwrap();
-    let lossy = Faults::seeded(1).lost_requests(1.0).store(Arc::clone(&memory) as _).unwrap();
+    let lossy = Faults::seeded(1).lost_requests(1.0).store(Arc::clone(&memory)).unwrap();
     let refused = cover(&client(Arc::new(lossy), 1), "Order", "acme").await.unwrap_err();
     assert!(matches!(refused, Error::Unregistered(_)) && refused.is_unavailable(), "{refused}");
     memory.delete_table(&name("ordersDue")).await.unwrap();

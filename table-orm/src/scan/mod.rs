@@ -3,7 +3,7 @@
 //! [`Repo::scan`](crate::Repo::scan) starts a scan of typed entities,
 //! [`Tables::scan`](crate::Tables::scan) a scan of any rows. A scan needs no knowledge of the keys: an
 //! idle worker splits the range with most left to read, at a key guessed from the keys seen. After the
-//! first 503 the scan keeps to the rate, in entities a second, that the service sustains.
+//! first 503 the scan keeps to the rate, in rows a second, that the service sustains.
 //!
 //! A scan delivers every row that stays in the table while it runs exactly once. Ranges are split, and
 //! pages committed, under one lock, so the ranges always partition what is left to read. A scan that

@@ -42,8 +42,8 @@ const REPAIR: &str = "run `verify`, then `repair`, before queries read what it l
 const KEEP_VALUES: &str = "read it into the new field with `alias`, keep the field, or keep the values in \
                            `#[table(flatten)] rest: BTreeMap<String, Edm>`: else the next write drops them";
 
-const SAME_CODES: &str = "check that each variant has the code that it had: two codes that are swapped read each other's \
-                          rows";
+const SAME_CODES: &str = "check that each variant has the code that it had: two variants whose codes are swapped read \
+                          each other's rows";
 const COUNT_AGAIN: &str =
     "run `repair_sums` in each partition: until then, totals lack the stored entities";
 const NEW_SUM: &str = "give the new sum another name, and run `repair_sums`: the stored totals were counted otherwise";

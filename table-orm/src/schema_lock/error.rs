@@ -9,7 +9,8 @@ use std::{fmt, io};
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {
-    /// Rows that are stored already would not be read, or values in them be lost.
+    /// Rows that are stored already would not be read, or values in them be lost. Or a sample differs from a stored one
+    /// of its keys, as when two fields have swapped their names.
     #[error(
         "{} does not fit the types: stored rows do not survive these changes, or may not:{}\nTo make such a change after \
          all, make sure that no stored row needs the lines that it contradicts, then delete them from the file",
@@ -21,7 +22,7 @@ pub enum LockError {
         /// The changes that stored rows do not survive.
         changes: Vec<SchemaChange>,
     },
-    /// The lock lacks changes that stored rows survive.
+    /// The lock lacks changes that stored rows survive, or of which it cannot say so: see [`SchemaChange::reads`].
     #[error(
         "{} lacks changes of the types:{}\nRun `TABLE_ORM_LOCK=update cargo test` to add them, and review \
          the difference",
@@ -75,6 +76,20 @@ pub enum LockError {
         types: [&'static str; 2],
         /// What is alike, and what to do.
         reason: &'static str,
+    },
+    /// Two samples of one type have the same keys, and different values of a property. Two codes that are swapped would
+    /// not be found.
+    #[error(
+        "two samples of `{entity}` have the keys {key}, and different values of the property {property}: give each of them \
+         keys of its own, so that codes and names that are swapped are found"
+    )]
+    SameKeys {
+        /// The type's name.
+        entity: &'static str,
+        /// The PartitionKey and the RowKey of the canonical row.
+        key: String,
+        /// The name of the property.
+        property: String,
     },
     /// A type has no sample.
     #[error(

@@ -82,7 +82,7 @@ impl SchemaLock {
 
     /// Adds the type of the samples. Their rows are kept in the file, and must be read by each later version.
     /// Give samples with values in every field, with `None` where a field has an `Option`, and with each code
-    /// of an enum.
+    /// of an enum, best each sample under keys of its own.
     pub fn with<E: TableEntity>(mut self, samples: impl IntoIterator<Item = E>) -> Self {
         if E::MIGRATES {
             self.fault = self.fault.or(Some(LockError::OldFormMissing(E::NAME)));
@@ -144,6 +144,7 @@ impl SchemaLock {
     fn add<E: TableEntity>(mut self, name: &str, samples: &[E], old_form: Option<String>) -> Self {
         let stored = samples::stored(samples);
         let described = stored.and_then(|stored| {
+            samples::check_keys::<E>(&stored)?;
             let mut entity = describe::entity(name, samples, old_form.as_deref())?;
             entity.items.push(stored);
             Ok(entity)
@@ -205,11 +206,12 @@ impl SchemaLock {
     ///
     /// # Errors
     /// - [`LockError::Alike`] when two of the types share a table, and a row of one can be taken for one of the other.
-    /// - [`LockError::Breaking`] when stored rows would no longer be read, or values be lost.
+    /// - [`LockError::Breaking`] when stored rows would no longer be read, or values be lost, or when a sample differs
+    ///   from a stored one of its keys.
     /// - [`LockError::Outdated`] when the file lacks a change that stored rows survive, and `update` was not
     ///   called.
     /// - [`LockError::Absent`] when there is no file, and `update` was not called.
-    /// - Other errors when the file cannot be read or written, or a sample cannot be stored.
+    /// - Other errors when the file cannot be read or written, a sample cannot be stored, or two have the same keys.
     pub fn check(self) -> Result<(), LockError> {
         let Self { path, mut types, update, fault } = self;
         fault.map_or(Ok(()), Err)?;

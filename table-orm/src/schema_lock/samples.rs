@@ -1,5 +1,5 @@
-//! The sample rows of a lock: those of the samples as they are now, and whether those of earlier versions are
-//! still read.
+//! The sample rows of a lock: those of the samples as they are now, whether those of earlier versions are still read,
+//! and whether the samples of now are stored as those of the same keys were.
 
 use super::change::{Reads, SchemaChange};
 use super::error::LockError;
@@ -45,6 +45,32 @@ pub(super) fn stored<E: TableEntity>(samples: &[E]) -> Result<Item, LockError> {
         }
     }
     Ok(item)
+}
+
+/// Checks that no two samples with the same keys have different values of a property. Of two codes that are swapped, each
+/// would be found under these keys.
+pub(super) fn check_keys<E: TableEntity>(stored: &Item) -> Result<(), LockError> {
+    let rows = canonical_rows::<E>(stored);
+    for (index, row) in rows.iter().enumerate() {
+        let keys = |row: &DynamicEntity| (row.partition_key.clone(), row.row_key.clone());
+        let mut same = rows[..index].iter().filter(|other| keys(other) == keys(row));
+        let property = same.find_map(|other| differing(&other.properties, &row.properties).next());
+        if let Some((property, _)) = property {
+            let (entity, property) = (E::NAME, property.clone());
+            let key = format!("{:?} / {:?}", row.partition_key, row.row_key);
+            return Err(LockError::SameKeys { entity, key, property });
+        }
+    }
+    Ok(())
+}
+
+/// The canonical rows of samples.
+fn canonical_rows<E: TableEntity>(item: &Item) -> Vec<DynamicEntity> {
+    let rows = item.facts.iter().filter_map(|(name, json)| {
+        let row = DynamicEntity::from_json(json).ok()?;
+        (template::<E>(name, &row)? == canonical::<E>()).then_some(row)
+    });
+    rows.collect()
 }
 
 /// What the lines begin with that say what a sample adds to a sum. No row has such a name.
@@ -182,22 +208,16 @@ impl Read {
         }
     }
 
-    /// Compares each sample of now with the stored ones of its keys: it has to agree with one of them. A type that gives
+    /// Compares each sample of now with the stored ones of its keys, which different versions wrote: it has to agree with
+    /// one of them. A type that gives
     /// two properties each other's names, or two variants each other's codes, reads all rows, and each as it writes them:
     /// only this shows it.
     fn compare_samples<E: TableEntity>(&mut self, stored: &Item, now: &Item) {
-        let canonical_rows = |item: &Item| -> Vec<DynamicEntity> {
-            let rows = item.facts.iter().filter_map(|(name, json)| {
-                let row = DynamicEntity::from_json(json).ok()?;
-                (template::<E>(name, &row)? == canonical::<E>()).then_some(row)
-            });
-            rows.collect()
-        };
-        let mut stored = canonical_rows(stored);
+        let mut stored = canonical_rows::<E>(stored);
         for row in &mut stored {
             rename(&mut row.properties, E::ALIASES);
         }
-        for now in canonical_rows(now) {
+        for now in canonical_rows::<E>(now) {
             let keys = |row: &DynamicEntity| (row.partition_key.clone(), row.row_key.clone());
             let mut same = stored.iter().filter(|row| keys(row) == keys(&now));
             let differs =

@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// |---|---|
 /// | [`ReadFrom`] | the primary location alone |
 /// | [`ConcurrencyLimit`] | at most 64 requests at once, and [fewer](ConcurrencyLimit::adaptive) at a slow service |
-/// | [`RateLimit`] | 20,000 entities a second, 2,000 in one partition; slower when throttled |
+/// | [`RateLimit`] | 20,000 rows a second, 2,000 in one partition; slower when throttled |
 /// | [`Retry`] | [`Retry::interactive`] |
 /// | `Observe` | with the feature `tracing` or `metrics` |
 ///
@@ -107,7 +107,7 @@ impl TablesBuilder {
         self
     }
 
-    /// Sets how many entities a second are read and written.
+    /// Sets how many rows a second are read and written.
     pub fn rate(mut self, rate: impl Into<Option<RateLimit>>) -> Self {
         self.rate = rate.into();
         self

@@ -1,4 +1,4 @@
-//! How many entities a second a service grants, with one second's worth in reserve.
+//! How many rows a second a service grants, with one second's worth in reserve.
 //!
 //! It counts entities, where `sync::TokenBucket` counts time: the rounding of either decides which
 //! request is throttled, and published figures were measured with this one.

@@ -13,6 +13,8 @@ pub(super) enum Token<'t> {
     Literal(Edm),
     Open,
     Close,
+    /// A character that begins no other token.
+    Unknown,
 }
 
 /// The tokens of a text, one after the other.
@@ -28,8 +30,8 @@ impl<'t> Lexer<'t> {
     }
 
     /// The position of the next token, in bytes.
-    pub(super) const fn position(&self) -> usize {
-        self.at
+    pub(super) fn position(&self) -> usize {
+        self.text.len() - self.rest().trim_start().len()
     }
 
     fn rest(&self) -> &'t str {
@@ -38,10 +40,8 @@ impl<'t> Lexer<'t> {
 
     /// Returns the next token, and moves past it; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Token<'t>>, FilterError> {
-        let rest = self.rest();
-        let rest = rest.trim_start();
-        self.at = self.text.len() - rest.len();
-        let Some(first) = rest.chars().next() else { return Ok(None) };
+        self.at = self.position();
+        let Some(first) = self.rest().chars().next() else { return Ok(None) };
         let token = match first {
             '(' | ')' => {
                 self.at += 1;
@@ -51,8 +51,8 @@ impl<'t> Lexer<'t> {
             '0'..='9' | '-' | '+' | '.' => Token::Literal(self.number()?),
             _ if is_word(first) => self.word()?,
             _ => {
-                let expected = "a name, a value or a parenthesis";
-                return Err(FilterError::Syntax { at: self.at, expected });
+                self.at += first.len_utf8();
+                Token::Unknown
             }
         };
         Ok(Some(token))

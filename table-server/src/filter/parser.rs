@@ -20,9 +20,10 @@ use table_orm::query::{Comparison, Filter};
 pub fn parse(text: &str) -> Result<Filter, FilterError> {
     let mut parser = Parser { lexer: Lexer::new(text), depth: 0, terms: 0 };
     let filter = parser.any_of()?;
+    let at = parser.lexer.position();
     match parser.lexer.next()? {
         None => Ok(filter),
-        Some(_) => Err(expected("`and`, `or` or the end", parser.lexer.position())),
+        Some(_) => Err(expected("`and`, `or` or the end", at)),
     }
 }
 
@@ -75,9 +76,10 @@ impl<'t> Parser<'t> {
             return self.comparison();
         }
         let filter = self.deeper(Self::any_of)?;
+        let at = self.lexer.position();
         match self.lexer.next()? {
             Some(Token::Close) => Ok(filter),
-            _ => Err(expected("`)`", self.lexer.position())),
+            _ => Err(expected("`and`, `or` or `)`", at)),
         }
     }
 
@@ -102,26 +104,35 @@ impl<'t> Parser<'t> {
         let left = self.operand()?;
         let at = self.lexer.position();
         let before = self.lexer.clone();
-        let comparison = match self.lexer.next()? {
+        let next = self.lexer.next()?;
+        let comparison = match next {
             Some(Token::Word(word)) => comparison(word),
             Some(Token::Open) => return Err(FilterError::Function),
             _ => None,
         };
-        match (left, comparison) {
-            (Operand::Property(property), Some(comparison)) => match self.operand()? {
-                Operand::Value(value) => Ok(compare(property, comparison, value)),
-                Operand::Property(_) => Err(expected(VALUE, self.lexer.position())),
-            },
-            (Operand::Value(value), Some(comparison)) => match self.operand()? {
-                Operand::Property(property) => Ok(compare(property, swapped(comparison), value)),
-                Operand::Value(_) => Err(expected("the name of a property", at)),
-            },
-            // A boolean property alone.
-            (Operand::Property(property), None) => {
-                self.lexer = before;
-                Ok(compare(property, Comparison::Equal, true.into()))
+        let Some(comparison) = comparison else {
+            return match (left, next) {
+                // A boolean property alone.
+                (
+                    Operand::Property(property),
+                    None | Some(Token::Close | Token::Word("and" | "or")),
+                ) => {
+                    self.lexer = before;
+                    Ok(compare(property, Comparison::Equal, true.into()))
+                }
+                _ => Err(expected(COMPARISON, at)),
+            };
+        };
+        let at = self.lexer.position();
+        match (left, self.operand()?) {
+            (Operand::Property(property), Operand::Value(value)) => {
+                Ok(compare(property, comparison, value))
             }
-            (Operand::Value(_), None) => Err(expected(COMPARISON, at)),
+            (Operand::Value(value), Operand::Property(property)) => {
+                Ok(compare(property, swapped(comparison), value))
+            }
+            (Operand::Property(_), Operand::Property(_)) => Err(expected(VALUE, at)),
+            (Operand::Value(_), Operand::Value(_)) => Err(expected("the name of a property", at)),
         }
     }
 

@@ -50,13 +50,18 @@ fn an_error_says_what_is_expected_where() {
             "A eq",
             "at position 4, the name of a property, or a value, such as 5 or 'Ann', is expected",
         ),
-        ("A eq B", "at position 6, a value, such as 5 or 'Ann', is expected"),
-        ("1 eq 1", "at position 1, the name of a property is expected"),
+        ("A eq B", "at position 5, a value, such as 5 or 'Ann', is expected"),
+        ("1 eq 1", "at position 5, the name of a property is expected"),
         ("5", "at position 1, `eq`, `ne`, `gt`, `ge`, `lt` or `le` is expected"),
-        ("(A eq 1", "at position 7, `)` is expected"),
-        ("A eq 1 B", "at position 8, `and`, `or` or the end is expected"),
+        ("A = 1", "at position 2, `eq`, `ne`, `gt`, `ge`, `lt` or `le` is expected"),
+        ("Äge EQ 1", "at position 5, `eq`, `ne`, `gt`, `ge`, `lt` or `le` is expected"),
+        ("A 1", "at position 2, `eq`, `ne`, `gt`, `ge`, `lt` or `le` is expected"),
+        ("(A eq 1", "at position 7, `and`, `or` or `)` is expected"),
+        ("(A eq 1 B)", "at position 8, `and`, `or` or `)` is expected"),
+        ("A eq 1  B", "at position 8, `and`, `or` or the end is expected"),
+        ("A eq 1; B", "at position 6, `and`, `or` or the end is expected"),
+        ("A)", "at position 1, `and`, `or` or the end is expected"),
         ("A eq 'x", "at position 5, a text with a quote at its end is expected"),
-        ("A = 1", "at position 2, a name, a value or a parenthesis is expected"),
     ] {
         assert_eq!(parse(text).unwrap_err().to_string(), expected, "{text}");
     }

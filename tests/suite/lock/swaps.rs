@@ -91,14 +91,30 @@ fn two_fields_that_swap_their_names_are_found() {
 }
 
 #[test]
-fn two_samples_of_the_same_keys_stay_as_they_are() {
+fn two_samples_of_the_same_keys_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let both = || [first::State::Open, first::State::Paid].map(|state| first::sample(1, state));
-    at(folder.path()).with(both()).update().check().unwrap();
-    at(folder.path()).with(both()).check().unwrap();
-    at(folder.path()).with(both().into_iter().rev()).check().unwrap();
+    let same = || [1, 1].map(|number| first::sample(number, first::State::Open));
+    at(folder.path()).with(same()).update().check().unwrap();
+    let both = [first::State::Open, first::State::Paid].map(|state| first::sample(1, state));
+    let error = at(folder.path()).with(both).update().check().unwrap_err();
+    assert!(matches!(error, LockError::SameKeys { entity: "Invoice", .. }), "{error}");
+    let said = r#"the keys "acme" / "001", and different values of the property State"#;
+    assert!(error.to_string().contains(said), "{error}");
     let third = first::Invoice { last: "Low".to_owned(), ..first::sample(1, first::State::Open) };
     refused(at(folder.path()).with([third]), folder.path());
+}
+
+#[test]
+fn a_sample_agrees_with_one_of_those_that_versions_stored_under_its_keys() {
+    let folder = locked();
+    let path = folder.path().join("tables.lock");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let line = text.lines().find(|line| line.contains(r#""RowKey":"001""#)).unwrap();
+    let newer = line.replace("Ann", "Bob");
+    std::fs::write(&path, text.replace(line, &format!("{line}\n{newer}"))).unwrap();
+    at(folder.path()).with(first::samples()).check().unwrap();
+    let bob = first::Invoice { first: "Bob".to_owned(), ..first::sample(1, first::State::Open) };
+    at(folder.path()).with([bob]).check().unwrap();
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The text that the signature of a request covers (service documentation, "Authorize with Shared Key"): the headers and
-//! the path of a request, in the form that `protocol::signature` writes for client and server.
+//! The texts that the signatures of requests cover (service documentation, "Authorize with Shared Key"): that for tables
+//! is written by `protocol::signature`, for client and server, and those for queues and blobs here.
 
 use crate::azure::endpoint::AccountService;
 use crate::azure::protocol::signature;

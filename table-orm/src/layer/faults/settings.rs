@@ -11,15 +11,13 @@ pub(super) const MAX_TIME: Duration = Duration::from_secs(24 * 3600);
 /// and the faults of [single requests](Self::on).
 ///
 /// ```
-/// use std::sync::Arc;
 /// use table_orm::layer::{Faults, Retry};
 /// use table_orm::embedded::EmbeddedStore;
 /// use table_orm::{TableName, Tables};
 ///
 /// #[tokio::main(flavor = "current_thread")]
 /// async fn main() -> Result<(), Box<dyn std::error::Error>> {
-///     let store = Arc::new(EmbeddedStore::in_memory()?);
-///     let flaky = Faults::seeded(7).throttled(0.5).store(store)?;
+///     let flaky = Faults::seeded(7).throttled(0.5).store(EmbeddedStore::in_memory()?)?;
 ///     let tables = Tables::new(flaky.clone()).layer(Retry::interactive())?;
 ///     # tokio::time::pause();
 ///     tables.create(&TableName::new("readings")?).await?; // perhaps throttled, then retried

@@ -23,7 +23,8 @@ impl Faults {
     /// # Errors
     /// A probability is outside 0 to 1, or those of the faults that exclude each other add up to more
     /// than 1; or a time is zero or longer than a day.
-    pub fn store(self, inner: Arc<dyn Store>) -> Result<FaultStore, LayerError> {
+    pub fn store(self, inner: impl Store + 'static) -> Result<FaultStore, LayerError> {
+        let inner = Arc::new(inner);
         let (injector, closed) = (Injector::new(self)?, Mutex::default());
         Ok(FaultStore { shared: Arc::new(Shared { inner, injector, closed }) })
     }

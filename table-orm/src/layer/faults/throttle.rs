@@ -20,7 +20,7 @@ const BURST: Duration = Duration::from_secs(1);
 /// How many partitions are kept before idle ones are removed.
 const KEPT_PARTITIONS: usize = 1024;
 
-/// Settings of a store that throttles: entities a second in all and in each partition, without a limit
+/// Settings of a store that throttles: rows a second in all and in each partition, without a limit
 /// by default.
 ///
 /// ```
@@ -56,13 +56,13 @@ impl Throttle {
         Self { account: None, partition: None }
     }
 
-    /// Passes at most this number of entities a second in all, 1 to [`MAX_RATE`].
+    /// Passes at most this number of rows a second in all, 1 to [`MAX_RATE`].
     pub const fn per_account(mut self, entities: u32) -> Self {
         self.account = Some(entities);
         self
     }
 
-    /// Passes at most this number of entities a second in each partition, 1 to [`MAX_RATE`].
+    /// Passes at most this number of rows a second in each partition, 1 to [`MAX_RATE`].
     pub const fn per_partition(mut self, entities: u32) -> Self {
         self.partition = Some(entities);
         self

@@ -1,4 +1,4 @@
-//! Limits how many entities a second are read and written, and slows down when throttled.
+//! Limits how many rows a second are read and written, and slows down when throttled.
 //!
 //! One bucket for all requests and one for each partition pass entities at their rates, with a burst
 //! of 0.1 s. Entities are counted as the service counts them: a transaction counts its operations, and
@@ -9,7 +9,7 @@
 //!
 //! # From cold
 //!
-//! The rate of the account begins at 2,000 entities a second, which one partition server certainly takes. It
+//! The rate of the account begins at 2,000 rows a second, which one partition server certainly takes. It
 //! rises by half after every 10 s in which at least half of it was used: 3,000 after 10 s, 10,000 after 40 s,
 //! 20,000 after a minute. After 10 minutes of rest it begins anew. [`RateLimit::warm`] begins at the full rate.
 //!
@@ -56,7 +56,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::{Instant, sleep};
 
-/// The highest rate: a million entities a second.
+/// The highest rate: a million rows a second.
 pub const MAX_RATE: u32 = 1_000_000;
 
 /// The rate that an account begins with: that of one partition, which one server holds.
@@ -64,7 +64,7 @@ const COLD_START: u32 = PARTITION_TARGET;
 /// The bytes that count as one entity.
 const UNIT: usize = 1024;
 
-/// Settings of the rate limit; by default 20,000 entities a second in all and 2,000 in one
+/// Settings of the rate limit; by default 20,000 rows a second in all and 2,000 in one
 /// partition.
 ///
 /// ```
@@ -99,18 +99,18 @@ impl Default for RateLimit {
 }
 
 impl RateLimit {
-    /// Limits by the older targets: 500 entities a second in one partition.
+    /// Limits by the older targets: 500 rows a second in one partition.
     pub fn older() -> Self {
         Self::default().per_partition(OLDER_PARTITION_TARGET)
     }
 
-    /// Limits the entities a second in all, 1 to [`MAX_RATE`].
+    /// Limits the rows a second in all, 1 to [`MAX_RATE`].
     pub const fn per_account(mut self, entities: u32) -> Self {
         self.account = entities;
         self
     }
 
-    /// Limits the entities a second in each partition, 1 to [`MAX_RATE`].
+    /// Limits the rows a second in each partition, 1 to [`MAX_RATE`].
     pub const fn per_partition(mut self, entities: u32) -> Self {
         self.partition = entities;
         self

@@ -22,7 +22,7 @@ pub struct BulkProgress {
     /// Rows written: all rows of these entities.
     pub rows: u64,
     /// Transactions answered. A write that reads first counts as one for each entity, however many
-    /// requests it sent.
+    /// requests it sent. Those that a writer with a journal sends again count, too, answered or not.
     pub requests: u64,
     /// What does not follow the entities written yet: rows in other partitions, copies of totals, and values
     /// given up. It is 0 when everything is settled. At the end of a call it is above 0 if a settling failed,

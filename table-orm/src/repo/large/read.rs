@@ -1,6 +1,6 @@
 //! Reads the bytes of a large value.
 
-use super::value_row::ChunkRow;
+use super::value_row::ValueRow;
 use crate::blobs::PART_BYTES;
 use crate::entity::{Loaded, TableEntity, canonical, partition_key, read_row, row_key};
 use crate::error::{LargeValueError, Result};
@@ -310,5 +310,5 @@ async fn row(client: &TableClient, partition_key: &str, row_key: &str) -> Result
     let (partition_key, row_key) = (partition_key.to_owned(), row_key.to_owned());
     let query = client.point(&CanonicalKey { partition_key, row_key });
     let Some(row) = client.row(&query).await? else { return Ok(None) };
-    Ok(Some(read_row::<ChunkRow>(0, &row.body)?.data.unwrap_or_default()))
+    Ok(Some(read_row::<ValueRow>(0, &row.body)?.data.unwrap_or_default()))
 }

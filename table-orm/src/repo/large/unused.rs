@@ -1,6 +1,6 @@
 //! Large values that no entity refers to.
 
-use super::value_row::{ChunkRow, IN_BLOB, OWNER};
+use super::value_row::{IN_BLOB, OWNER, ValueRow};
 use crate::entity::{
     CanonicalKeyOf, CompleteKey, LargeType, RowHead, TableEntity, read_row, refers_to, split_page,
 };
@@ -39,12 +39,12 @@ pub(crate) async fn judge(
     let Some(large) = large else { return Ok(Unused::No) };
     let Some(row) = row(client, partition_key, id, 0).await? else {
         let second = row(client, partition_key, id, 1).await?;
-        let second = second.map(|row| read_row::<ChunkRow>(0, &row.body)).transpose()?;
+        let second = second.map(|row| read_row::<ValueRow>(0, &row.body)).transpose()?;
         let is_young = second.is_some_and(|second| names_young_blob(client, &second));
         return Ok(if is_young { Unused::Young } else { Unused::Yes(None, Duration::ZERO) });
     };
     let etag = row.etag()?;
-    let ChunkRow { owner, written, .. } = read_row(0, &row.body)?;
+    let ValueRow { owner, written, .. } = read_row(0, &row.body)?;
     if !large.is_canonical(&owner) {
         return Ok(Unused::No);
     }
@@ -83,7 +83,7 @@ fn age(client: &TableClient, written: Option<DateTime>) -> Duration {
 }
 
 /// Whether the row is of a value in a blob whose upload may be in progress.
-fn names_young_blob(client: &TableClient, row: &ChunkRow) -> bool {
+fn names_young_blob(client: &TableClient, row: &ValueRow) -> bool {
     row.in_blob && age(client, row.written) < GRACE
 }
 
@@ -135,7 +135,7 @@ pub(crate) fn removal<'f>(
         });
         let rows = rows(client, &partition_key, format!("{LARGE_START}{id}:")).await?;
         let in_blob = rows.iter().any(|(_, row)| row.in_blob);
-        let stays = |(row_key, row): &(String, ChunkRow)| {
+        let stays = |(row_key, row): &(String, ValueRow)| {
             *row_key == first || names_young_blob(client, row)
         };
         let delete = |(row_key, _)| Operation { row_key, action: Action::Delete(IfMatch::Any) };
@@ -151,7 +151,7 @@ async fn rows(
     client: &TableClient,
     partition_key: &str,
     start: String,
-) -> Result<Vec<(String, ChunkRow)>> {
+) -> Result<Vec<(String, ValueRow)>> {
     let keys =
         KeyRange { partition: Span::Exact(partition_key.to_owned()), row: Span::prefix(start) };
     let select = Some([PARTITION_KEY, ROW_KEY, TIMESTAMP, IN_BLOB].map(Cow::Borrowed).into());

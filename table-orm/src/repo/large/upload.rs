@@ -3,7 +3,7 @@
 //! Invariant: the first row is inserted once under an id. A late insert would bring it back after the value was removed,
 //! and an entity could refer to a value without the others.
 
-use super::value_row::ChunkRow;
+use super::value_row::ValueRow;
 use crate::blobs::{BlobErrorKind, MAX_PARTS, PART_BYTES};
 use crate::entity::{CanonicalKeyOf, CompleteKey, TableEntity};
 use crate::error::{self, LargeValueError, Result};
@@ -219,9 +219,9 @@ impl Upload {
         if self.client.has_blobs() {
             self.stage(data).await?;
         } else if self.chunks == 0 {
-            self.begin(|key, id| ChunkRow::write(key, id, 0, &data)).await?;
+            self.begin(|key, id| ValueRow::write(key, id, 0, &data)).await?;
         } else {
-            let batch = ChunkRow::write(&self.key, &self.id, u64::from(self.chunks), &data)?;
+            let batch = ValueRow::write(&self.key, &self.id, u64::from(self.chunks), &data)?;
             self.client.send(batch).await?;
         }
         self.chunks += 1;
@@ -253,10 +253,10 @@ impl Upload {
 
     /// Creates the blob, after the rows that name it. Returns its version.
     async fn create_blob(&mut self) -> Result<String> {
-        self.begin(ChunkRow::write_of_blob).await?;
+        self.begin(ValueRow::write_of_blob).await?;
         let blob = self.client.blob(&self.id)?;
         let version = blob.create().await?;
-        match self.client.send(ChunkRow::touch(&self.key, &self.id)?).await {
+        match self.client.send(ValueRow::touch(&self.key, &self.id)?).await {
             // Whoever deleted the row may have done so before there was a blob to delete.
             Err(error::Error::NotFound(_)) => {
                 blob.delete().await?;

@@ -16,7 +16,7 @@ pub(super) const IN_BLOB: &str = "InBlob";
 const DATA: &str = "Data";
 
 /// A row with bytes of a large value.
-pub(super) struct ChunkRow {
+pub(super) struct ValueRow {
     pub owner: String,
     /// `None` where only other properties were asked for, and where a blob holds the bytes.
     pub data: Option<Bytes>,
@@ -24,7 +24,7 @@ pub(super) struct ChunkRow {
     pub written: Option<DateTime>,
 }
 
-impl ChunkRow {
+impl ValueRow {
     /// The write of a row. The first one is inserted; another replaces at most itself, because the id is fresh.
     pub fn write(owner: &CanonicalKey, id: &str, chunk: u64, data: &Bytes) -> Result<Batch> {
         let mut out = PropertiesWriter::new(Self::NAME);
@@ -60,7 +60,7 @@ impl ChunkRow {
     }
 }
 
-impl ReadRow for ChunkRow {
+impl ReadRow for ValueRow {
     const NAME: &'static str = "large value";
 
     fn read_row(_row: usize, mut members: Members<'_, '_>) -> Result<Self, RowFault> {

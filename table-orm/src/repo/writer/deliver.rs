@@ -25,7 +25,7 @@ pub(super) struct Delivered<E> {
     pub tickets: Vec<Ticket>,
     /// Of entities that an earlier attempt had written.
     pub present: Vec<Ticket>,
-    /// How many transactions were answered.
+    /// How many transactions were sent.
     pub requests: u64,
     pub answer: Result<()>,
 }

@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// The most requests that a scan has in flight by default.
 pub const DEFAULT_CONCURRENCY: usize = 16;
 /// The highest [concurrency](Scan::concurrency). Twenty full pages a second reach an account's
-/// documented target of 20,000 entities a second (service documentation, "Scalability and performance
+/// documented target of 20,000 rows a second (service documentation, "Scalability and performance
 /// targets").
 pub const MAX_CONCURRENCY: usize = 1000;
 

@@ -29,7 +29,7 @@
 //!   rows to split off.
 //!
 //! An idle worker asks the queue, and checks whether any range is left, every 1 to 15 s. The service's
-//! targets of 2,000 messages a second for a queue and 2,000 entities a second for a partition are
+//! targets of 2,000 messages a second for a queue and 2,000 rows a second for a partition are
 //! enough for hundreds of workers (service documentation, "Scalability and performance targets").
 
 mod clock;

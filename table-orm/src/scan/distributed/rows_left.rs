@@ -32,14 +32,11 @@ pub(super) fn rows_left(mut ranges: Vec<RangeRow>) -> Option<u64> {
         };
         let begun = || behind(&range.from, range.cursor.as_ref()?, rows);
         let waiting = || before.and_then(|(from, rows)| behind(from, &range.from, rows));
-        let rest: f64 = match range.state {
-            RangeState::Done => 0.0,
-            _ => begun().or_else(waiting).unwrap_or_default(),
-        };
+        let is_done = range.state == RangeState::Done;
+        let rest: f64 = if is_done { 0.0 } else { begun().or_else(waiting).unwrap_or_default() };
         let most = if before.is_some() { all } else { f64::INFINITY };
-        let least = if range.state == RangeState::Done { 0.0 } else { 1.0 };
-        let rest = rest.min(most).max(least);
-        left += rest;
+        let rest = rest.min(most);
+        left += if is_done { 0.0 } else { rest.max(1.0) };
         all += rows + rest;
         before = Some((&range.from, rows + rest));
     }

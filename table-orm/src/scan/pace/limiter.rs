@@ -6,9 +6,9 @@ use std::collections::HashMap;
 
 /// Requests in flight at the start; one more after each answer.
 const SLOW_START: f64 = 4.0;
-/// The account's slowest starting rate, entities a second; its documented target is 20,000.
+/// The account's slowest starting rate, rows a second; its documented target is 20,000.
 const ACCOUNT_FLOOR: f64 = 8_000.0;
-/// A partition's slowest starting rate, entities a second.
+/// A partition's slowest starting rate, rows a second.
 const PARTITION_FLOOR: f64 = 1_000.0;
 /// More idle partitions than these are forgotten.
 const REMEMBERED: usize = 1_000;

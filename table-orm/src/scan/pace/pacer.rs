@@ -1,4 +1,4 @@
-//! The rate a scan keeps to once the service has throttled it, in entities a second.
+//! The rate a scan keeps to once the service has throttled it, in rows a second.
 //!
 //! The service counts entities, not requests. Free until the first 503; then it starts at what the
 //! last second has sustained. A 503 of a request sent after the last cut lowers the rate by 10 %;

@@ -115,6 +115,19 @@ fn status_estimates_the_share_that_is_done() {
 }
 
 #[test]
+fn a_scan_with_bounds_has_no_estimate_before_it_has_begun() {
+    run(async {
+        let world = World::new(numbered(500), 10).await;
+        let scan = world.distribute(world.plain().prefix("5"));
+        scan.start().await.unwrap();
+        let status = scan.status().await.unwrap();
+        assert_eq!((status.rows_left, status.share_done()), (None, None));
+        assert!(world.work_on(&scan, seconds(1)).await.unwrap().complete);
+        assert_eq!(scan.status().await.unwrap().rows_left, Some(0));
+    });
+}
+
+#[test]
 fn a_scan_that_is_never_split_has_no_share_before_its_end() {
     run(async {
         let world = World::new(numbered(500), 10).await;
