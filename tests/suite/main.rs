@@ -52,6 +52,7 @@ mod pages;
 mod pages_of_many;
 mod periods;
 mod profile;
+mod released;
 mod repo;
 mod rolling_series;
 mod rules;

@@ -83,8 +83,11 @@ impl<E: TableEntity + 'static> WriterRun<E> {
             }
             self.report().await;
             if self.closed && self.open.is_empty() {
-                if let Some(report) = self.closing.take() {
-                    self.hand_out(report).await;
+                if let Some(closed) = self.closing.take() {
+                    self.release(&closed).await;
+                    // Whoever closes the writer may open its journal, or the store's file, at once.
+                    drop(self);
+                    let _ = closed.send(());
                 }
                 return;
             }
@@ -168,13 +171,18 @@ impl<E: TableEntity + 'static> WriterRun<E> {
 
     /// Lets the call take the report.
     async fn hand_out(&mut self, done: oneshot::Sender<()>) {
+        self.release(&done).await;
+        // A call that was dropped leaves the report to the next one.
+        let _ = done.send(());
+    }
+
+    /// Removes what a report hands out from the journal.
+    async fn release(&mut self, done: &oneshot::Sender<()>) {
         if let (Some(journal), false) = (&self.inlet.journal, done.is_closed()) {
             // From here on, they are the app's.
             let entries = self.inlet.unreported().take_entries();
             journal.remove(entries.into_iter()).await;
         }
-        // A call that was dropped leaves the report to the next one.
-        let _ = done.send(());
     }
 
     fn answered(&mut self, delivered: Delivered<E>, lanes: &mut Lanes<E>) {

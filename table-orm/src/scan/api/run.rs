@@ -111,13 +111,14 @@ impl<T: Send + 'static> ScanRun<T> {
         if saver.is_due() { saver.save(&self.shared).await } else { Ok(()) }
     }
 
-    /// Stops the workers, and saves what is left to read.
+    /// Stops the workers, waits until none of them holds the store any more, and saves what is left to read.
     pub async fn end(&mut self) -> Result<()> {
         if self.phase != RunPhase::Started {
             return Ok(());
         }
         self.phase = RunPhase::Ended;
         self.stop();
+        while self.workers.join_next().await.is_some() {}
         match &mut self.saver {
             Some(saver) => saver.save(&self.shared).await,
             None => Ok(()),
