@@ -69,3 +69,70 @@ async fn a_conflict_with_one_other_process_costs_little() {
     assert!(requests <= 2 * CALLS as usize * 2 * 14 / 10, "{requests}");
     assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
 }
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "hot", partition = "{space}", unique(code))]
+#[row(by_id, key = "ID:{id:04}")]
+#[row(by_size, key = "SIZE:{size:04}__{id:04}")]
+struct Hot {
+    space: String,
+    id: u32,
+    code: u32,
+    size: u32,
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_inserts_or_replaces_fails_with_a_conflict_when_others_insert_and_delete() {
+    let (mut conflicts, mut kinds) = (0, [0; 4]);
+    for seed in 0..dose(4, 30) {
+        let store: Arc<dyn Store> = Arc::new(EmbeddedStore::in_memory().unwrap());
+        let distant = Distant::new(store, move |request, way| {
+            Duration::from_millis(5) * draw((seed, request, way), 50..150) as u32 / 100
+        });
+        let tables = |process: u64| Tables::new(distant.clone()).on_virtual_time(seed + process);
+        tables(0).repo::<Hot>().create_table().await.unwrap();
+        let processes = (0..8).map(|process| {
+            let repo = tables(process).repo::<Hot>();
+            tokio::spawn(async move {
+                let mut ended = Vec::new();
+                for call in 0..50 {
+                    let kind = draw((seed, process, call), 0..4) as usize;
+                    let of = draw((seed, process, call, "size"), 0..50) as u32;
+                    let hot = Hot { space: "a".to_owned(), id: 1, code: of, size: of };
+                    let key = Hot::partition("a").by_id().id(1);
+                    let once = Duration::ZERO;
+                    ended.push((
+                        kind,
+                        match kind {
+                            0 => repo.upsert(&hot).retry_for(once).await.map(drop),
+                            1 => repo.insert_or_merge(&hot).retry_for(once).await.map(drop),
+                            2 => {
+                                let update = repo.update(&key, |hot| hot.size += 1);
+                                update
+                                    .or_insert_with(|| hot.clone())
+                                    .retry_for(once)
+                                    .await
+                                    .map(drop)
+                            }
+                            _ => match repo.delete_by_key(&key).retry_for(once).await {
+                                Err(Error::NotFound(_)) => Ok(()),
+                                deleted => deleted,
+                            },
+                        },
+                    ));
+                }
+                ended
+            })
+        });
+        for ended in join_all(processes).await {
+            for (kind, ended) in ended.unwrap() {
+                match ended {
+                    Ok(()) => kinds[kind] += 1,
+                    Err(Error::Conflict(_)) => conflicts += 1,
+                    Err(error) => panic!("seed {seed}, call {kind}: {error}"),
+                }
+            }
+        }
+    }
+    assert!(conflicts > 0 && kinds.iter().all(|ended| *ended > 0), "{conflicts}, {kinds:?}");
+}

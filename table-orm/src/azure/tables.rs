@@ -41,6 +41,7 @@ pub struct AzureStore {
     /// The ticks of the service's clock in its latest answer; 0 before the first one.
     answered: Arc<AtomicI64>,
     max_answer_bytes: usize,
+    has_row_bounds: bool,
 }
 
 impl AzureStore {
@@ -78,6 +79,7 @@ impl AzureStore {
     ) -> Result<Self, ConnectError> {
         let (url, credential) = (parse_endpoint(endpoint)?, credential.into());
         let (help, limit) = (credential.help(), options.request_timeout);
+        let has_row_bounds = credential.has_row_bounds();
         let authorize = connect::authorization(limit, AccountService::Tables, &url, credential)?;
         let max_answer_bytes = options.max_answer_bytes;
         let secondary = options.secondary_endpoint.as_deref();
@@ -86,7 +88,8 @@ impl AzureStore {
             None => secondary_endpoint(&url),
         };
         let pipeline = connect::pipeline(&url, vec![authorize], options)?;
-        Ok(Self { max_answer_bytes, secondary, ..Self::through(url, pipeline, &help) })
+        let through = Self::through(url, pipeline, &help);
+        Ok(Self { max_answer_bytes, secondary, has_row_bounds, ..through })
     }
 
     /// Returns the store at an endpoint whose requests go through a pipeline. `help` says what to
@@ -95,8 +98,17 @@ impl AzureStore {
         let service = TableService::new(endpoint.as_str(), dialect(&endpoint));
         let (help, answered) = (help.into(), Arc::default());
         let max_answer_bytes = MAX_ANSWER_BYTES;
-        let secondary = None;
-        Self { endpoint, secondary, service, pipeline, help, answered, max_answer_bytes }
+        let (secondary, has_row_bounds) = (None, false);
+        Self {
+            endpoint,
+            secondary,
+            service,
+            pipeline,
+            help,
+            answered,
+            max_answer_bytes,
+            has_row_bounds,
+        }
     }
 
     /// Reads the rules for browsers of the account's table service. Cosmos DB does not support
@@ -254,6 +266,10 @@ impl Store for AzureStore {
 
     fn service_time(&self) -> Option<DateTime> {
         DateTime::from_ticks(self.answered.load(Ordering::Relaxed)).ok()
+    }
+
+    fn has_row_bounds(&self) -> bool {
+        self.has_row_bounds
     }
 
     fn commit_bytes(

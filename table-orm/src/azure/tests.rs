@@ -6,7 +6,7 @@ use super::{
 };
 use crate::layer::{Layer as _, Retry};
 use crate::model::TableName;
-use crate::store::{Action, Operation, Store as _};
+use crate::store::{Action, ErrorCode, Operation, Store as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -157,4 +157,50 @@ async fn a_credential_without_a_token_is_asked_once_and_leaves_no_doubt_about_a_
         assert!(error.to_string().contains(reason), "{error}");
         assert_eq!(credential.0.load(Ordering::Relaxed), 1);
     }
+}
+
+/// An entity with a total.
+#[derive(Debug, Clone, PartialEq, crate::TableEntity)]
+#[table(name = "orders", partition = "{customer}", row = "{number:05}", sums = Order::SUMS, crate = crate)]
+struct Order {
+    customer: String,
+    number: u32,
+    cents: i64,
+}
+
+impl Order {
+    const CENTS: crate::Sum<Self> = crate::Sum::of("cents", |order| order.cents);
+    const SUMS: &'static [crate::Sum<Self>] = &[Self::CENTS];
+}
+
+#[tokio::test]
+async fn a_signature_for_some_row_keys_shows_no_total_and_no_damage() {
+    // A request would end in another error.
+    let repo = |signature: &str| {
+        let credential = Credential::sas(signature).unwrap();
+        let store = AzureStore::new("http://127.0.0.1:1/acc", credential).unwrap();
+        crate::Tables::builder(store).retry(None).build().unwrap().repo::<Order>()
+    };
+    let acme = Order::partition("acme");
+    for range in ["spk=acme&srk=0&", "epk=acme&erk=9&"] {
+        let orders = repo(&format!("sv=1&tn=orders&{range}sig=x"));
+        let codes = [
+            orders.sum(&acme, &Order::CENTS).await.map(drop),
+            orders.sum_by_group(&acme, &Order::CENTS).await.map(drop),
+            orders.verify_sums(&acme).await.map(drop),
+            orders.repair_sums(&acme).await.map(drop),
+            orders.verify(&acme).await.map(drop),
+            orders.verify(&acme).stream().next().await.map(drop),
+        ];
+        for refused in codes {
+            let error = refused.unwrap_err();
+            let crate::Error::Unauthorized(rejection) = &error else { panic!("{error}") };
+            assert_eq!(rejection.cause.code, ErrorCode::ROWS_OUT_OF_REACH);
+            assert!(error.to_string().contains("use a credential without such a range"), "{error}");
+        }
+    }
+    // A range of partitions shows each of them whole.
+    let whole = repo("sv=1&tn=orders&spk=a&epk=b&sig=x");
+    let sent = whole.sum(&acme, &Order::CENTS).await.unwrap_err();
+    assert!(matches!(sent, crate::Error::Unavailable(_)), "{sent}");
 }

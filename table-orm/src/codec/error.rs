@@ -45,8 +45,11 @@ pub enum PropertyFault {
     /// The unsigned number is above `i64::MAX`.
     #[error("is {0}, which does not fit `Edm.Int64`; store it as text instead")]
     Int64Overflow(u64),
-    /// The instant is outside the years that the service can store.
-    #[error("is {0}, outside the years 1601 to 9999 that the service can store")]
+    /// The instant is outside the years that the service can store, or the time of day is in a leap second.
+    #[error(
+        "is {0}, which is outside the years 1601 to 9999 that the service can store, or a time in a leap second, which \
+         no property can hold"
+    )]
     DateTimeOutOfRange(String),
     /// A filter compares the property with a number that is not finite.
     #[error(

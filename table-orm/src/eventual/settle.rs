@@ -29,7 +29,7 @@ use super::unique::Guards;
 use crate::error::{Error, Result, SettleError};
 use crate::plan::{CanonicalKey, TableClient};
 use crate::query::RowQuery;
-use crate::store::{Action, Batch, IfMatch, Operation, StoredRow};
+use crate::store::{Action, Batch, ErrorCode, IfMatch, Operation, StoredRow};
 use crate::sync::Backoff;
 use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
@@ -272,6 +272,13 @@ impl Settler<'_> {
         match self.home.send(batch).await {
             Ok(_) => Ok(true),
             Err(Error::NotFound(_) | Error::Conflict(_)) => Ok(false),
+            // The answer was lost, and then the intents were gone. Each has a name of its own, and is deleted in its
+            // version, so nobody else needs them.
+            Err(Error::Ambiguous(rejection))
+                if *rejection.cause.answer_code() == ErrorCode::RESOURCE_NOT_FOUND =>
+            {
+                Ok(false)
+            }
             Err(error) => Err(error),
         }
     }

@@ -30,6 +30,8 @@ pub(crate) struct OptimisticWrite {
     query: RowQuery,
     /// The rows to insert when nothing is stored; with `None`, the write fails then.
     absent: Option<EntityRows>,
+    /// Whether it inserts an entity when nothing is stored.
+    inserts: bool,
     limits: RetryLimits,
     /// The most operations.
     operations: usize,
@@ -78,8 +80,14 @@ impl OptimisticWrite {
         absent: Option<EntityRows>,
         limits: RetryLimits,
     ) -> Self {
-        let query = client.point_of::<E>(&key);
-        Self { key, query, absent, limits, operations: most_changes::<E>() }
+        let (query, inserts) = (client.point_of::<E>(&key), absent.is_some());
+        Self { key, query, absent, inserts, limits, operations: most_changes::<E>() }
+    }
+
+    /// The same write, of a call that inserts an entity of its own making when nothing is stored.
+    pub fn inserting(mut self) -> Self {
+        self.inserts = true;
+        self
     }
 
     /// The key of the canonical row.
@@ -171,11 +179,20 @@ impl Attempt<'_> {
     /// Waits for another attempt.
     ///
     /// # Errors
-    /// The error of the write, if another attempt would have it again, or there is none left.
+    /// The error of the write, if another attempt would have it again, or there is none left. An insert that was
+    /// overtaken by another one or by a delete is a conflict.
     pub fn again(&mut self, error: Error) -> BoxFuture<'_, Result<()>> {
         Box::pin(async move {
-            if !(self.write.is_retryable(&error, self.absent_row) && self.attempts.next().await) {
+            if !self.write.is_retryable(&error, self.absent_row) {
                 return Err(error);
+            }
+            if !self.attempts.next().await {
+                // A row that is gone is none to a call that inserts it.
+                return Err(match error {
+                    Error::NotFound(rejection) if self.write.inserts => Error::Conflict(rejection),
+                    Error::AlreadyExists(rejection) => Error::Conflict(rejection),
+                    error => error,
+                });
             }
             self.permit.iter().for_each(Permit::goes_on);
             Ok(())

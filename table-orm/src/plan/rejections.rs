@@ -7,6 +7,18 @@ use crate::model::ETag;
 use crate::store::{Batch, ErrorCode, StoreError};
 
 impl TableClient {
+    /// Fails where the credential shows only some rows of a partition: what is missing there may be out of its reach.
+    pub fn requires_all_rows(&self, partition_key: &str) -> Result<()> {
+        if !self.store().has_row_bounds() {
+            return Ok(());
+        }
+        let message = "the signature has a range of RowKeys, and this call needs all rows of a partition; nothing was \
+                       sent: use a credential without such a range";
+        let cause = StoreError::new(ErrorCode::ROWS_OUT_OF_REACH, message);
+        let cause = StoreError { status: 403, ..cause };
+        Err(self.rejected(partition_key, "", None, cause).of_read())
+    }
+
     /// The error of a request about a row.
     pub fn rejected(
         &self,

@@ -111,6 +111,7 @@ impl<E: TableEntity> Repo<E> {
         partition_key: &str,
         sums: &[Sum<E>],
     ) -> Result<StoredTotals> {
+        self.client.requires_all_rows(partition_key)?;
         let mut totals = StoredTotals::new();
         for sum in sums {
             let rows = Span::prefix(sum.start());

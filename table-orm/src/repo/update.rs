@@ -236,7 +236,8 @@ impl<'a, E: TableEntity, X: From<Error>> Update<'a, E, X> {
 
     fn prepare(&self) -> Result<OptimisticWrite> {
         let key = CanonicalKey::of(self.keys.clone()?);
-        Ok(OptimisticWrite::new::<E>(&self.client, key, None, self.limits))
+        let write = OptimisticWrite::new::<E>(&self.client, key, None, self.limits);
+        Ok(if self.absent.is_some() { write.inserting() } else { write })
     }
 
     /// Reads the entity, changes it and saves it.

@@ -65,6 +65,9 @@ impl ErrorCode {
     /// `CredentialUnavailable`, a code of this crate: the credential returned no token, so nothing
     /// was sent. Status 0.
     pub const CREDENTIAL_UNAVAILABLE: Self = Self(Cow::Borrowed("CredentialUnavailable"));
+    /// `RowsOutOfReach`, a code of this crate: the credential has a range of RowKeys, and the call needs all rows of a
+    /// partition, so nothing was sent. Status 403.
+    pub const ROWS_OUT_OF_REACH: Self = Self(Cow::Borrowed("RowsOutOfReach"));
     /// `AnswerTooLong`, a code of this crate: the answer is longer than any of the service's, and was
     /// not read to its end. A write may have taken effect. Status 0.
     pub const ANSWER_TOO_LONG: Self = Self(Cow::Borrowed("AnswerTooLong"));

@@ -113,6 +113,11 @@ pub trait Middleware: fmt::Debug + Send + Sync {
         self.inner().service_time()
     }
 
+    /// As [`Store::has_row_bounds`].
+    fn has_row_bounds(&self) -> bool {
+        self.inner().has_row_bounds()
+    }
+
     /// As [`Store::commit_bytes`].
     fn commit_bytes(
         &self,
@@ -215,6 +220,10 @@ macro_rules! store_by {
 
             fn service_time(&$self) -> Option<DateTime> {
                 $by::service_time($target)
+            }
+
+            fn has_row_bounds(&$self) -> bool {
+                $by::has_row_bounds($target)
             }
 
             fn commit_bytes(

@@ -157,6 +157,13 @@ pub trait Store: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Whether the credential has a range of RowKeys, so that lists leave out other rows of a partition. Calls that need
+    /// all rows are refused then, such as [`Repo::verify`](crate::Repo::verify). A store around a store returns that of
+    /// the store below.
+    fn has_row_bounds(&self) -> bool {
+        false
+    }
+
     /// Reads one row by its complete key (a point query); `None` if it does not exist.
     ///
     /// `select` names the properties to return, the keys and the timestamp among them; `None` returns

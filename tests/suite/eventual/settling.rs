@@ -398,3 +398,37 @@ async fn what_another_type_of_the_same_name_left_is_reported_and_not_touched() {
     assert_eq!(report.settled, 1, "{report:?}");
     assert_eq!(reds.list(red::Ticket::by_day("monday")).collect().await.unwrap(), [ticket]);
 }
+
+#[derive(Debug, Clone, PartialEq, TableEntity)]
+#[table(name = "members", partition = "U:{user}", row = "ROOM:{room}")]
+#[row(by_room, partition = "R:{room}", key = "USER:{user}", eventual)]
+struct Visitor {
+    user: String,
+    room: String,
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sweep_that_loses_the_answer_to_its_last_delete_has_settled() {
+    for fault in [Fault::LostReply, Fault::ErrorAfter] {
+        let store = std::sync::Arc::new(table_orm::embedded::EmbeddedStore::in_memory().unwrap());
+        Tables::new(store.clone()).repo::<Visitor>().create_table().await.unwrap();
+        // A process that ended after its entity was written.
+        let lost = Faults::seeded(1).on("delete", 1, Fault::LostRequest);
+        let lost = lost.on("delete", 2, Fault::LostRequest).store(store.clone()).unwrap();
+        let dead = Tables::new(lost).on_virtual_time(2).repo::<Visitor>();
+        let visitor = Visitor { user: "ann".to_owned(), room: "blue".to_owned() };
+        dead.insert(&visitor).settle_later().await.unwrap();
+        drop(dead);
+        let flaky = Faults::seeded(3).on("delete", 1, fault.clone()).store(store.clone()).unwrap();
+        let sweeper = Tables::new(flaky).layer(Retry::interactive().write_id("WriteId")).unwrap();
+        let visitors = sweeper.on_virtual_time(4).repo::<Visitor>();
+        let swept = visitors.settle(ScanPermit::because("test")).grace(Duration::ZERO).await;
+        assert!(swept.failures.is_empty(), "{fault:?}: {:?}", swept.failures);
+        let rows = Tables::new(store).table(TableName::new("members").unwrap());
+        let all: Vec<_> =
+            rows.scan(ScanPermit::because("test")).stream().try_collect().await.unwrap();
+        let mut keys: Vec<_> = all.iter().map(|row| &*row.row_key).collect();
+        keys.sort_unstable();
+        assert_eq!(keys, ["ROOM:blue", "USER:ann"], "{fault:?}");
+    }
+}

@@ -139,6 +139,15 @@ impl Credential {
     }
 }
 
+impl Credential {
+    /// Whether it is a signature with a range of RowKeys.
+    pub(crate) fn has_row_bounds(&self) -> bool {
+        let CredentialKind::Sas(signature) = &self.0 else { return false };
+        let names = parameters(signature.secret());
+        names.iter().any(|(name, _)| matches!(&**name, "srk" | "erk"))
+    }
+}
+
 /// Lists the parameters that limit what a signature grants, without its key range, which may reveal
 /// an app's data.
 fn granted(signature: &str) -> String {

@@ -28,21 +28,26 @@ impl<E: TableEntity> Verify<E> {
     where
         E: 'static,
     {
-        let run = self.query.map(|query| {
-            VerifyRun::new(MaintainedType::of::<E>(), self.client, query, self.joined)
-        });
+        let run = self.begin();
         RowStream::new(stream::try_unfold(run, |run| async {
             let mut run = run?;
             Ok(run.next().await?.map(|finding| (finding, Ok(run))))
         }))
     }
 
+    fn begin(self) -> Result<VerifyRun>
+    where
+        E: 'static,
+    {
+        self.client.requires_all_rows("")?;
+        Ok(VerifyRun::new(MaintainedType::of::<E>(), self.client, self.query?, self.joined))
+    }
+
     async fn run(self) -> Result<VerifyReport>
     where
         E: 'static,
     {
-        let mut run =
-            VerifyRun::new(MaintainedType::of::<E>(), self.client, self.query?, self.joined);
+        let mut run = self.begin()?;
         let mut findings = Vec::new();
         while let Some(finding) = run.next().await? {
             findings.push(finding);
