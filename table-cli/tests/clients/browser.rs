@@ -78,17 +78,21 @@ struct Browser {
     address: String,
     session: String,
     _driver: Running,
+    /// What the browser leaves behind; deleted after the driver has ended.
+    _files: tempfile::TempDir,
 }
 
 impl Browser {
     /// Starts one of that width; the reason if there is none.
     fn start(width: u32) -> Result<Self, String> {
+        let files = tempfile::tempdir().map_err(|error| error.to_string())?;
         let mut driver = Command::new("chromedriver");
-        let started = start(driver.arg("--port=0"), "successfully on port");
+        driver.env("TMPDIR", files.path()).arg("--port=0");
+        let started = start(&mut driver, "successfully on port");
         let (driver, line) = started.ok_or("there is no ChromeDriver")?;
         let port: String = line.chars().filter(char::is_ascii_digit).collect();
-        let mut browser =
-            Self { address: format!("127.0.0.1:{port}"), session: String::new(), _driver: driver };
+        let address = format!("127.0.0.1:{port}");
+        let mut browser = Self { address, session: String::new(), _driver: driver, _files: files };
         let metrics = json!({ "width": width, "height": 844, "pixelRatio": 1 });
         let options = json!({
             "args": ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],

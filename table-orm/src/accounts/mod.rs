@@ -320,6 +320,10 @@ impl Store for Accounts {
         others.fold(self.stores[0].backend(), Backend::in_common)
     }
 
+    fn has_row_bounds(&self) -> bool {
+        self.stores.iter().any(|store| store.has_row_bounds())
+    }
+
     /// The earliest of the times of all accounts, once each has answered.
     fn service_time(&self) -> Option<DateTime> {
         let times: Option<Vec<_>> = self.stores.iter().map(|store| store.service_time()).collect();

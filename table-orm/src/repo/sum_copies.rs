@@ -114,6 +114,7 @@ impl<E: TableEntity> Repo<E> {
             return Err(SumError::OfOnePartition { name: sum.name() }.into());
         }
         let (partition_key, rows) = (copies_partition(sum.name()), Span::prefix(COPIES));
+        self.client.requires_all_rows(&partition_key)?;
         let mut pages = pages(&self.client, &partition_key, rows, TotalRow::METADATA);
         let mut groups = BTreeMap::<String, i128>::new();
         while let Some(body) = pages.next().await? {

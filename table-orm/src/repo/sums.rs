@@ -50,6 +50,8 @@ impl<E: TableEntity> Repo<E> {
     /// # Errors
     /// [`SumError::Undeclared`](crate::repo::SumError) for a sum that is not one of the type's `sums`, and
     /// [`SumError::Overflow`](crate::repo::SumError) when the total of all rows does not fit `i64`.
+    /// [`Error::Unauthorized`](crate::Error::Unauthorized) under a signature with a range of RowKeys, which may hide rows
+    /// of the total.
     pub async fn sum<Q>(&self, partition: Q, sum: &Sum<E>) -> Result<i64>
     where
         Q: WholePartition,

@@ -93,7 +93,8 @@ impl<E: TableEntity> Repo<E> {
     /// # Errors
     /// When a request fails, such as with [`Error::TableNotFound`](crate::Error::TableNotFound). A missing table of
     /// rows in other partitions is no error: each of its rows is then a finding,
-    /// [`TableMissing`](crate::repo::Problem::TableMissing).
+    /// [`TableMissing`](crate::repo::Problem::TableMissing). [`Error::Unauthorized`](crate::Error::Unauthorized) under a
+    /// signature with a range of RowKeys, which hides rows.
     pub fn verify<Q>(&self, partition: Q) -> Verify<E>
     where
         Q: WholePartition,
