@@ -204,8 +204,8 @@ async fn copy(
             }
         } => Err(error),
     };
-    // Now those that still work stop, and those that do not are killed with their handles.
-    children.let_go();
+    // Those that do not stop in time are killed with their handles.
+    children.ask_to_stop();
     drop(timeout(PATIENCE, children.ended(|message| progress.print(message))).await);
     let stopped_early = stopped_early?;
     let status = job.status().await?.unwrap_or_default();
@@ -274,8 +274,8 @@ impl Workers {
         self.waits.spawn(async move { (process, worker.wait().await) });
     }
 
-    /// Asks them to stop.
-    fn let_go(&mut self) {
+    /// Asks those that still work to stop.
+    fn ask_to_stop(&mut self) {
         self.pipes.clear();
     }
 

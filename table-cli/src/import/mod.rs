@@ -124,7 +124,7 @@ pub(crate) enum ImportFailure {
         counted::rows_were(*.rows)
     )]
     Line { line: u64, rows: u64, again: &'static str, source: Box<Error> },
-    #[error("`{}` has no header that can be read; no row was written: correct it; then {again}", .path.display())]
+    #[error("`{}` has no header that can be read; no row was written: correct it, then {again}", .path.display())]
     Header { path: PathBuf, again: &'static str, source: Box<Error> },
     #[error(
         "the import is incomplete, and at least {rows} {} written: once the cause is removed, {again}",
@@ -277,16 +277,14 @@ impl Arguments {
     /// Why an import ended before its end.
     fn early(&self, error: Error, before: Position, done: Position) -> ImportFailure {
         let again = self.again();
+        let corrected = self.checkpoint.as_ref().map(|_| ANEW);
         match error {
             Error::Transfer(TransferError::Refused { line, rows, source }) => {
-                let again = match self.checkpoint {
-                    Some(_) => ANEW,
-                    None => again,
-                };
+                let again = corrected.unwrap_or(again);
                 ImportFailure::Line { line, rows: before.rows + rows, again, source }
             }
             Error::Transfer(TransferError::Header(_) | TransferError::RepeatedColumn(_)) => {
-                let again = if self.checkpoint.is_some() { ANEW } else { "import again" };
+                let again = corrected.unwrap_or("import again");
                 let path = self.from.clone();
                 ImportFailure::Header { path, again, source: Box::new(error) }
             }

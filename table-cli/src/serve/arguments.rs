@@ -92,11 +92,11 @@ pub(crate) struct Arguments {
     kinds: Vec<Fault>,
     /// Answers 503 above this number of rows a second in one partition; the service's target is 2000. After a
     /// second without requests, that many more pass at once
-    #[arg(long, value_name = "ENTITIES")]
+    #[arg(long, value_name = "ROWS")]
     partition_rate: Option<u32>,
     /// Answers 503 above this number of rows a second in all; the service's target is 20000. After a second
     /// without requests, that many more pass at once
-    #[arg(long, value_name = "ENTITIES")]
+    #[arg(long, value_name = "ROWS")]
     account_rate: Option<u32>,
     #[command(flatten)]
     _without_effect: WithoutEffect,

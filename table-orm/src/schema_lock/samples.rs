@@ -52,16 +52,20 @@ pub(super) fn stored<E: TableEntity>(samples: &[E]) -> Result<Item, LockError> {
 pub(super) fn check_keys<E: TableEntity>(stored: &Item) -> Result<(), LockError> {
     let rows = canonical_rows::<E>(stored);
     for (index, row) in rows.iter().enumerate() {
-        let keys = |row: &DynamicEntity| (row.partition_key.clone(), row.row_key.clone());
-        let mut same = rows[..index].iter().filter(|other| keys(other) == keys(row));
+        let key = keys(row);
+        let mut same = rows[..index].iter().filter(|other| keys(other) == key);
         let property = same.find_map(|other| differing(&other.properties, &row.properties).next());
         if let Some((property, _)) = property {
             let (entity, property) = (E::NAME, property.clone());
-            let key = format!("{:?} / {:?}", row.partition_key, row.row_key);
             return Err(LockError::SameKeys { entity, key, property });
         }
     }
     Ok(())
+}
+
+/// The keys of a row, as messages show them.
+fn keys(row: &DynamicEntity) -> String {
+    format!("{:?} / {:?}", row.partition_key, row.row_key)
 }
 
 /// The canonical rows of samples.
@@ -218,8 +222,8 @@ impl Read {
             rename(&mut row.properties, E::ALIASES);
         }
         for now in canonical_rows::<E>(now) {
-            let keys = |row: &DynamicEntity| (row.partition_key.clone(), row.row_key.clone());
-            let mut same = stored.iter().filter(|row| keys(row) == keys(&now));
+            let key = keys(&now);
+            let mut same = stored.iter().filter(|row| keys(row) == key);
             let differs =
                 |row: &DynamicEntity| differing(&row.properties, &now.properties).next().is_some();
             if same.clone().any(|row| !differs(row)) {
@@ -228,8 +232,8 @@ impl Read {
             let Some(before) = same.next_back() else { continue };
             for (property, value) in differing(&before.properties, &now.properties) {
                 let what = format!(
-                    "property {property}: the sample {:?} / {:?} stored {value}, and stores {} now",
-                    now.partition_key, now.row_key, now.properties[property]
+                    "property {property}: the sample {key} stored {value}, and stores {} now",
+                    now.properties[property]
                 );
                 self.add::<E>(what, Reads::Unknown, OTHER_SAMPLE);
             }
@@ -243,7 +247,6 @@ impl Read {
         mut stored: DynamicEntity,
         written: Vec<&DynamicEntity>,
     ) {
-        let keys = |row: &DynamicEntity| format!("{:?} / {:?}", row.partition_key, row.row_key);
         let old = keys(&stored);
         let Some(now) = written.iter().find(|row| keys(row) == old) else {
             let (new, remedy) = match written.first() {

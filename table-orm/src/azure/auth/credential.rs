@@ -137,9 +137,7 @@ impl Credential {
             }
         }
     }
-}
 
-impl Credential {
     /// Whether it is a signature with a range of RowKeys.
     pub(crate) fn has_row_bounds(&self) -> bool {
         let CredentialKind::Sas(signature) = &self.0 else { return false };

@@ -32,11 +32,13 @@ pub(super) fn rows_left(mut ranges: Vec<RangeRow>) -> Option<u64> {
         };
         let begun = || behind(&range.from, range.cursor.as_ref()?, rows);
         let waiting = || before.and_then(|(from, rows)| behind(from, &range.from, rows));
-        let is_done = range.state == RangeState::Done;
-        let rest: f64 = if is_done { 0.0 } else { begun().or_else(waiting).unwrap_or_default() };
+        let (rest, least): (f64, f64) = match range.state {
+            RangeState::Done => (0.0, 0.0),
+            _ => (begun().or_else(waiting).unwrap_or_default(), 1.0),
+        };
         let most = if before.is_some() { all } else { f64::INFINITY };
         let rest = rest.min(most);
-        left += if is_done { 0.0 } else { rest.max(1.0) };
+        left += rest.max(least);
         all += rows + rest;
         before = Some((&range.from, rows + rest));
     }
